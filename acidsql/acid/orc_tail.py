@@ -1,0 +1,274 @@
+"""The end of an ORC file (footer and postscript): read, and rewritten with the metadata and types of a Hive ACID file.
+
+Neither Spark nor pyarrow can set ORC user metadata, char(n) and varchar(n), or write ``row`` as fast as flat columns; all
+three are facts of the footer alone, so they are put right there. The bytes before the footer (stripes, their statistics)
+stay as they are: numbers of types, streams and statistics do not change.
+
+    stripes | stripe statistics | footer | postscript | 1 byte: length of the postscript
+                                  ^ TailEdit.offset
+
+Format: orc_proto.proto of Apache ORC; sections of a compressed file are chunks with a 3-byte header
+(length << 1 | is_original). Chunks flagged original are allowed under every codec.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pyarrow as pa
+
+from acidsql.acid import protobuf
+from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage
+from acidsql.errors import FormatError, InternalError
+
+FIRST_READ = 16 * 1024
+"""Bytes that hold the tail of all but very wide or very long files."""
+
+_MAGIC = b"ORC"
+_DEFAULT_BLOCK_SIZE = 256 * 1024
+_CHUNK_HEADER = 3
+_MAX_CHUNK = (1 << 23) - 1
+_LZ4_FRAME_HEADER = b"\x04\x22\x4d\x18\x60\x70\x73"  # version 1, independent blocks of up to 4 MB, no checksums
+_LZ4_FRAME_END = bytes(4)
+
+# PostScript, Footer, StripeInformation, UserMetadataItem, ColumnStatistics, IntegerStatistics: field numbers
+_PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_MAGIC = 1, 2, 3, 8000
+_STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE = 3, 4, 5, 6, 7, 8
+_STRIPE_ROWS = 5
+_ITEM_NAME, _ITEM_VALUE = 1, 2
+_INTEGER_STATISTICS = 2
+_MINIMUM, _MAXIMUM = 1, 2
+
+
+class OrcCodec(IntEnum):
+    """CompressionKind of orc_proto.proto."""
+
+    NONE = 0
+    ZLIB = 1
+    SNAPPY = 2
+    LZO = 3
+    LZ4 = 4
+    ZSTD = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrcTail:
+    """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and ask again.
+
+    ``offset`` is where the footer begins; ``stripes`` are row counts; ``schema`` is None only when ``short``.
+    """
+
+    path: str
+    codec: OrcCodec
+    block_size: int
+    offset: int
+    length: int
+    short: bool
+    postscript: tuple[protobuf.Field, ...]
+    footer: tuple[protobuf.Field, ...] = ()
+    stripes: tuple[int, ...] = ()
+    user_metadata: Mapping[str, str]
+    schema: OrcType | None = None
+    row_count: int = 0
+    row_index_stride: int = 0
+
+    def integer_range(self, column: int) -> tuple[int, int] | None:
+        """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
+        with _format_errors(self.path):
+            statistics = [f.content for f in self.footer if f.number == _STATISTICS]
+            if column >= len(statistics):
+                return None
+            for field in protobuf.parse_message(statistics[column]):
+                if field.number == _INTEGER_STATISTICS:
+                    found = {f.number: protobuf.signed(f.integer) for f in protobuf.parse_message(field.content)}
+                    return (found[_MINIMUM], found[_MAXIMUM]) if _MINIMUM in found and _MAXIMUM in found else None
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailEdit:
+    """Cut the file off at ``offset`` and append ``data``."""
+
+    offset: int
+    data: bytes
+
+
+def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
+    """``end``: the last bytes of the file. FormatError naming ``path`` if they are not the end of an ORC file."""
+    with _format_errors(path):
+        postscript_length = end[-1]
+        if postscript_length + 1 > len(end):
+            raise ValueError("the postscript is longer than the file")
+        postscript = protobuf.parse_message(end[-1 - postscript_length : -1])
+        numbers = {f.number: f.value for f in postscript if isinstance(f.value, int)}
+        if not any(f.number == _PS_MAGIC and f.value == _MAGIC for f in postscript):
+            raise ValueError("there is no ORC postscript at its end")
+        footer_length = numbers[_PS_FOOTER_LENGTH]
+        length = footer_length + postscript_length + 1
+        if length > file_size:
+            raise ValueError("the footer is longer than the file")
+        codec = OrcCodec(numbers.get(_PS_COMPRESSION, 0))
+        block_size = numbers.get(_PS_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
+        known = _Known(path=path, codec=codec, block_size=block_size, offset=file_size - length, length=length, postscript=postscript)
+        if length > len(end):
+            return known.tail(None)
+        packed = end[len(end) - length : len(end) - 1 - postscript_length]
+        return known.tail(protobuf.parse_message(unpack(packed, codec)))
+
+
+def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
+    """The whole tail. ``read(count)`` gives the last ``count`` bytes (or all) and the file's size; asked twice at most."""
+    tail = read_tail(*read(FIRST_READ), path)
+    return read_tail(*read(tail.length), path) if tail.short else tail
+
+
+def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None) -> TailEdit:
+    """The tail with these metadata keys set (others stay) and, if given, the types of ``schema``.
+
+    ``schema`` must be the file's own types up to nesting under a struct and STRING standing for char and varchar;
+    InternalError if it is not. Attributes on types (Spark writes some) are dropped with the old types.
+    """
+    types = [protobuf.bytes_field(_TYPES, t) for t in encode_types(_checked(tail, schema))] if schema else None
+    items = [protobuf.bytes_field(_METADATA, _item(name, value)) for name, value in metadata.items()]
+    footer = pack(protobuf.message(*_edited(tail, types, items, metadata)), tail.codec, tail.block_size)
+    postscript = protobuf.message(
+        *(protobuf.varint_field(_PS_FOOTER_LENGTH, len(footer)) if f.number == _PS_FOOTER_LENGTH else f.raw for f in tail.postscript)
+    )
+    return TailEdit(offset=tail.offset, data=footer + postscript + bytes([len(postscript)]))
+
+
+def unpack(data: bytes, codec: OrcCodec) -> bytes:
+    """The bytes of a section of a file. ValueError (or a codec's own error) if they are broken."""
+    if codec is OrcCodec.NONE:
+        return data
+    out = []
+    at = 0
+    while at < len(data):
+        header = int.from_bytes(data[at : at + _CHUNK_HEADER], "little")
+        start = at + _CHUNK_HEADER
+        at = start + (header >> 1)
+        if at > len(data):
+            raise ValueError("a compressed chunk ends after its section")
+        out.append(data[start:at] if header & 1 else _decompress(data[start:at], codec))
+    return b"".join(out)
+
+
+def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
+    """A section: chunks of at most ``block_size`` bytes, deflated under ZLIB, original under every other codec."""
+    if codec is OrcCodec.NONE:
+        return data
+    size = min(block_size, _MAX_CHUNK)
+    return b"".join(_chunk(data[at : at + size], codec) for at in range(0, len(data), size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What the postscript says."""
+
+    path: str
+    codec: OrcCodec
+    block_size: int
+    offset: int
+    length: int
+    postscript: tuple[protobuf.Field, ...]
+
+    def tail(self, footer: tuple[protobuf.Field, ...] | None) -> OrcTail:
+        found = footer or ()
+        numbers = {f.number: f.value for f in found if isinstance(f.value, int)}
+        types = [f.content for f in found if f.number == _TYPES]
+        if footer is not None and not types:
+            raise ValueError("the footer has no types")
+        return OrcTail(
+            path=self.path,
+            codec=self.codec,
+            block_size=self.block_size,
+            offset=self.offset,
+            length=self.length,
+            short=footer is None,
+            postscript=self.postscript,
+            footer=found,
+            stripes=tuple(_stripe_rows(f.content) for f in found if f.number == _STRIPES),
+            user_metadata=dict(_name_and_value(f.content) for f in found if f.number == _METADATA),
+            schema=decode_types(types) if types else None,
+            row_count=numbers.get(_ROW_COUNT, 0),
+            row_index_stride=numbers.get(_ROW_INDEX_STRIDE, 0),
+        )
+
+
+@contextmanager
+def _format_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, IndexError, KeyError, RecursionError, OSError, zlib.error, pa.ArrowException) as error:
+        raise FormatError(f'"{path}" is not a valid ORC file', detail=str(error)) from error
+
+
+def _edited(tail: OrcTail, types: list[bytes] | None, items: list[bytes], names: Mapping[str, str]) -> Iterator[bytes]:
+    """The footer's fields, still in the order of their numbers."""
+    waiting = items
+    for field in tail.footer:
+        if field.number > _METADATA and waiting:
+            yield from waiting
+            waiting = []
+        if field.number == _TYPES and types is not None:
+            yield from types
+            types = []
+        elif field.number != _METADATA or _name_and_value(field.content)[0] not in names:
+            yield field.raw
+    yield from waiting
+
+
+def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
+    if tail.schema is None:
+        raise InternalError(f'the tail of "{tail.path}" was not read to its end')
+    stored, declared = list(preorder(tail.schema)), list(preorder(schema))
+    if len(stored) != len(declared) or not all(map(same_storage, stored[1:], declared[1:])):
+        raise InternalError(f'"{tail.path}" does not hold the columns it was written for', detail=f"{tail.schema} is not stored as {schema}")
+    return schema
+
+
+def _stripe_rows(data: bytes) -> int:
+    return next((f.integer for f in protobuf.parse_message(data) if f.number == _STRIPE_ROWS), 0)
+
+
+def _item(name: str, value: str) -> bytes:
+    return protobuf.bytes_field(_ITEM_NAME, name.encode()) + protobuf.bytes_field(_ITEM_VALUE, value.encode())
+
+
+def _name_and_value(data: bytes) -> tuple[str, str]:
+    found = {f.number: f.content for f in protobuf.parse_message(data)}
+    return found[_ITEM_NAME].decode(), found.get(_ITEM_VALUE, b"").decode(errors="replace")
+
+
+def _chunk(data: bytes, codec: OrcCodec) -> bytes:
+    if codec is OrcCodec.ZLIB:
+        deflate = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
+        packed = deflate.compress(data) + deflate.flush()
+        if len(packed) < len(data):
+            return (len(packed) << 1).to_bytes(_CHUNK_HEADER, "little") + packed
+    return (len(data) << 1 | 1).to_bytes(_CHUNK_HEADER, "little") + data
+
+
+def _decompress(data: bytes, codec: OrcCodec) -> bytes:
+    match codec:
+        case OrcCodec.ZLIB:
+            return zlib.decompress(data, -zlib.MAX_WBITS)
+        case OrcCodec.SNAPPY:
+            size, _ = protobuf.decode_varint(data, 0)
+            return bytes(pa.decompress(data, size, "snappy", asbytes=True))
+        case OrcCodec.LZ4:
+            # a bare block does not tell its size; inside a frame the decoder finds it
+            frame = _LZ4_FRAME_HEADER + len(data).to_bytes(4, "little") + data + _LZ4_FRAME_END
+            return _decompress_stream(frame, "lz4")
+        case OrcCodec.ZSTD:
+            return _decompress_stream(data, "zstd")
+        case _:
+            raise ValueError(f"codec {codec.name} is not supported")
+
+
+def _decompress_stream(data: bytes, codec: str) -> bytes:
+    return bytes(pa.CompressedInputStream(pa.BufferReader(data), codec).read())

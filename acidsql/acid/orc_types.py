@@ -1,0 +1,162 @@
+"""ORC's type tree: as written in a footer (pre-order, a node's children after it) and as the six-field ACID event.
+
+A file whose data columns lie flat beside an empty ``row`` has its types in the same pre-order as one whose data columns are
+children of ``row``: that is why a footer edit alone can turn the one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from acidsql.acid import protobuf
+
+EVENT_FIELDS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
+ROW_FIELD = "row"
+ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN = 2, 3, 4
+"""Type (and statistics) numbers of the id columns in an event file; 0 is the root, 6 is ``row``."""
+
+_KIND, _SUBTYPES, _NAMES, _MAXIMUM_LENGTH, _PRECISION, _SCALE = 1, 2, 3, 4, 5, 6
+
+
+class OrcKind(IntEnum):
+    """Type.Kind of orc_proto.proto."""
+
+    BOOLEAN = 0
+    BYTE = 1
+    SHORT = 2
+    INT = 3
+    LONG = 4
+    FLOAT = 5
+    DOUBLE = 6
+    STRING = 7
+    BINARY = 8
+    TIMESTAMP = 9
+    LIST = 10
+    MAP = 11
+    STRUCT = 12
+    UNION = 13
+    DECIMAL = 14
+    DATE = 15
+    VARCHAR = 16
+    CHAR = 17
+    TIMESTAMP_INSTANT = 18
+
+
+_TEXT = {OrcKind.BYTE: "tinyint", OrcKind.SHORT: "smallint", OrcKind.LONG: "bigint", OrcKind.LIST: "array", OrcKind.UNION: "uniontype"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrcType:
+    """One type with its children; ``names`` are a struct's field names. Prints as ORC and Hive do."""
+
+    kind: OrcKind
+    children: tuple[OrcType, ...] = ()
+    names: tuple[str, ...] = ()
+    maximum_length: int = 0
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        word = _TEXT.get(self.kind, self.kind.name.lower())
+        match self.kind:
+            case OrcKind.STRUCT:
+                return f"{word}<{','.join(f'{n}:{t}' for n, t in zip(self.names, self.children, strict=True))}>"
+            case OrcKind.LIST | OrcKind.MAP | OrcKind.UNION:
+                return f"{word}<{','.join(map(str, self.children))}>"
+            case OrcKind.CHAR | OrcKind.VARCHAR:
+                return f"{word}({self.maximum_length})"
+            case OrcKind.DECIMAL:
+                return f"{word}({self.precision},{self.scale})"
+            case _:
+                return word
+
+
+def struct_type(names: Sequence[str], children: Sequence[OrcType]) -> OrcType:
+    return OrcType(kind=OrcKind.STRUCT, names=tuple(names), children=tuple(children))
+
+
+def event_type(row: OrcType) -> OrcType:
+    """The schema of an ACID file over a table's data columns. Hive: SchemaEvolution.createEventSchema."""
+    integer, long = OrcType(kind=OrcKind.INT), OrcType(kind=OrcKind.LONG)
+    return struct_type(EVENT_FIELDS, (integer, long, integer, long, long, row))
+
+
+def encode_types(root: OrcType) -> list[bytes]:
+    """The ``Type`` messages of a footer, in pre-order."""
+    return [_encode(node, first_child) for node, first_child in _numbered(root)]
+
+
+def decode_types(messages: Sequence[bytes]) -> OrcType:
+    """The tree of a footer's ``Type`` messages. ValueError, IndexError or RecursionError if they make none."""
+    parsed = [protobuf.parse_message(m) for m in messages]
+    return _decode(parsed, 0)
+
+
+def preorder(root: OrcType) -> Iterator[OrcType]:
+    yield root
+    for child in root.children:
+        yield from preorder(child)
+
+
+def same_storage(stored: OrcType, declared: OrcType) -> bool:
+    """Whether one node's bytes may be read as the other: equal, but for CHAR and VARCHAR, which are stored as STRING."""
+    if declared.kind in (OrcKind.CHAR, OrcKind.VARCHAR):
+        return stored.kind in (OrcKind.STRING, declared.kind)
+    return stored.kind == declared.kind and (stored.precision, stored.scale) == (declared.precision, declared.scale)
+
+
+def _numbered(root: OrcType) -> Iterator[tuple[OrcType, tuple[int, ...]]]:
+    """Each node in pre-order with the type numbers of its children."""
+    nodes = list(preorder(root))
+    sizes = _sizes(root)
+    for number, node in enumerate(nodes):
+        children = []
+        child = number + 1
+        for _ in node.children:
+            children.append(child)
+            child += sizes[child]
+        yield node, tuple(children)
+
+
+def _sizes(root: OrcType) -> list[int]:
+    """How many types each node stands for, itself included, in pre-order."""
+    found: list[int] = []
+
+    def visit(node: OrcType) -> int:
+        at = len(found)
+        found.append(0)
+        found[at] = 1 + sum(visit(child) for child in node.children)
+        return found[at]
+
+    visit(root)
+    return found
+
+
+def _encode(node: OrcType, children: tuple[int, ...]) -> bytes:
+    is_text = node.kind in (OrcKind.CHAR, OrcKind.VARCHAR)
+    is_decimal = node.kind is OrcKind.DECIMAL
+    return protobuf.message(
+        protobuf.varint_field(_KIND, node.kind),
+        protobuf.packed_field(_SUBTYPES, children),
+        *(protobuf.bytes_field(_NAMES, name.encode()) for name in node.names),
+        protobuf.varint_field(_MAXIMUM_LENGTH, node.maximum_length) if is_text else b"",
+        protobuf.varint_field(_PRECISION, node.precision) + protobuf.varint_field(_SCALE, node.scale) if is_decimal else b"",
+    )
+
+
+def _decode(messages: Sequence[Sequence[protobuf.Field]], number: int) -> OrcType:
+    fields = messages[number]
+    one = {f.number: f.value for f in fields if isinstance(f.value, int)}
+    children = protobuf.repeated_integers(fields, _SUBTYPES)
+    if any(child <= number for child in children):
+        raise ValueError(f"type {number} has a child before it")
+    return OrcType(
+        kind=OrcKind(one.get(_KIND, 0)),
+        children=tuple(_decode(messages, child) for child in children),
+        names=tuple(f.content.decode() for f in fields if f.number == _NAMES),
+        maximum_length=one.get(_MAXIMUM_LENGTH, 0),
+        precision=one.get(_PRECISION, 0),
+        scale=one.get(_SCALE, 0),
+    )

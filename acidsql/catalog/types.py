@@ -1,0 +1,206 @@
+"""Hive's column types: parsed from and printed as Hive writes them (``decimal(10,2)``, ``array<struct<a:int>>``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.errors import BindError, Span
+
+PRIMITIVES = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp")
+ALIASES = {"integer": "int", "dec": "decimal", "numeric": "decimal", "double precision": "double", "real": "float"}
+MAX_DECIMAL_PRECISION = 38
+MAX_CHAR_LENGTH = 255
+MAX_VARCHAR_LENGTH = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveType:
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    precision: int = 10
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class CharType:
+    """Blank-padded to ``length`` when read by Hive; stored without the padding."""
+
+    length: int
+
+    def __str__(self) -> str:
+        return f"char({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class VarcharType:
+    length: int
+
+    def __str__(self) -> str:
+        return f"varchar({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    element: HiveType
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    key: HiveType
+    value: HiveType
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    name: str
+    type: HiveType
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    fields: tuple[StructField, ...]
+
+    def __str__(self) -> str:
+        return "struct<" + ",".join(f"{f.name}:{f.type}" for f in self.fields) + ">"
+
+
+HiveType = PrimitiveType | DecimalType | CharType | VarcharType | ArrayType | MapType | StructType
+
+
+def parse_type(text: str) -> HiveType:
+    """``text`` as Hive writes a type, any case, blanks allowed. BindError (span relative to ``text``) if it is none."""
+    reader = _Reader(text)
+    found = reader.type()
+    reader.blanks()
+    if reader.at != len(text):
+        raise reader.error("unexpected text after the type")
+    return found
+
+
+class _Reader:
+    """Recursive descent over one type text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def error(self, message: str, start: int | None = None) -> BindError:
+        begin = self.at if start is None else start
+        return BindError(f"{message}: \"{self.text}\"", span=Span(begin, max(self.at, begin + 1)))
+
+    def blanks(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def take(self, mark: str) -> bool:
+        self.blanks()
+        if self.text.startswith(mark, self.at):
+            self.at += len(mark)
+            return True
+        return False
+
+    def expect(self, mark: str) -> None:
+        if not self.take(mark):
+            raise self.error(f"expected \"{mark}\" in a type")
+
+    def word(self) -> str:
+        self.blanks()
+        if self.at < len(self.text) and self.text[self.at] == "`":
+            end = self.text.find("`", self.at + 1)
+            if end < 0:
+                raise self.error("unclosed backtick in a type")
+            found = self.text[self.at + 1 : end]
+            self.at = end + 1
+            return found.lower()
+        start = self.at
+        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_$"):
+            self.at += 1
+        if start == self.at:
+            raise self.error("expected a type name")
+        return self.text[start : self.at].lower()
+
+    def number(self) -> int:
+        word = self.word()
+        if not word.isdigit():
+            raise self.error("expected a number in a type")
+        return int(word)
+
+    def arguments(self) -> list[int]:
+        if not self.take("("):
+            return []
+        found = [self.number()]
+        while self.take(","):
+            found.append(self.number())
+        self.expect(")")
+        return found
+
+    def type(self) -> HiveType:
+        self.blanks()
+        start = self.at
+        name = self.word()
+        if name == "double" and self.text[self.at :].lstrip().lower().startswith("precision"):
+            name = f"{name} {self.word()}"
+        name = ALIASES.get(name, name)
+        if name in PRIMITIVES:
+            return PrimitiveType(name)
+        if name == "decimal":
+            return self.decimal(start)
+        if name in ("char", "varchar"):
+            return self.character(name, start)
+        if name == "array":
+            self.expect("<")
+            element = self.type()
+            self.expect(">")
+            return ArrayType(element)
+        if name == "map":
+            self.expect("<")
+            key = self.type()
+            self.expect(",")
+            value = self.type()
+            self.expect(">")
+            return MapType(key, value)
+        if name == "struct":
+            return self.struct()
+        raise self.error("unknown or unsupported column type", start)
+
+    def decimal(self, start: int) -> DecimalType:
+        numbers = self.arguments()
+        precision, scale = (*numbers, *(10, 0)[len(numbers) :])[:2] if len(numbers) < 3 else (0, 0)
+        if not 1 <= precision <= MAX_DECIMAL_PRECISION or scale > precision:
+            raise self.error("decimal wants a precision of 1 to 38 and a scale not above it", start)
+        return DecimalType(precision, scale)
+
+    def character(self, name: str, start: int) -> HiveType:
+        numbers = self.arguments()
+        limit = MAX_CHAR_LENGTH if name == "char" else MAX_VARCHAR_LENGTH
+        if len(numbers) != 1 or not 1 <= numbers[0] <= limit:
+            raise self.error(f"{name} wants a length of 1 to {limit}", start)
+        return CharType(numbers[0]) if name == "char" else VarcharType(numbers[0])
+
+    def struct(self) -> StructType:
+        self.expect("<")
+        fields = [self.field()]
+        while self.take(","):
+            fields.append(self.field())
+        self.expect(">")
+        return StructType(tuple(fields))
+
+    def field(self) -> StructField:
+        name = self.word()
+        self.expect(":")
+        return StructField(name, self.type())

@@ -1,0 +1,71 @@
+"""Where output goes: rows to one stream, everything else to the other; and the words of the everything else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from acidsql.errors import Error
+from acidsql.result import Stats
+
+_RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_CHANGES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """``rows`` carries result rows only; ``notes`` errors, counts and times. ``colour`` is for notes on a terminal."""
+
+    rows: TextIO
+    notes: TextIO
+    colour: bool = False
+
+    def say(self, text: str, *, dim: bool = False) -> None:
+        """Rows written before it are pushed out first, so that both streams read in order on one screen."""
+        self.rows.flush()
+        self.notes.write((f"{_DIM}{text}{_PLAIN}" if dim and self.colour else text) + "\n")
+        self.notes.flush()
+
+    def complain(self, error: Error, prefix: str = "") -> None:
+        first, *rest = str(error).split("\n")
+        if self.colour:
+            first = f"{_RED}{first}{_PLAIN}"
+        self.say("\n".join([prefix + first, *rest]))
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """On a terminal, unless NO_COLOR is set or the terminal is a dumb one."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def rows_summary(rows: int, seconds: float | None) -> str:
+    """``3 rows (0.12 s)``."""
+    return counted(rows, "row") + ("" if seconds is None else f" ({seconds:.2f} s)")
+
+
+def change_summary(stats: Stats, seconds: float | None) -> str:
+    """``3 rows inserted; txn 42, write id 7; 0.05 s``; ``done; 0.01 s`` for what changes no rows."""
+    parts = [", ".join(_counts(stats)) or "done"]
+    if stats.txn_id is not None:
+        parts.append(", ".join([f"txn {stats.txn_id}", *_write_ids(stats)]))
+    if seconds is not None:
+        parts.append(f"{seconds:.2f} s")
+    return "; ".join(parts)
+
+
+def _counts(stats: Stats) -> Sequence[str]:
+    counts = {"inserted": stats.rows_inserted, "updated": stats.rows_updated, "deleted": stats.rows_deleted}
+    told = {did: n for did, n in counts.items() if n or _CHANGES.get(stats.statement) == did}
+    return [f"{counted(n, 'row')} {did}" for did, n in told.items()]
+
+
+def _write_ids(stats: Stats) -> Sequence[str]:
+    if len(stats.write_ids) == 1:
+        return [f"write id {write_id}" for write_id in stats.write_ids.values()]
+    return [f"{table} write id {write_id}" for table, write_id in stats.write_ids.items()]

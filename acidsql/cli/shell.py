@@ -1,0 +1,200 @@
+"""The prompt: reads a statement over several lines, runs it, and starts Spark meanwhile.
+
+prompt_toolkit gives editing, history and completion where it is installed (the extra ``repl``); otherwise plain lines do.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from acidsql.catalog.model import TableName
+from acidsql.cli.commands import find_command, is_command_line
+from acidsql.cli.complete import complete
+from acidsql.cli.runner import Leave, Runner, Script
+from acidsql.errors import Error
+from acidsql.parser.script import is_complete, split
+from acidsql.session import Session
+
+CONTINUATION = "     ... "
+VERTICAL_END = "\\G"
+
+
+class Reader(Protocol):
+    """Reads one input: EOFError at its end, KeyboardInterrupt when the user gives the input up."""
+
+    def __call__(self, prompt: str) -> str: ...
+
+
+def run_shell(runner: Runner, reader: Reader | None = None) -> None:
+    """Reads and runs until the user leaves."""
+    read = reader or best_reader(runner.session)
+    start_spark_behind(runner.session)
+    runner.note("acidsql: end a statement with ; and type .help for help")
+    while True:
+        try:
+            handle(runner, read(prompt(runner.session)))
+        except KeyboardInterrupt:
+            runner.console.say("interrupted")
+        except (EOFError, Leave):
+            return
+
+
+def prompt(session: Session) -> str:
+    """``acidsql (sales)> ``, with a star while a transaction is open."""
+    return f"acidsql ({session.database}){'*' if session.in_transaction else ''}> "
+
+
+def handle(runner: Runner, text: str) -> None:
+    """Runs one input: a command, or one or more statements. The first failure drops the rest of it."""
+    if is_command_line(text):
+        try:
+            found = find_command(text)
+            if found is not None:
+                found[0].run(runner, found[1])
+        except Error as error:
+            runner.failed(error.at(text))
+        return
+    body, vertical = without_vertical_end(text)
+    script = Script(body)
+    statements = split(body)
+    for number, statement in enumerate(statements, 1):
+        if not runner.run_statement(statement, script, vertical=vertical and number == len(statements)):
+            return
+
+
+def is_whole(text: str) -> bool:
+    r"""Whether Enter ends the input: a command, nothing at all, or a statement closed by ``;`` or ``\G``."""
+    if not text.strip() or is_command_line(text):
+        return True
+    body, vertical = without_vertical_end(text)
+    return is_complete(body + ";") if vertical else is_complete(text)
+
+
+def without_vertical_end(text: str) -> tuple[str, bool]:
+    body = text.rstrip()
+    vertical = body.endswith(VERTICAL_END)
+    return (body.removesuffix(VERTICAL_END), True) if vertical else (text, False)
+
+
+def start_spark_behind(session: Session) -> None:
+    """Starts Spark while the user types. If that fails, the statement that needs Spark says so."""
+
+    def start() -> None:
+        with suppress(Exception):
+            session.start_spark()
+
+    threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
+
+
+# -- reading lines
+
+
+def best_reader(session: Session) -> Reader:
+    try:
+        return toolkit_reader(session)
+    except ImportError:
+        return lines_reader(input)
+
+
+def lines_reader(read_line: Callable[[str], str]) -> Reader:
+    """Reads line by line until the input is whole."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  (its import gives input() editing and history)
+
+    def read(prompt: str) -> str:
+        text = read_line(prompt)
+        while not is_whole(text):
+            text += "\n" + read_line(CONTINUATION)
+        return text
+
+    return read
+
+
+def toolkit_reader(session: Session) -> Reader:
+    """ImportError where prompt_toolkit is missing."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.filters import Condition
+    from prompt_toolkit.output.defaults import create_output
+
+    prompts: PromptSession[str] = PromptSession(
+        multiline=Condition(lambda: not is_whole(get_app().current_buffer.text)),
+        prompt_continuation=lambda _width, _line, _soft: CONTINUATION,
+        history=_history(),
+        completer=_completer(session),
+        complete_while_typing=False,
+        enable_history_search=True,
+        lexer=_lexer(),
+        output=create_output(always_prefer_tty=True),
+    )
+    return lambda text: prompts.prompt(text)
+
+
+def _history() -> Any:
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    path = history_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+def history_file() -> Path:
+    """Where the XDG base directories put what a program remembers."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(state) / "acidsql" / "history"
+
+
+def _lexer() -> Any:
+    try:
+        from prompt_toolkit.lexers import PygmentsLexer
+        from pygments.lexers.sql import SqlLexer
+    except ImportError:
+        return None
+    return PygmentsLexer(SqlLexer)
+
+
+def _completer(session: Session) -> Any:
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.document import Document
+
+    names = SessionNames(session)
+
+    class SqlCompleter(Completer):
+        def get_completions(self, document: Document, _event: object) -> Iterator[Completion]:
+            word, found = complete(document.text_before_cursor, names)
+            for text in found:
+                yield Completion(text, start_position=-len(word))
+
+    return SqlCompleter()
+
+
+class SessionNames:
+    """The session's catalog for completion; a catalog that cannot be read offers nothing."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def databases(self) -> Sequence[str]:
+        with suppress(Error):
+            return self._session.store.list_databases()
+        return ()
+
+    def tables(self, database: str | None) -> Sequence[str]:
+        with suppress(Error):
+            return self._session.store.list_tables(database or self._session.database)
+        return ()
+
+    def columns(self, table: str) -> Sequence[str]:
+        with suppress(Error):
+            found = self._session.store.find_table(TableName(self._session.database, table))
+            return [c.name for c in found.columns] if found else ()
+        return ()

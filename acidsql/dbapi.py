@@ -1,0 +1,349 @@
+"""PEP 249 over a Session: connections, cursors, type objects.
+
+Every statement is a transaction of its own, committed when ``execute`` returns, as Hive has it. So ``commit`` has nothing left to do,
+``rollback`` has nothing to take back, and ``autocommit`` is on by nature; they are here for the frameworks that call them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from acidsql import errors
+from acidsql.catalog.types import DecimalType, HiveType
+from acidsql.errors import InterfaceError, ProgrammingError
+from acidsql.session import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from acidsql.parser.statements import Values
+    from acidsql.result import Result
+
+apilevel = "2.0"
+threadsafety = 1
+paramstyle = "qmark"
+
+WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
+DML = ("INSERT", "UPDATE", "DELETE", "MERGE")
+
+Params = Sequence[Any]
+Row = tuple[Any, ...]
+Description = tuple[str, str, None, None, int | None, int | None, None]
+
+
+def connect(
+    warehouse: str | os.PathLike[str] | None = None,
+    *,
+    spark: SparkSession | None = None,
+    database: str = "default",
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    **settings: object,
+) -> Connection:
+    """Opens a warehouse: ``warehouse``, else $ACIDSQL_WAREHOUSE, else ``./warehouse``.
+
+    spark, master, conf: as for ``Session``.  settings: by name, dots and all: ``connect("w", **{"hive.txn.timeout": "60s"})``.
+    """
+    given = {name: _setting_text(value) for name, value in settings.items()}
+    place = warehouse or os.environ.get(WAREHOUSE_VARIABLE)
+    return Connection(Session(place, spark=spark, database=database, master=master, conf=conf, settings=given))
+
+
+def _setting_text(value: object) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+
+
+class Connection:
+    """One session. Not to be shared by threads."""
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    def __init__(self, session: Session) -> None:
+        self._session: Session | None = session
+        self._autocommit = True
+
+    @property
+    def session(self) -> Session:
+        """The session underneath. InterfaceError once the connection is closed."""
+        if self._session is None:
+            raise InterfaceError("the connection is closed")
+        return self._session
+
+    @property
+    def closed(self) -> bool:
+        return self._session is None
+
+    @property
+    def autocommit(self) -> bool:
+        """What was set last; each statement is committed as it ends, either way."""
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        _ = self.session
+        self._autocommit = bool(value)
+
+    def cursor(self) -> Cursor:
+        return Cursor(self)
+
+    def execute(self, operation: str, params: Params = ()) -> Cursor:
+        """A new cursor that has run ``operation``."""
+        return self.cursor().execute(operation, params)
+
+    def commit(self) -> None:
+        """Nothing is left to commit."""
+        _ = self.session
+
+    def rollback(self) -> None:
+        """Nothing is open that could be taken back: finished statements are committed."""
+        _ = self.session
+
+    def close(self) -> None:
+        """Closes the session; closing twice is no error."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def __enter__(self) -> Self:
+        _ = self.session
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Cursor:
+    """Runs statements and hands out the rows of the last one."""
+
+    arraysize = 1
+
+    def __init__(self, connection: Connection) -> None:
+        _ = connection.session
+        self.connection = connection
+        self.query_id: str | None = None
+        self.rowcount = -1
+        self.rownumber: int | None = None
+        self._description: tuple[Description, ...] | None = None
+        self._rows: Iterator[Row] | None = None
+        self._result: Result | None = None
+        self._closed = False
+
+    @property
+    def description(self) -> tuple[Description, ...] | None:
+        """One 7-tuple a column: name, Hive's type text (equal to one of the type objects), -, -, precision, scale, -."""
+        return self._description
+
+    @property
+    def result(self) -> Result | None:
+        """What ``Session.sql`` gave for the last statement: Arrow, pandas, stats."""
+        return self._result
+
+    def execute(self, operation: str, params: Params = ()) -> Self:
+        """Runs one statement; ``params`` fill its ``?``. The cursor itself is the result, so that it can be iterated at once."""
+        session = self._session()
+        self._forget()
+        self.query_id = f"acidsql-{uuid.uuid4()}"
+        self._take(session.sql(operation, _checked(params) or None))
+        return self
+
+    def executemany(self, operation: str, seq_of_params: Sequence[Params]) -> Self:
+        """Runs the statement once for each set of parameters, and adds up the row counts.
+
+        ``INSERT .. VALUES (?, ..)`` becomes one statement with all the rows: one transaction, one set of files. Other statements
+        are transactions each; those before a failing one stay committed.
+        """
+        session = self._session()
+        batch = [_checked(params) for params in seq_of_params]
+        self._forget()
+        if len(batch) > 1 and (text := many_rows(operation, len(batch))) is not None:
+            _same_length(batch)
+            self.execute(text, [value for params in batch for value in params])
+            return self
+        self.query_id = f"acidsql-{uuid.uuid4()}"
+        total = 0
+        for params in batch:
+            self._take(session.sql(operation, params or None))
+            if self._rows is not None:
+                self._forget()
+                raise ProgrammingError("executemany is for statements that give no rows")
+            total = total + self.rowcount if min(total, self.rowcount) >= 0 else -1
+        self.rowcount = total
+        return self
+
+    def fetchone(self) -> Row | None:
+        return next(self._fetching(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next ``size`` rows (``arraysize`` if not given), fewer at the end."""
+        return list(islice(self._fetching(), self.arraysize if size is None else size))
+
+    def fetchall(self) -> list[Row]:
+        return list(self._fetching())
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Row:
+        return next(self._fetching())
+
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
+        """Takes anything and does nothing, as PEP 249 allows."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Takes anything and does nothing, as PEP 249 allows."""
+
+    def cancel(self) -> None:
+        """Cancels the running statement; for another thread."""
+        self._session().cancel()
+
+    def close(self) -> None:
+        self._forget()
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        _ = self._session()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _session(self) -> Session:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+        return self.connection.session
+
+    def _forget(self) -> None:
+        self._description = self._rows = self._result = self.rownumber = None
+        self.rowcount = -1
+
+    def _take(self, result: Result) -> None:
+        self._result = result
+        stats = result.stats
+        self.rowcount = stats.rows_changed if stats.statement in DML else -1
+        if result.columns:
+            self._description = tuple(_described(c.name, c.type) for c in result.columns)
+            self._rows = self._numbered(result)
+
+    def _numbered(self, result: Result) -> Iterator[Row]:
+        self.rownumber = 0
+        for row in result.rows():
+            self.rownumber += 1
+            yield row
+
+    def _fetching(self) -> Iterator[Row]:
+        _ = self._session()
+        if self._rows is None:
+            raise ProgrammingError("there are no rows to fetch: run a query first")
+        return self._rows
+
+
+def _described(name: str, hive_type: HiveType) -> Description:
+    precision, scale = (hive_type.precision, hive_type.scale) if isinstance(hive_type, DecimalType) else (None, None)
+    return name, str(hive_type), None, None, precision, scale, None
+
+
+def _checked(params: Params) -> list[Any]:
+    if isinstance(params, str | bytes | Mapping):
+        raise ProgrammingError("parameters are a sequence with a value for each ?", hint='The parameter style is "qmark".')
+    return list(params)
+
+
+def _same_length(batch: Sequence[Params]) -> None:
+    for number, params in enumerate(batch, 1):
+        if len(params) != len(batch[0]):
+            raise ProgrammingError(f"row {number} has {len(params)} values, the first has {len(batch[0])}")
+
+
+def many_rows(operation: str, count: int) -> str | None:
+    """An INSERT of one row of markers as an INSERT of ``count`` such rows; None for any other statement."""
+    values = _single_row(operation)
+    if values is None:
+        return None
+    keyword, row = values.span.cut(operation)[:6], values.span.cut(operation)[6:]
+    head, tail = operation[: values.span.start], operation[values.span.end :]
+    return f"{head}{keyword}{', '.join([row.strip()] * count)}{tail}"
+
+
+def _single_row(operation: str) -> Values | None:
+    """The VALUES of an INSERT with one row that holds every marker of the statement."""
+    from acidsql.parser.parameters import MARKER
+    from acidsql.parser.parse import parse
+    from acidsql.parser.statements import Insert, Values
+    from acidsql.parser.tokens import tokenize
+
+    statement = parse(operation)
+    if not isinstance(statement, Insert) or not isinstance(statement.source, Values) or len(statement.source.rows) != 1:
+        return None
+    inside = statement.source.span
+    markers = [token for token in tokenize(operation) if token.is_mark(MARKER)]
+    return statement.source if all(inside.start <= m.start < inside.end for m in markers) else None
+
+
+# -- types
+
+
+class TypeObject:
+    """One of PEP 249's five kinds; equal to the text of every Hive type of the kind."""
+
+    def __init__(self, name: str, types: frozenset[str]) -> None:
+        self.name = name
+        self._types = types
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TypeObject):
+            return self.name == other.name
+        return _base(other) in self._types if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_ROW_ID = "struct<writeid:bigint,bucketid:int,rowid:bigint>"
+
+
+def _base(type_text: str) -> str:
+    """``decimal`` for ``decimal(10,2)``, ``array`` for ``array<int>``; ROW__ID's struct as it is."""
+    text = type_text.lower()
+    return text if text == _ROW_ID else text.partition("(")[0].partition("<")[0]
+
+
+STRING = TypeObject("STRING", frozenset(("string", "varchar", "char", "array", "map", "struct")))
+BINARY = TypeObject("BINARY", frozenset(("binary",)))
+NUMBER = TypeObject("NUMBER", frozenset(("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")))
+DATETIME = TypeObject("DATETIME", frozenset(("date", "timestamp")))
+ROWID = TypeObject("ROWID", frozenset((_ROW_ID,)))
+
+Date = datetime.date
+Time = datetime.time
+Timestamp = datetime.datetime
+Binary: Callable[[bytes | bytearray | memoryview], bytes] = bytes
+
+
+def DateFromTicks(ticks: float) -> datetime.date:
+    return Date(*time.localtime(ticks)[:3])
+
+
+def TimeFromTicks(ticks: float) -> datetime.time:
+    return Time(*time.localtime(ticks)[3:6])
+
+
+def TimestampFromTicks(ticks: float) -> datetime.datetime:
+    return Timestamp(*time.localtime(ticks)[:6])

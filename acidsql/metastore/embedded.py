@@ -1,0 +1,69 @@
+"""The embedded metastore: catalog and transaction manager in one, on the one file ``<warehouse>/_acidsql/metastore.db``.
+
+Nothing has to be started: processes on one machine that name the same warehouse directory share it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os.path
+import socket
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from acidsql.metastore.embedded_catalog import EmbeddedCatalog
+from acidsql.metastore.embedded_txns import EmbeddedTxns
+from acidsql.metastore.locations import given_location
+from acidsql.metastore.store import Store
+
+TXN_TIMEOUT_SECONDS = 300.0
+"""Hive's default hive.txn.timeout."""
+
+
+class EmbeddedMetastore(EmbeddedCatalog, EmbeddedTxns):
+    """Opens the warehouse, making it (with the database "default") where it is missing. Implements Catalog and TxnManager.
+
+    ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open,
+    at once if its process on this host has ended. MetastoreError if the warehouse cannot be used.
+    """
+
+    def __init__(
+        self,
+        warehouse: str,
+        *,
+        user: str | None = None,
+        host: str | None = None,
+        clock: Callable[[], float] = time.time,
+        txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
+    ) -> None:
+        self.warehouse = os.path.abspath(given_location(os.path.expanduser(warehouse), os.getcwd()))
+        store = Store(self.warehouse)
+        EmbeddedCatalog.__init__(self, store, clock=clock)
+        EmbeddedTxns.__init__(
+            self,
+            store,
+            user=user or _user(),
+            host=host or socket.gethostname(),
+            clock=clock,
+            txn_timeout_seconds=txn_timeout_seconds,
+        )
+        self._make_default_database()
+
+    def close(self) -> None:
+        """Closes its connections; transactions stay as they are. Closing twice is no error."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's nameless user id
+        return "unknown"

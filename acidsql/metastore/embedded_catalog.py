@@ -1,0 +1,197 @@
+"""The catalog of the embedded metastore: databases and tables. Names come in lower case; directories are the caller's business."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select
+from sqlalchemy import Table as SqlTable
+
+from acidsql.acid.ids import TxnId
+from acidsql.catalog.model import DEFAULT_DATABASE, Database, Table, TableName
+from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError
+from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.store import Store, insert_row
+from acidsql.metastore.table_rows import delete_table, find_table, insert_table
+from acidsql.metastore.tables import (
+    COMPLETED_TXN_COMPONENTS,
+    DATABASE_PARAMS,
+    DBS,
+    NEXT_WRITE_ID,
+    TBLS,
+    TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
+    TXNS,
+    WRITE_SET,
+)
+from acidsql.metastore.txn_rows import AbortReason, abort_txns
+from acidsql.txn.manager import TxnState
+
+INVALID_TABLE = 10001
+DATABASE_DOES_NOT_EXIST = 10072
+
+_ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]], ...] = (
+    (TXN_COMPONENTS, TXN_COMPONENTS.c.TC_DATABASE, TXN_COMPONENTS.c.TC_TABLE),
+    (COMPLETED_TXN_COMPONENTS, COMPLETED_TXN_COMPONENTS.c.CTC_DATABASE, COMPLETED_TXN_COMPONENTS.c.CTC_TABLE),
+    (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
+    (NEXT_WRITE_ID, NEXT_WRITE_ID.c.NWI_DATABASE, NEXT_WRITE_ID.c.NWI_TABLE),
+    (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
+)
+"""What transactions left behind about a table, and the columns that name it."""
+
+
+class EmbeddedCatalog:
+    """Implements Catalog. ``clock`` gives epoch seconds."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def create_database(self, database: Database) -> None:
+        """Without a location it lies at ``<warehouse>/<name>.db``."""
+        with self._store.write() as connection:
+            if _db_id(connection, database.name) is not None:
+                raise AlreadyExistsError(f'database "{database.name}" already exists')
+            self._insert_database(connection, database)
+
+    def drop_database(self, name: str, *, cascade: bool = False) -> tuple[Table, ...]:
+        if name == DEFAULT_DATABASE:
+            raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
+        with self._store.write() as connection:
+            db_id = _require_database(connection, name)
+            tables = _list_tables(connection, db_id)
+            if tables and not cascade:
+                count = f"it has {len(tables)} table(s)"
+                raise BindError(f'database "{name}" is not empty', detail=count, hint="DROP DATABASE .. CASCADE drops them too.")
+            dropped = tuple(self._drop_table(connection, TableName(name, table)) for table in tables)
+            connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
+            return dropped
+
+    def find_database(self, name: str) -> Database | None:
+        with self._store.read() as connection:
+            row = connection.execute(select(DBS).where(DBS.c.NAME == name)).first()
+            if row is None:
+                return None
+            params = DATABASE_PARAMS.c
+            properties = connection.execute(
+                select(params.PARAM_KEY, params.PARAM_VALUE).where(params.DB_ID == row.DB_ID).order_by(params.PARAM_KEY)
+            )
+            return Database(
+                name=row.NAME,
+                location=given_location(row.DB_LOCATION_URI, self._store.warehouse),
+                comment=row.DESC,
+                owner=row.OWNER_NAME or "",
+                properties=_mapping(properties),
+            )
+
+    def list_databases(self) -> tuple[str, ...]:
+        with self._store.read() as connection:
+            return tuple(connection.scalars(select(DBS.c.NAME).order_by(DBS.c.NAME)))
+
+    def create_table(self, table: Table) -> Table:
+        """Without a location it lies at ``<location of the database>/<name>``."""
+        with self._store.write() as connection:
+            db_id = _require_database(connection, table.name.database)
+            if _find_table_id(connection, db_id, table.name.table) is not None:
+                raise AlreadyExistsError(f'table "{table.name}" already exists')
+            complete = replace(
+                table,
+                location=table.location or self._default_location(connection, db_id, table.name.table),
+                created_at=table.created_at or int(self._clock()),
+            )
+            _forget_transactions(connection, table.name)  # of a writer that had bound a table of that name, dropped since
+            insert_table(connection, complete, db_id, self._store.warehouse)
+            return self._require_table(connection, table.name)
+
+    def drop_table(self, name: TableName) -> Table:
+        with self._store.write() as connection:
+            return self._drop_table(connection, name)
+
+    def find_table(self, name: TableName) -> Table | None:
+        with self._store.read() as connection:
+            return find_table(connection, name, self._store.warehouse)
+
+    def list_tables(self, database: str) -> tuple[str, ...]:
+        with self._store.read() as connection:
+            return _list_tables(connection, _require_database(connection, database))
+
+    def _make_default_database(self) -> None:
+        with self._store.read() as connection:
+            if _db_id(connection, DEFAULT_DATABASE) is not None:
+                return
+        with self._store.write() as connection:
+            if _db_id(connection, DEFAULT_DATABASE) is None:
+                default = Database(name=DEFAULT_DATABASE, location=self._store.warehouse, comment="Default Hive database")
+                self._insert_database(connection, default)
+
+    def _insert_database(self, connection: Connection, database: Database) -> None:
+        location = database.location or os.path.join(self._store.warehouse, f"{database.name}.db")
+        db_id = insert_row(
+            connection,
+            DBS,
+            NAME=database.name,
+            DESC=database.comment,
+            DB_LOCATION_URI=stored_location(location, self._store.warehouse),
+            OWNER_NAME=database.owner,
+        )
+        params = [{"DB_ID": db_id, "PARAM_KEY": key, "PARAM_VALUE": value} for key, value in database.properties.items()]
+        if params:
+            connection.execute(insert(DATABASE_PARAMS), params)
+
+    def _default_location(self, connection: Connection, db_id: int, table: str) -> str:
+        stored = connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id)) or "."
+        return f"{given_location(stored, self._store.warehouse).rstrip('/')}/{table}"
+
+    def _drop_table(self, connection: Connection, name: TableName) -> Table:
+        table = self._require_table(connection, name)
+        _forget_transactions(connection, name)
+        delete_table(connection, table.table_id)
+        return table
+
+    def _require_table(self, connection: Connection, name: TableName) -> Table:
+        table = find_table(connection, name, self._store.warehouse)
+        if table is None:
+            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+        return table
+
+
+def _forget_transactions(connection: Connection, name: TableName) -> None:
+    """The name may be a new table's tomorrow, which begins at write id 1. Hive: CleanupRecordsFunction."""
+    abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
+    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
+        connection.execute(delete(rows).where(database_column == name.database, table_column == name.table))
+
+
+def _open_writers(connection: Connection, name: TableName) -> list[TxnId]:
+    """Open transactions with a write id on the table or a component of it."""
+    t2w, tc = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
+    allocated = select(t2w.T2W_TXNID).where(and_(t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table))
+    recorded = select(tc.TC_TXNID).where(and_(tc.TC_DATABASE == name.database, tc.TC_TABLE == name.table))
+    txn_id = TXNS.c.TXN_ID
+    writers = select(txn_id).where(TXNS.c.TXN_STATE == TxnState.OPEN, or_(txn_id.in_(allocated), txn_id.in_(recorded)))
+    return [TxnId(found) for found in connection.scalars(writers)]
+
+
+def _mapping(rows: Iterable[Row[str, str]]) -> dict[str, str]:
+    return {row[0]: row[1] for row in rows}
+
+
+def _db_id(connection: Connection, name: str) -> int | None:
+    return connection.scalar(select(DBS.c.DB_ID).where(DBS.c.NAME == name))
+
+
+def _require_database(connection: Connection, name: str) -> int:
+    db_id = _db_id(connection, name)
+    if db_id is None:
+        raise DatabaseNotFoundError(f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST)
+    return db_id
+
+
+def _find_table_id(connection: Connection, db_id: int, table: str) -> int | None:
+    return connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table))
+
+
+def _list_tables(connection: Connection, db_id: int) -> tuple[str, ...]:
+    return tuple(connection.scalars(select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)))

@@ -1,0 +1,194 @@
+"""The transaction manager of the embedded metastore: Hive's TxnHandler calls, each one SQL transaction on the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import CompoundSelect, Connection, Row, select, union_all, update
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import TableName
+from acidsql.errors import CommitStateUnknownError, MetastoreError, OperationalError, WriteConflictError
+from acidsql.metastore.committing import finish, insert_components
+from acidsql.metastore.opening import HOUSEKEEPING_INTERVAL, PURGED_BELOW, allocate, insert_txn, purge, reap
+from acidsql.metastore.process import Process
+from acidsql.metastore.store import CommitFailedError, Store
+from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
+from acidsql.metastore.txn_rows import (
+    TXN_NO_SUCH_TRANSACTION,
+    AbortReason,
+    abort_txns,
+    aborted_error,
+    find_state,
+    require_open,
+    unknown_error,
+    valid_txns,
+)
+from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnState
+
+
+class EmbeddedTxns:
+    """Implements TxnManager. ``clock`` gives epoch seconds."""
+
+    def __init__(self, store: Store, *, user: str, host: str, clock: Callable[[], float], txn_timeout_seconds: float) -> None:
+        self._store = store
+        self._user = user
+        self._host = host
+        self._clock = clock
+        self._txn_timeout = txn_timeout_seconds
+
+    def begin(self, tables: Iterable[TableName] = ()) -> OpenedTxn:
+        with self._store.write() as connection:
+            txn_id = self._open(connection)
+            write_ids = allocate(connection, txn_id, tables)
+            return OpenedTxn(txn_id=txn_id, txns=valid_txns(connection, txn_id), write_ids=write_ids)
+
+    def open_txn(self) -> TxnId:
+        with self._store.write() as connection:
+            return self._open(connection)
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        with self._store.read() as connection:
+            return valid_txns(connection, txn_id)
+
+    def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
+        with self._store.read() as connection:
+            return _valid_write_ids(connection, table, txns)
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        with self._store.write() as connection:
+            require_open(connection, txn_id)
+            return allocate(connection, txn_id, [table])[table]
+
+    def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
+        with self._store.write() as connection:
+            require_open(connection, txn_id)
+            insert_components(connection, txn_id, components)
+
+    def heartbeat(self, txn_id: TxnId) -> None:
+        with self._store.write() as connection:
+            require_open(connection, txn_id)
+            connection.execute(update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now()))
+
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
+        try:
+            with self._store.write() as connection:
+                conflict = self._commit(connection, txn_id, components)
+        except CommitFailedError as error:
+            self._settle(txn_id, error)
+            return
+        if conflict is not None:
+            raise conflict
+
+    def abort(self, txn_id: TxnId) -> None:
+        with self._store.write() as connection:
+            match find_state(connection, txn_id):
+                case TxnState.OPEN:
+                    abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
+                case TxnState.ABORTED:
+                    return
+                case TxnState.COMMITTED:
+                    raise OperationalError(f"Transaction txnid:{txn_id} is already committed.", code=TXN_NO_SUCH_TRANSACTION)
+                case None:
+                    raise unknown_error(txn_id)
+
+    def list_txns(self) -> tuple[TxnInfo, ...]:
+        shown = TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED))
+        with self._store.read() as connection:
+            rows = connection.execute(select(TXNS).where(shown).order_by(TXNS.c.TXN_ID)).all()
+        return tuple(
+            TxnInfo(
+                txn_id=TxnId(row.TXN_ID),
+                state=TxnState(row.TXN_STATE),
+                started=row.TXN_STARTED,
+                last_heartbeat=row.TXN_LAST_HEARTBEAT,
+                user=row.TXN_USER,
+                host=row.TXN_HOST,
+            )
+            for row in rows
+        )
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+    def _open(self, connection: Connection) -> TxnId:
+        now, process = self._now(), Process.current()
+        reap(connection, host=self._host, process=process, cutoff=now - int(self._txn_timeout * 1000))
+        txn_id = insert_txn(connection, user=self._user, host=self._host, process=process, now=now)
+        if txn_id % HOUSEKEEPING_INTERVAL == 0:
+            purge(connection)
+        return txn_id
+
+    def _commit(self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> WriteConflictError | None:
+        if find_state(connection, txn_id) is TxnState.COMMITTED:
+            return None
+        require_open(connection, txn_id)
+        insert_components(connection, txn_id, components)
+        return finish(connection, txn_id, now=self._now())
+
+    def _settle(self, txn_id: TxnId, error: CommitFailedError) -> None:
+        """The COMMIT failed without a clear answer: only the store itself can tell whether it took place."""
+        try:
+            with self._store.read() as connection:
+                match find_state(connection, txn_id):
+                    case TxnState.COMMITTED:
+                        return
+                    case TxnState.ABORTED:
+                        raise aborted_error(connection, txn_id)
+                    case TxnState.OPEN | None:
+                        pass
+        except MetastoreError:
+            pass
+        unknown = CommitStateUnknownError(
+            f"transaction txnid:{txn_id} may or may not have been committed",
+            detail=error.message,
+            hint="Look at SHOW TRANSACTIONS and at the data before running the statement again.",
+        )
+        unknown.txn_id = txn_id
+        raise unknown from error
+
+
+def _valid_write_ids(connection: Connection, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
+    """Hive: GetValidWriteIdsForTableFunction; the high watermark is the highest id given out to a transaction within ``txns``.
+
+    Only ids that may be invalid are fetched: those of transactions at or above the lowest that was open, and of aborted ones.
+    All others are committed, so the cost does not grow with the history of the table.
+    """
+    floor = min((*txns.open[:1], txns.high_watermark + 1))
+    top = _highest_write_id(connection, table, floor)
+    suspects = [] if top == 0 else connection.execute(_suspects(table, floor)).all()
+    later = {row.T2W_WRITEID for row in suspects if row.T2W_TXNID > txns.high_watermark}
+    while top in later:
+        top -= 1
+    invalid = [row for row in suspects if row.T2W_WRITEID <= top and not txns.is_valid(row.T2W_TXNID)]
+    return ValidWriteIdList(
+        table=str(table),
+        high_watermark=WriteId(top),
+        open=tuple(WriteId(row.T2W_WRITEID) for row in invalid if not txns.is_aborted(row.T2W_TXNID)),
+        aborted=tuple(WriteId(row.T2W_WRITEID) for row in invalid if txns.is_aborted(row.T2W_TXNID)),
+    )
+
+
+def _highest_write_id(connection: Connection, table: TableName, floor: int) -> int:
+    """Of all that were given out; 0 for none. MetastoreError if the snapshot needs write ids that have been purged."""
+    next_id = select(NEXT_WRITE_ID.c.NWI_NEXT).where(
+        NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
+    )
+    purged = select(AUX_TABLE.c.MT_KEY2).where(AUX_TABLE.c.MT_KEY1 == PURGED_BELOW)
+    row: Row[int | None, int | None] = connection.execute(
+        select(next_id.scalar_subquery().label("next_id"), purged.scalar_subquery().label("purged"))
+    ).one()
+    if row.purged is not None and floor < row.purged:
+        raise MetastoreError(
+            f'the snapshot is too old to read "{table}": transactions that ended after it have been purged',
+            hint="Run the statement again, with a snapshot of its own.",
+        )
+    return 0 if row.next_id is None else row.next_id - 1
+
+
+def _suspects(table: TableName, floor: int) -> CompoundSelect[int, int]:
+    t2w = TXN_TO_WRITE_ID.c
+    of_table = select(t2w.T2W_TXNID, t2w.T2W_WRITEID).where(t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table)
+    aborted = select(TXNS.c.TXN_ID).where(TXNS.c.TXN_STATE == TxnState.ABORTED, TXNS.c.TXN_ID < floor)
+    return union_all(of_table.where(t2w.T2W_TXNID >= floor), of_table.where(t2w.T2W_TXNID.in_(aborted)))

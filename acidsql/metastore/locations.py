@@ -1,0 +1,39 @@
+"""Where tables lie, so that a warehouse may be moved or copied: what is inside it is stored relative to it, given out absolute.
+
+Stored forms: ``.`` the warehouse itself, ``sales.db/orders`` inside it, ``/data/t`` or ``s3a://..`` anywhere else.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/.*)")
+
+
+def stored_location(location: str, warehouse: str) -> str:
+    """``location`` (absolute, a URL, or relative to the warehouse) in its stored form."""
+    path = _local_path(location)
+    if path is None:
+        return location.rstrip("/")
+    inside = os.path.relpath(os.path.join(warehouse, path), warehouse)
+    if inside == ".." or inside.startswith("../"):
+        return os.path.normpath(os.path.join(warehouse, path))
+    return inside
+
+
+def given_location(stored: str, warehouse: str) -> str:
+    """The absolute path or URL of a stored form."""
+    if _local_path(stored) is None:
+        return stored
+    return os.path.normpath(os.path.join(warehouse, stored))
+
+
+def _local_path(location: str) -> str | None:
+    """The path of a ``file:`` URL or of plain text; None for another file system's URL."""
+    found = _SCHEME.fullmatch(location)
+    if not found:
+        return location
+    if found[1].lower() != "file":
+        return None
+    return "/" + found[2].lstrip("/")

@@ -1,0 +1,66 @@
+"""The schema's versions: ordered steps, each of which may be run again on a store that has it already.
+
+A new store runs all of them, an older one those it lacks, in one write transaction. The first step creates the tables as they
+are today, so a step that adds a column must look whether it is there; a step that adds a table creates it if missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, insert, inspect, select, update
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.tables import METADATA, TXNS, VERSION
+
+Migration = Callable[[Connection], None]
+
+
+def create_tables(connection: Connection) -> None:
+    """Everything, and transaction 0: committed, so that there always is a highest transaction id. Hive 4 seeds the same row."""
+    METADATA.create_all(connection)
+    if connection.scalar(select(TXNS.c.TXN_ID).where(TXNS.c.TXN_ID == 0)) is None:
+        nobody = {"TXN_STARTED": 0, "TXN_LAST_HEARTBEAT": 0, "TXN_USER": "", "TXN_HOST": "", "TXN_TYPE": 0}
+        connection.execute(insert(TXNS).values(TXN_ID=0, TXN_STATE="c", **nobody))
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables,)
+
+
+def schema_version(connection: Connection) -> int:
+    """How many migrations the store has seen; 0 for an empty file."""
+    if not inspect(connection).has_table(VERSION.name):
+        return 0
+    return _known_version(connection)
+
+
+def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> bool:
+    """Nothing to do? MetastoreError if a newer acidsql wrote the store: what it means by its tables is not ours to guess."""
+    version = schema_version(connection)
+    if version > len(migrations):
+        raise MetastoreError(
+            f"the metastore has schema version {version}, this acidsql knows versions up to {len(migrations)}",
+            hint="Use the acidsql that wrote it, or a newer one.",
+        )
+    return version == len(migrations)
+
+
+def migrate(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Brings the store to the newest version; for a connection inside a write transaction, so that two openers do it once."""
+    if is_current(connection, migrations):
+        return
+    for step in migrations[schema_version(connection) :]:
+        step(connection)
+    VERSION.create(connection, checkfirst=True)
+    stamp = {"SCHEMA_VERSION": str(len(migrations)), "VERSION_COMMENT": "acidsql"}
+    if connection.execute(update(VERSION).where(VERSION.c.VER_ID == 1).values(**stamp)).rowcount == 0:
+        connection.execute(insert(VERSION).values(VER_ID=1, **stamp))
+
+
+def _known_version(connection: Connection) -> int:
+    text = connection.scalar(select(VERSION.c.SCHEMA_VERSION).where(VERSION.c.VER_ID == 1))
+    if text is None:
+        return 0
+    if not text.isdigit():
+        raise MetastoreError(f'the metastore has schema version "{text}": not written by acidsql')
+    return int(text)

@@ -1,0 +1,124 @@
+"""How a transaction starts: the dead are reaped, the id is given out, and write ids with it.
+
+Hive's reaper and house-keeping run in services of their own; here there is none, so every opener does a little of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, and_, delete, exists, func, insert, select, update
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.metastore.process import Process
+from acidsql.metastore.store import insert_row
+from acidsql.metastore.tables import AUX_TABLE, MIN_HISTORY_LEVEL, NEXT_WRITE_ID, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS, WRITE_SET
+from acidsql.metastore.txn_rows import AbortReason, abort_txns, highest_txn, lowest_open_txn
+from acidsql.txn.manager import TxnState
+
+DEFAULT_TXN = 0
+"""TXN_TYPE of an ordinary transaction."""
+
+HOUSEKEEPING_INTERVAL = 64
+"""Every so many transactions the opener purges."""
+
+KEPT_TXNS = 1000
+"""So many finished transactions keep their rows: for a commit that is asked for again, and for readers with an older snapshot."""
+
+PURGED_BELOW = "TxnToWriteIdPurged"
+"""AUX_TABLE key: committed write ids of transactions below MT_KEY2 are no longer in TXN_TO_WRITE_ID."""
+
+
+def insert_txn(connection: Connection, *, user: str, host: str, process: Process, now: int) -> TxnId:
+    """Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest transaction that this one's snapshot may call open."""
+    lowest = lowest_open_txn(connection)
+    key = insert_row(
+        connection,
+        TXNS,
+        TXN_STATE=TxnState.OPEN.value,
+        TXN_STARTED=now,
+        TXN_LAST_HEARTBEAT=now,
+        TXN_USER=user,
+        TXN_HOST=host,
+        TXN_AGENT_INFO=str(process),
+        TXN_TYPE=DEFAULT_TXN,
+    )
+    txn_id = TxnId(key)
+    connection.execute(insert(MIN_HISTORY_LEVEL).values(MHL_TXNID=txn_id, MHL_MIN_OPEN_TXNID=lowest or txn_id))
+    return txn_id
+
+
+def allocate(connection: Connection, txn_id: TxnId, tables: Iterable[TableName]) -> dict[TableName, WriteId]:
+    """The write id of an open transaction on each table, the same when asked again. Hive: AllocateTableWriteIdsFunction."""
+    return {table: _find_write_id(connection, txn_id, table) or _next_write_id(connection, txn_id, table) for table in tables}
+
+
+def _find_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId | None:
+    t2w = TXN_TO_WRITE_ID.c
+    found = connection.scalar(
+        select(t2w.T2W_WRITEID).where(t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table, t2w.T2W_TXNID == txn_id)
+    )
+    return None if found is None else WriteId(found)
+
+
+def _next_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
+    of_table = and_(NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table)
+    write_id = connection.scalar(select(NEXT_WRITE_ID.c.NWI_NEXT).where(of_table))
+    if write_id is None:
+        write_id = 1
+        connection.execute(insert(NEXT_WRITE_ID).values(NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=2))
+    else:
+        connection.execute(update(NEXT_WRITE_ID).where(of_table).values(NWI_NEXT=write_id + 1))
+    connection.execute(
+        insert(TXN_TO_WRITE_ID).values(T2W_TXNID=txn_id, T2W_DATABASE=table.database, T2W_TABLE=table.table, T2W_WRITEID=write_id)
+    )
+    return WriteId(write_id)
+
+
+def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
+    """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose process is gone.
+
+    Hive: TxnHandler.performTimeOuts (which knows the time-out only).
+    """
+    txns = TXNS.c
+    rows = connection.execute(
+        select(txns.TXN_ID, txns.TXN_HOST, txns.TXN_AGENT_INFO, txns.TXN_LAST_HEARTBEAT).where(txns.TXN_STATE == TxnState.OPEN)
+    ).all()
+    gone = {text for text in {row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host} if _is_gone(text, process)}
+    orphans = {row.TXN_ID for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone}
+    late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
+    abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
+    abort_txns(connection, late - orphans, AbortReason.TIME_OUT)
+
+
+def _is_gone(text: str | None, observer: Process) -> bool:
+    opener = Process.parse(text)
+    return opener is not None and opener.is_gone(observer)
+
+
+def purge(connection: Connection) -> None:
+    """Forgets what no snapshot and no conflict check can ask for any more. Hive: AcidHouseKeeperService, AcidTxnCleanerService."""
+    top = highest_txn(connection)
+    connection.execute(delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1)))
+    oldest_seen = connection.scalar(select(func.min(MIN_HISTORY_LEVEL.c.MHL_MIN_OPEN_TXNID)))
+    below = min(top - KEPT_TXNS, top if oldest_seen is None else oldest_seen)
+    if below <= 0:
+        return
+    _purge_write_ids(connection, TxnId(below))
+    txns = TXNS.c
+    has_components = exists().where(TXN_COMPONENTS.c.TC_TXNID == txns.TXN_ID)
+    over = txns.TXN_STATE.in_((TxnState.COMMITTED, TxnState.ABORTED))
+    connection.execute(delete(TXNS).where(over, txns.TXN_ID < below, txns.TXN_ID > 0, ~has_components))
+
+
+def _purge_write_ids(connection: Connection, below: TxnId) -> None:
+    """A write id without a row is a committed one, so only those of aborted transactions must stay. Hive keeps all above the
+    oldest aborted one; it must, because it takes the highest row for the high watermark (here that is NEXT_WRITE_ID).
+    """
+    t2w = TXN_TO_WRITE_ID.c
+    aborted = exists().where(TXNS.c.TXN_ID == t2w.T2W_TXNID, TXNS.c.TXN_STATE == TxnState.ABORTED)
+    connection.execute(delete(TXN_TO_WRITE_ID).where(t2w.T2W_TXNID < below, ~aborted))
+    mark = update(AUX_TABLE).where(AUX_TABLE.c.MT_KEY1 == PURGED_BELOW)
+    if connection.execute(mark.values(MT_KEY2=below)).rowcount == 0:
+        connection.execute(insert(AUX_TABLE).values(MT_KEY1=PURGED_BELOW, MT_KEY2=below))

@@ -1,0 +1,81 @@
+"""Who opened a transaction: a process named so that its death can be told from a time-out, and a reused pid from the old one.
+
+The name goes into ``TXN_AGENT_INFO``. Judging needs the same machine, boot and pid namespace (containers often share a host name);
+where any of it cannot be told, the process counts as alive and the heartbeat decides.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+
+_TEXT = re.compile(r"acidsql pid=(\d+) start=(\d+) machine=(\S+)")
+_PID_FIELDS_SKIPPED = 2
+_START_TIME = 22
+_STATE = 3
+_DEAD_STATES = ("Z", "X", "x")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """``start`` is the kernel's start time in ticks since boot; ``machine`` names boot and pid namespace. 0 and "" = not known."""
+
+    pid: int
+    start: int
+    machine: str
+
+    @classmethod
+    def current(cls) -> Process:
+        pid = os.getpid()
+        return cls(pid=pid, start=_start_time(pid) or 0, machine=_machine())
+
+    @classmethod
+    def parse(cls, text: str | None) -> Process | None:
+        """The process that ``str`` wrote down; None for any other text (Hive puts other things there)."""
+        found = _TEXT.fullmatch(text or "")
+        return cls(pid=int(found[1]), start=int(found[2]), machine=found[3]) if found else None
+
+    def __str__(self) -> str:
+        return f"acidsql pid={self.pid} start={self.start} machine={self.machine or '-'}"
+
+    def is_gone(self, observer: Process) -> bool:
+        """Surely ended, as ``observer`` (the current process) sees it."""
+        if not observer.machine or self.machine != observer.machine or not self.start:
+            return False
+        start = _start_time(self.pid)
+        return start != self.start if start is not None else not _exists(self.pid)
+
+
+def _start_time(pid: int) -> int | None:
+    """Ticks since boot; 0 for a dead process that its parent has not collected yet; None if there is nothing to see."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            text = stat.read().decode(errors="replace")
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()  # the name, in parentheses, may hold blanks
+    if fields[_STATE - _PID_FIELDS_SKIPPED - 1] in _DEAD_STATES:
+        return 0
+    return int(fields[_START_TIME - _PID_FIELDS_SKIPPED - 1])
+
+
+def _exists(pid: int) -> bool:
+    """Also for processes of other users, which /proc may hide."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _machine() -> str:
+    with suppress(OSError):
+        with open("/proc/sys/kernel/random/boot_id") as boot:
+            boot_id = boot.read().strip().replace("-", "")
+        namespace = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
+        return f"{boot_id}.{namespace}"
+    return ""

@@ -1,0 +1,138 @@
+"""The connection to the store: short transactions, readers that never wait, writers that queue, and one kind of error.
+
+Every write transaction is BEGIN IMMEDIATE: it takes SQLite's single write lock at its start, so whatever it reads is still true
+when it writes. (A deferred one that reads first and writes later fails as soon as another process wrote in between, and no
+busy time-out helps.) That one lock stands for all the mutexes of Hive's TxnHandler. Reads see one snapshot and take no lock.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from acidsql.errors import InternalError, MetastoreError
+from acidsql.metastore.database_file import opening, prepare
+from acidsql.metastore.migrations import is_current, migrate
+
+BUSY_TIMEOUT_SECONDS = 30
+_BEGIN = "acidsql_begin"
+
+
+class CommitFailedError(MetastoreError):
+    """COMMIT itself failed: the changes may or may not be in the store."""
+
+
+class Store:
+    """One metastore file, opened (and made or migrated first where need be). Threads may share it; so may a forked child."""
+
+    def __init__(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self.path = prepare(warehouse)
+        self._pid = os.getpid()
+        self._readers = _engine(self.path)
+        self._writers = self._readers.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        try:
+            with self._translated("opened"), opening(self.path):
+                self._bring_up_to_date()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._readers.dispose(close=self._is_ours())
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One snapshot of the store."""
+        with self._translated("read"), self._engine(self._readers).begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One write transaction, rolled back by any exception. CommitFailedError if the COMMIT failed."""
+        with self._translated("written"), self._engine(self._writers).connect() as connection:
+            transaction = connection.begin()
+            try:
+                yield connection
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                raise CommitFailedError(f'the metastore "{self.path}" did not confirm a commit: {error.orig}') from error
+
+    def _bring_up_to_date(self) -> None:
+        with self.read() as connection:
+            if is_current(connection):
+                return
+        with self.write() as connection:
+            migrate(connection)
+
+    def _engine(self, engine: Engine) -> Engine:
+        """A forked child must neither use nor close its parent's connections."""
+        if not self._is_ours():
+            self._readers.dispose(close=False)
+            self._pid = os.getpid()
+        return engine
+
+    def _is_ours(self) -> bool:
+        return self._pid == os.getpid()
+
+    @contextmanager
+    def _translated(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self._error(verb, str(error.orig)) from error
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise self._error(verb, str(error)) from error
+
+    def _error(self, verb: str, reason: str) -> MetastoreError:
+        hint = next((hint for mark, hint in _HINTS if mark in reason), None)
+        return MetastoreError(f'the metastore "{self.path}" could not be {verb}: {reason}', hint=hint)
+
+
+def insert_row(connection: Connection, table: Table, **values: object) -> int:
+    """Returns the number that the store gave to the row."""
+    key = connection.execute(insert(table).values(values)).inserted_primary_key
+    if key is None:
+        raise InternalError(f'no key for a new row of "{table.name}"')
+    return int(key[0])
+
+
+_HINTS = (
+    ("database is locked", f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see what holds it."),
+    ("readonly", "The warehouse must be writable, also for queries."),
+    ("unable to open", "The warehouse must exist and be writable, also for queries."),
+    ("disk is full", "Free some space; nothing was changed."),
+    ("not a database", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
+    ("malformed", "The file is damaged; restore it from a backup."),
+    ("no such table", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
+)
+
+
+def _engine(path: Path) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _configure(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # else the driver would begin transactions of its own
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+        raise MetastoreError("the file system of the warehouse does not support SQLite's write-ahead log")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

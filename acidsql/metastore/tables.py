@@ -1,0 +1,208 @@
+"""The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so that whoever knows Hive can read them.
+
+Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a statement's cost independent of history.
+Times are epoch milliseconds, but ``TBLS.CREATE_TIME``, which is in seconds as in Hive.
+A column that a later version needs is added here and by a migration (see migrations).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+METADATA = MetaData()
+
+Id = BigInteger().with_variant(Integer(), "sqlite")
+"""SQLite numbers rows by itself only where the type is spelled INTEGER."""
+
+VERSION = Table(
+    "VERSION",
+    METADATA,
+    Column("VER_ID", Id, primary_key=True, autoincrement=False),
+    Column("SCHEMA_VERSION", String(127), nullable=False),
+    Column("VERSION_COMMENT", String(255)),
+)
+
+# --- what there is ---------------------------------------------------------------------------------------------------
+
+DBS = Table(
+    "DBS",
+    METADATA,
+    Column("DB_ID", Id, primary_key=True),
+    Column("NAME", String(128), nullable=False, unique=True),
+    Column("DESC", String(4000)),
+    Column("DB_LOCATION_URI", String(4000), nullable=False),
+    Column("OWNER_NAME", String(128)),
+)
+
+DATABASE_PARAMS = Table(
+    "DATABASE_PARAMS",
+    METADATA,
+    Column("DB_ID", Id, ForeignKey(DBS.c.DB_ID, ondelete="CASCADE"), primary_key=True),
+    Column("PARAM_KEY", String(180), primary_key=True),
+    Column("PARAM_VALUE", String(4000)),
+)
+
+CDS = Table("CDS", METADATA, Column("CD_ID", Id, primary_key=True))
+
+COLUMNS_V2 = Table(
+    "COLUMNS_V2",
+    METADATA,
+    Column("CD_ID", Id, ForeignKey(CDS.c.CD_ID, ondelete="CASCADE"), primary_key=True),
+    Column("COLUMN_NAME", String(767), primary_key=True),
+    Column("TYPE_NAME", Text, nullable=False),
+    Column("COMMENT", String(4000)),
+    Column("INTEGER_IDX", Integer, nullable=False),
+)
+
+SERDES = Table(
+    "SERDES",
+    METADATA,
+    Column("SERDE_ID", Id, primary_key=True),
+    Column("NAME", String(128)),
+    Column("SLIB", String(4000), nullable=False),
+)
+
+SDS = Table(
+    "SDS",
+    METADATA,
+    Column("SD_ID", Id, primary_key=True),
+    Column("CD_ID", Id, ForeignKey(CDS.c.CD_ID), nullable=False),
+    Column("SERDE_ID", Id, ForeignKey(SERDES.c.SERDE_ID), nullable=False),
+    Column("LOCATION", String(4000), nullable=False),
+    Column("INPUT_FORMAT", String(4000), nullable=False),
+    Column("OUTPUT_FORMAT", String(4000), nullable=False),
+    Column("IS_COMPRESSED", Boolean, nullable=False),
+    Column("NUM_BUCKETS", Integer, nullable=False),
+)
+
+BUCKETING_COLS = Table(
+    "BUCKETING_COLS",
+    METADATA,
+    Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("BUCKET_COL_NAME", String(256), nullable=False),
+)
+
+TBLS = Table(
+    "TBLS",
+    METADATA,
+    Column("TBL_ID", Id, primary_key=True),
+    Column("DB_ID", Id, ForeignKey(DBS.c.DB_ID), nullable=False),
+    Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID), nullable=False),
+    Column("TBL_NAME", String(256), nullable=False),
+    Column("TBL_TYPE", String(128), nullable=False),
+    Column("OWNER", String(767)),
+    Column("CREATE_TIME", Integer, nullable=False),
+    Index("UNIQUETABLE", "TBL_NAME", "DB_ID", unique=True),
+    Index("TBLS_N49", "DB_ID"),
+    sqlite_autoincrement=True,  # a table id is never given twice: it tells a re-created table from its predecessor
+)
+
+TABLE_PARAMS = Table(
+    "TABLE_PARAMS",
+    METADATA,
+    Column("TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), primary_key=True),
+    Column("PARAM_KEY", String(256), primary_key=True),
+    Column("PARAM_VALUE", Text),
+)
+
+PARTITION_KEYS = Table(
+    "PARTITION_KEYS",
+    METADATA,
+    Column("TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), primary_key=True),
+    Column("PKEY_NAME", String(128), primary_key=True),
+    Column("PKEY_TYPE", String(767), nullable=False),
+    Column("PKEY_COMMENT", String(4000)),
+    Column("INTEGER_IDX", Integer, nullable=False),
+)
+
+# --- who does what to it ---------------------------------------------------------------------------------------------
+
+TXNS = Table(
+    "TXNS",
+    METADATA,
+    Column("TXN_ID", Id, primary_key=True),
+    Column("TXN_STATE", String(1), nullable=False),
+    Column("TXN_STARTED", BigInteger, nullable=False),
+    Column("TXN_LAST_HEARTBEAT", BigInteger, nullable=False),
+    Column("TXN_USER", String(128), nullable=False),
+    Column("TXN_HOST", String(128), nullable=False),
+    Column("TXN_AGENT_INFO", String(128)),
+    Column("TXN_META_INFO", String(128)),
+    Column("TXN_TYPE", Integer),
+    Index("TXNS_STATE_INDEX", "TXN_STATE", "TXN_ID"),
+    sqlite_autoincrement=True,
+)
+
+MIN_HISTORY_LEVEL = Table(
+    "MIN_HISTORY_LEVEL",
+    METADATA,
+    Column("MHL_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), primary_key=True, autoincrement=False),
+    Column("MHL_MIN_OPEN_TXNID", BigInteger, nullable=False),
+    Index("MIN_HISTORY_LEVEL_IDX", "MHL_MIN_OPEN_TXNID"),
+)
+
+TXN_COMPONENTS = Table(
+    "TXN_COMPONENTS",
+    METADATA,
+    Column("TC_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), nullable=False),
+    Column("TC_DATABASE", String(128), nullable=False),
+    Column("TC_TABLE", String(256)),
+    Column("TC_PARTITION", String(767)),
+    Column("TC_OPERATION_TYPE", String(1), nullable=False),
+    Column("TC_WRITEID", BigInteger),
+    Index("TC_TXNID_INDEX", "TC_TXNID"),
+)
+
+COMPLETED_TXN_COMPONENTS = Table(
+    "COMPLETED_TXN_COMPONENTS",
+    METADATA,
+    Column("CTC_TXNID", BigInteger, nullable=False),
+    Column("CTC_DATABASE", String(128), nullable=False),
+    Column("CTC_TABLE", String(256)),
+    Column("CTC_PARTITION", String(767)),
+    Column("CTC_TIMESTAMP", BigInteger, nullable=False),
+    Column("CTC_WRITEID", BigInteger),
+    Column("CTC_UPDATE_DELETE", String(1), nullable=False),
+    Index("COMPLETED_TXN_COMPONENTS_IDX", "CTC_DATABASE", "CTC_TABLE", "CTC_PARTITION"),
+)
+
+TXN_TO_WRITE_ID = Table(
+    "TXN_TO_WRITE_ID",
+    METADATA,
+    Column("T2W_TXNID", BigInteger, nullable=False),
+    Column("T2W_DATABASE", String(128), nullable=False),
+    Column("T2W_TABLE", String(256), nullable=False),
+    Column("T2W_WRITEID", BigInteger, nullable=False),
+    Index("TBL_TO_TXN_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_TXNID", unique=True),
+    Index("TBL_TO_WRITE_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_WRITEID", unique=True),
+    Index("T2W_TXNID_IDX", "T2W_TXNID"),
+)
+
+NEXT_WRITE_ID = Table(
+    "NEXT_WRITE_ID",
+    METADATA,
+    Column("NWI_DATABASE", String(128), primary_key=True),
+    Column("NWI_TABLE", String(256), primary_key=True),
+    Column("NWI_NEXT", BigInteger, nullable=False),
+)
+
+WRITE_SET = Table(
+    "WRITE_SET",
+    METADATA,
+    Column("WS_DATABASE", String(128), nullable=False),
+    Column("WS_TABLE", String(256), nullable=False),
+    Column("WS_PARTITION", String(767)),
+    Column("WS_TXNID", BigInteger, nullable=False),
+    Column("WS_COMMIT_ID", BigInteger, nullable=False),
+    Column("WS_OPERATION_TYPE", String(1), nullable=False),
+    Index("WRITE_SET_IDX", "WS_DATABASE", "WS_TABLE", "WS_COMMIT_ID"),
+)
+
+AUX_TABLE = Table(
+    "AUX_TABLE",
+    METADATA,
+    Column("MT_KEY1", String(128), primary_key=True),
+    Column("MT_KEY2", BigInteger, nullable=False),
+    Column("MT_COMMENT", String(255)),
+)

@@ -1,0 +1,96 @@
+"""Feeds tokens to the grammar: decides, with the parse table at hand, which terminal each token or run of tokens is.
+
+In this order: a keyword where the table can shift it; a name; a string, number or mark; a span. A word that could be both a keyword
+and a name is a keyword only if the token after it fits. Words in RESERVED are names only in backticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from acidsql.errors import ParseError
+from acidsql.parser import spans
+from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
+from acidsql.parser.tokens import Token, TokenKind
+from acidsql.parser.unexpected import unexpected
+
+# The words that hold statements together. Hive reserves more; it costs nothing to let `date` or `user` be a column.
+RESERVED = frozenset(
+    """ALL ALTER AND AS BETWEEN BY CASE CREATE CROSS DELETE DESCRIBE DISTINCT DROP ELSE END EXCEPT EXISTS FROM FULL GROUP HAVING IN
+    INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE MERGE NOT NULL ON OR ORDER OUTER PARTITION RIGHT SELECT SET TABLE THEN TO
+    UNION UPDATE USING VALUES WHEN WHERE WITH""".split()
+)
+
+
+class _Match(NamedTuple):
+    terminal: str
+    span: spans.SpanEnd
+
+
+def read_skeleton(text: str, tokens: list[Token]) -> Node:
+    """The tree of the one statement in ``tokens``. ParseError names what was expected instead."""
+    grammar = load()
+    parse = grammar.start()
+    stack: Stack = parse.parser_state.state_stack
+    at = 0
+    while at < len(tokens):
+        match = next(_matches(grammar, stack, tokens, at), None)
+        if match is None:
+            raise unexpected(grammar, stack, tokens, at, text)
+        parse.feed_token(_terminal(match, text, tokens, at))
+        at = match.span.end
+    if grammar.advance(stack, END) is None:
+        raise unexpected(grammar, stack, tokens, at, text)
+    tree = parse.feed_eof()
+    assert isinstance(tree, Node)
+    return tree
+
+
+def _matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> Iterator[_Match]:
+    """What the token at ``at`` can be here, best first."""
+    token = tokens[at]
+    one = spans.SpanEnd(at + 1)
+    match token.kind:
+        case TokenKind.WORD:
+            word = token.word
+            keyword = grammar.keywords.get(word)
+            is_name = word not in RESERVED and grammar.advance(stack, "NAME") is not None
+            if keyword and (after := grammar.advance(stack, keyword)) and (not is_name or _fits(grammar, after, tokens, at + 1)):
+                yield _Match(keyword, one)
+            if is_name:
+                yield _Match("NAME", one)
+        case TokenKind.QUOTED:
+            if grammar.advance(stack, "NAME"):
+                yield _Match("NAME", one)
+        case TokenKind.STRING | TokenKind.NUMBER:
+            if grammar.advance(stack, token.kind.name):
+                yield _Match(token.kind.name, one)
+        case TokenKind.MARK:
+            if token.text == "(" and grammar.advance(stack, "QUERY") and (span := spans.query(tokens, at)):
+                yield _Match("QUERY", span)
+            if (mark := grammar.marks.get(token.text)) and grammar.advance(stack, mark):
+                yield _Match(mark, one)
+    for terminal, reader in spans.READERS.items():
+        if grammar.advance(stack, terminal) and (span := reader(tokens, at)):
+            yield _Match(terminal, span)
+
+
+def _fits(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> bool:
+    """Whether the token at ``at``, or the end, can come next."""
+    if at == len(tokens):
+        return grammar.advance(stack, END) is not None
+    try:
+        return next(_matches(grammar, stack, tokens, at), None) is not None
+    except ParseError:
+        return True
+
+
+def _terminal(match: _Match, text: str, tokens: list[Token], at: int) -> Terminal:
+    first, last = tokens[at], tokens[match.span.end - 1]
+    value = text[first.start : last.end] if match.terminal in spans.READERS else first.text
+    terminal: Any = Terminal(match.terminal, value, start_pos=first.start, end_pos=last.end)
+    if match.span.parts:
+        terminal.parts = match.span.parts
+    assert isinstance(terminal, Terminal)
+    return terminal

@@ -1,0 +1,210 @@
+"""Queries, expressions, types, values and lists as balanced runs of tokens: where each one ends.
+
+What is inside a span is not looked at; sqlglot and Spark read it later. Only brackets, CASE .. END and the few words that no
+expression can contain at its top level matter here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from acidsql.errors import ParseError, Span
+from acidsql.parser.tokens import Token, TokenKind
+
+
+class SpanEnd(NamedTuple):
+    """``end`` is the index after the last token; ``parts`` are the items of a LIST."""
+
+    end: int
+    parts: tuple[Span, ...] = ()
+
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_CLAUSE_WORDS = frozenset({"WHERE", "WHEN", "THEN", "SELECT", "HAVING", "UNION", "INTERSECT"})
+_BY_WORDS = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+_TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPLOCALTZ", "INTERVAL"})
+
+
+def query(tokens: list[Token], at: int) -> SpanEnd | None:
+    """Up to the end, a bracket closed without being opened, or the INSERT INTO | OVERWRITE of a multi-insert's branch."""
+    if not starts_query(tokens, at):
+        return None
+    start = at
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind is TokenKind.MARK:
+            if token.text in _CLOSING:
+                at = _bracket(tokens, at)
+                continue
+            if token.text in _CLOSING.values():
+                break
+        elif at > start and token.word == "INSERT" and _word(tokens, at + 1) in ("INTO", "OVERWRITE"):
+            break
+        at += 1
+    return SpanEnd(at)
+
+
+def starts_query(tokens: list[Token], at: int) -> bool:
+    opened = at
+    while opened < len(tokens) and tokens[opened].is_mark("("):
+        opened += 1
+    word = _word(tokens, opened)
+    return word in _QUERY_WORDS or (opened > at and word == "WITH")
+
+
+def expression(tokens: list[Token], at: int) -> SpanEnd | None:
+    """Up to a comma, a closing bracket or a clause word, none of them inside brackets or CASE .. END."""
+    start = at
+    cases: list[Token] = []
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind is TokenKind.MARK:
+            if token.text in _CLOSING:
+                at = _bracket(tokens, at)
+                continue
+            if token.text in (",", ")", "]", "}") and not cases:
+                break
+            if token.text == ":" and tokens[at - 1].is_mark(":") and (cast := type_name(tokens, at + 1)):
+                at = cast.end
+                continue
+        elif token.kind is TokenKind.WORD and not (at > start and tokens[at - 1].is_mark(".")):
+            word = token.word
+            if word == "CASE":
+                cases.append(token)
+            elif word == "END" and cases:
+                cases.pop()
+            elif not cases and _ends_expression(tokens, at, start):
+                break
+        at += 1
+    if cases:
+        raise _incomplete("CASE is never closed by END", cases[-1].span)
+    return SpanEnd(at) if at > start else None
+
+
+def _ends_expression(tokens: list[Token], at: int, start: int) -> bool:
+    word = tokens[at].word
+    if word in _CLAUSE_WORDS:
+        return True
+    if word == "FROM":  # IS DISTINCT FROM is an operator
+        return at == start or tokens[at - 1].word != "DISTINCT"
+    return word in _BY_WORDS and _word(tokens, at + 1) == "BY"
+
+
+def type_name(tokens: list[Token], at: int) -> SpanEnd | None:
+    """One column type."""
+    word = _word(tokens, at)
+    if not word:
+        return None
+    at += 1
+    if at < len(tokens) and tokens[at].is_mark("<"):
+        return SpanEnd(_angle(tokens, at))
+    if at < len(tokens) and tokens[at].is_mark("("):
+        return SpanEnd(_bracket(tokens, at))
+    if word == "DOUBLE" and _word(tokens, at) == "PRECISION":
+        return SpanEnd(at + 1)
+    if word == "TIMESTAMP" and _word(tokens, at) in ("WITH", "WITHOUT"):
+        while _word(tokens, at) in ("WITH", "WITHOUT", "LOCAL", "TIME", "ZONE"):
+            at += 1
+    return SpanEnd(at)
+
+
+def value(tokens: list[Token], at: int) -> SpanEnd | None:
+    """A literal, a name or a call, with an optional sign."""
+    if at < len(tokens) and tokens[at].kind is TokenKind.MARK and tokens[at].text in "+-":
+        at += 1
+    if at >= len(tokens) or tokens[at].kind is TokenKind.MARK:
+        return None
+    first = tokens[at]
+    at += 1
+    if first.kind is not TokenKind.WORD or at >= len(tokens):
+        return SpanEnd(at)
+    if tokens[at].is_mark("("):
+        return SpanEnd(_bracket(tokens, at))
+    if first.word in _TYPED_LITERALS and tokens[at].kind in (TokenKind.STRING, TokenKind.NUMBER):
+        return SpanEnd(at + 2 if first.word == "INTERVAL" and _word(tokens, at + 1) else at + 1)
+    return SpanEnd(at)
+
+
+def parenthesised(tokens: list[Token], at: int) -> SpanEnd | None:
+    """``( item, .. )``; the items are cut at the commas of the top level, and none is empty."""
+    if not tokens[at].is_mark("("):
+        return None
+    end = _bracket(tokens, at)
+    return SpanEnd(end, _items(tokens, at + 1, end - 1))
+
+
+def _items(tokens: list[Token], at: int, end: int) -> tuple[Span, ...]:
+    items = []
+    first = at
+    while at <= end:
+        token = tokens[at]
+        if at == end or token.is_mark(","):
+            if first == at:
+                raise ParseError(f'unexpected "{token.text}", expected an expression', span=token.span)
+            items.append(Span(tokens[first].start, tokens[at - 1].end))
+            first = at + 1
+        elif token.is_mark(":") and tokens[at - 1].is_mark(":") and (cast := type_name(tokens, at + 1)):
+            at = cast.end
+            continue
+        elif token.kind is TokenKind.MARK and token.text in _CLOSING:
+            at = _bracket(tokens, at)
+            continue
+        at += 1
+    return tuple(items)
+
+
+def _bracket(tokens: list[Token], at: int) -> int:
+    """The index after the bracket that closes the one at ``at``."""
+    open_tokens: list[Token] = []
+    for index in range(at, len(tokens)):
+        token = tokens[index]
+        if token.kind is not TokenKind.MARK:
+            continue
+        if token.text in _CLOSING:
+            open_tokens.append(token)
+        elif token.text in ")]}":
+            wanted = _CLOSING[open_tokens[-1].text]
+            if token.text != wanted:
+                raise ParseError(f'unexpected "{token.text}", expected "{wanted}"', span=token.span)
+            open_tokens.pop()
+            if not open_tokens:
+                return index + 1
+    raise _incomplete(f'"{open_tokens[-1].text}" is never closed', open_tokens[-1].span)
+
+
+def _angle(tokens: list[Token], at: int) -> int:
+    """The index after the ``>`` that closes the ``<`` at ``at``."""
+    opened = tokens[at]
+    depth = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.is_mark("("):
+            at = _bracket(tokens, at)
+            continue
+        depth += token.is_mark("<") - token.is_mark(">")
+        at += 1
+        if depth == 0:
+            return at
+    raise _incomplete('"<" is never closed', opened.span)
+
+
+def _word(tokens: list[Token], at: int) -> str:
+    return tokens[at].word if at < len(tokens) else ""
+
+
+def _incomplete(message: str, span: Span) -> ParseError:
+    error = ParseError(message, span=span)
+    error.incomplete = True
+    return error
+
+
+# Terminal of the grammar -> who finds its end, asked in this order.
+READERS: Mapping[str, Callable[[list[Token], int], SpanEnd | None]] = {
+    "QUERY": query,
+    "LIST": parenthesised,
+    "TYPE": type_name,
+    "VALUE": value,
+    "EXPRESSION": expression,
+}

@@ -1,0 +1,168 @@
+"""Hive SQL as words, names, strings, numbers and marks, each with its place in the text.
+
+The tokenizer is sqlglot's for Hive with the keyword tables emptied: every word comes out alone, and whether it is a keyword is
+the grammar's business. Comments and hints are no tokens; they lie in the gaps, so ``text`` is tokens and gaps concatenated.
+Offsets are code points.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+from acidsql.errors import ParseError, Span
+
+
+class TokenKind(StrEnum):
+    WORD = "word"
+    QUOTED = "quoted name"
+    STRING = "string"
+    NUMBER = "number"
+    MARK = "mark"
+
+
+class Token(NamedTuple):
+    """``text`` is what the token stands for: unquoted and unescaped for names and strings, as written for the others."""
+
+    kind: TokenKind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+    def is_mark(self, mark: str) -> bool:
+        return self.kind is TokenKind.MARK and self.text == mark
+
+    @property
+    def word(self) -> str:
+        """The word in upper case; empty for anything that is not a bare word."""
+        return self.text.upper() if self.kind is TokenKind.WORD else ""
+
+
+class Scan(NamedTuple):
+    """All tokens of a text; ``unclosed`` is the place of a quote, backtick or comment that never ends."""
+
+    tokens: list[Token]
+    unclosed: Span | None
+
+
+# As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name (Hive allows `1st`).
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?")
+_BLANK = re.compile(r"\s+")
+_OPENERS = {"'": "string", '"': "string", "`": "quoted name", "/": "comment"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of ``text``. ParseError with ``incomplete`` set when a quote, backtick or comment is never closed."""
+    found = scan(text)
+    if found.unclosed is not None:
+        raise unclosed_error(text, found.unclosed)
+    return found.tokens
+
+
+def unclosed_error(text: str, span: Span) -> ParseError:
+    opener = text[span.start + 1] if text[span.start] in "rR" else text[span.start]
+    error = ParseError(f"{_OPENERS.get(opener, 'string')} is never closed", span=span, source=text)
+    error.incomplete = True
+    return error
+
+
+def scan(text: str) -> Scan:
+    """The tokens up to the end or up to an unclosed quote or comment; never raises."""
+    from sqlglot.errors import TokenError
+
+    tokenizer = _tokenizer_class()(dialect=_hive())
+    try:
+        tokenizer.tokenize(text)
+        failed = False
+    except TokenError:
+        failed = True
+    tokens = [_token(raw) for raw in tokenizer.tokens]
+    rest = skip_blank(text, tokens[-1].end if tokens else 0)
+    if rest == len(text) and not failed:
+        return Scan(tokens, None)
+    return Scan(tokens, Span(rest, min(rest + 1, len(text))))
+
+
+def skip_blank(text: str, at: int) -> int:
+    """The offset of the first character at or after ``at`` that is neither blank nor in a closed comment."""
+    while at < len(text):
+        if blank := _BLANK.match(text, at):
+            at = blank.end()
+        elif text.startswith("--", at):
+            at = _line_end(text, at)
+        elif text.startswith("/*", at):
+            end = _comment_end(text, at)
+            if end is None:
+                return at
+            at = end
+        else:
+            return at
+    return at
+
+
+_LINE_END = re.compile(r"[\r\n]|\Z")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+
+def _line_end(text: str, at: int) -> int:
+    found = _LINE_END.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _comment_end(text: str, at: int) -> int | None:
+    """Bracketed comments nest, as they do in Spark, which gets the text."""
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(text, at):
+        depth += 1 if edge.group() == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return None
+
+
+def _token(raw: Any) -> Token:
+    return Token(_kind(raw), raw.text, raw.start, raw.end + 1)
+
+
+def _kind(raw: Any) -> TokenKind:
+    from sqlglot.tokens import TokenType
+
+    match raw.token_type:
+        case TokenType.VAR:
+            return TokenKind.NUMBER if raw.text[0].isdigit() and _NUMBER.fullmatch(raw.text) else TokenKind.WORD
+        case TokenType.IDENTIFIER:
+            return TokenKind.QUOTED
+        case TokenType.STRING | TokenType.RAW_STRING | TokenType.NATIONAL_STRING:
+            return TokenKind.STRING
+        case TokenType.NUMBER:
+            return TokenKind.NUMBER
+        case _:
+            return TokenKind.MARK
+
+
+@cache
+def _hive() -> Any:
+    from sqlglot.dialects.hive import Hive
+
+    return Hive()
+
+
+@cache
+def _tokenizer_class() -> Any:
+    """Hive's tokenizer without keywords and commands, plus Spark's raw strings; made late, because sqlglot loads slowly."""
+    from sqlglot.dialects.hive import Hive
+
+    class AcidTokenizer(Hive.Tokenizer):
+        KEYWORDS = {}
+        COMMANDS = set()
+        RAW_STRINGS = [(prefix + quote, quote) for prefix in "rR" for quote in "'\""]
+        STRING_ESCAPES_ALLOWED_IN_RAW_STRINGS = False
+
+    # sqlglot reads "{#" as a template comment in every dialect; in SQL it is two marks.
+    AcidTokenizer._COMMENTS = {"--": None, "/*": "*/"}
+    return AcidTokenizer

@@ -1,0 +1,67 @@
+"""What a syntax error says: the word that does not fit, what would, and what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+
+from acidsql.errors import ParseError, Span
+from acidsql.parser.grammar import END, Grammar, Stack
+from acidsql.parser.tokens import Token
+
+MOST_EXPECTED = 8
+_SPELLING = {
+    "NAME": "a name",
+    "STRING": "a string",
+    "NUMBER": "a number",
+    "EXPRESSION": "an expression",
+    "TYPE": "a type",
+    "VALUE": "a value",
+    END: "the end of the statement",
+}
+_QUERY_SPELLING = ("FROM", "SELECT", "VALUES")
+
+
+def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str) -> ParseError:
+    """The error for the token at ``at``, or for the end of the text when there is none."""
+    words, others = _expected(grammar, stack)
+    expected = (*sorted(words), *sorted(others))
+    shown = [*expected[:MOST_EXPECTED], *([".."] if len(expected) > MOST_EXPECTED else [])]
+    if at < len(tokens):
+        what, span = f'"{text[tokens[at].start : tokens[at].end]}"', tokens[at].span
+    else:
+        end = tokens[-1].end if tokens else len(text)
+        what, span = "end of the statement", Span(end, end)
+    error = ParseError(f"unexpected {what}, expected {' or '.join(shown) if len(shown) < 3 else ', '.join(shown)}", span=span, source=text)
+    error.expected = expected
+    error.incomplete = at >= len(tokens)
+    error.hint = _hint(words, tokens, at)
+    return error
+
+
+def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
+    """Keywords, and everything else, as a person writes them."""
+    words: set[str] = set()
+    others: set[str] = set()
+    for terminal in grammar.accepted(stack):
+        spelling = grammar.spelling.get(terminal)
+        if terminal == "QUERY":
+            words.update(_QUERY_SPELLING)
+        elif terminal == "LIST":
+            others.add('"("')
+        elif spelling is None:
+            others.add(_SPELLING[terminal])
+        elif spelling in grammar.keywords:
+            words.add(spelling)
+        else:
+            others.add(f'"{spelling}"')
+    return words, others
+
+
+def _hint(words: set[str], tokens: list[Token], at: int) -> str | None:
+    """Did-you-mean for the word itself, or for the one before it, which may have been taken for an alias."""
+    for index in (at, at - 1):
+        word = tokens[index].word if 0 <= index < len(tokens) else ""
+        close = difflib.get_close_matches(word, sorted(words), n=1, cutoff=0.6) if word else []
+        if close and close[0] != word:
+            return f"did you mean {close[0]}?" if index == at else f'did you mean {close[0]} instead of "{tokens[index].text}"?'
+    return None

@@ -1,0 +1,123 @@
+"""What a statement gives back: columns, rows in several shapes, and what it did."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.errors import InterfaceError
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_HTML_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultColumn:
+    name: str
+    type: HiveType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What a statement did. ``directories`` are relative to the warehouse; ``path`` says how rows were written (small, big)."""
+
+    statement: str
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    txn_id: int | None = None
+    write_ids: Mapping[str, int] = field(default_factory=dict)
+    directories: tuple[str, ...] = ()
+    path: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def rows_changed(self) -> int:
+        return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+
+class Result:
+    """The outcome of one statement. Rows are fetched when first asked for, and then kept.
+
+    ``columns`` is empty for statements that give no rows. ``df`` is Spark's DataFrame over the statement's snapshot; the same rows
+    come as Arrow (``to_arrow``, ``__arrow_c_stream__``: polars, DuckDB and pandas take the result as it is), as pandas, as tuples.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[ResultColumn],
+        stats: Stats,
+        *,
+        fetch: Callable[[], pa.Table] | None = None,
+        make_df: Callable[[], DataFrame] | None = None,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.stats = stats
+        self._fetch = fetch
+        self._make_df = make_df
+
+    @classmethod
+    def of_text(cls, stats: Stats, names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Result:
+        """A result of string columns, as SHOW and DESCRIBE give."""
+
+        def fetch() -> pa.Table:
+            import pyarrow as pa
+
+            columns = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(names))]
+            return pa.Table.from_arrays(columns, names=list(names))
+
+        return cls([ResultColumn(name=n, type=PrimitiveType("string")) for n in names], stats, fetch=fetch)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        if self._fetch is None:
+            raise InterfaceError("the statement gives no rows")
+        return self._fetch()
+
+    def to_arrow(self) -> pa.Table:
+        """All rows. InterfaceError if the statement gives none."""
+        return self._table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return self._table.to_pandas()
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """Spark's DataFrame; for results made without Spark it is built from the rows, which starts Spark."""
+        if self._make_df is None:
+            raise InterfaceError("the statement gives no rows")
+        return self._make_df()
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list of pairs for a map."""
+        for batch in self._table.to_batches():
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names = ", ".join(c.name for c in self.columns)
+        return f"<Result of {self.stats.statement}: {names or f'{self.stats.rows_changed} rows changed'}>"
+
+    def _repr_html_(self) -> str:
+        if not self.columns:
+            return f"<p>{html.escape(repr(self))}</p>"
+        head = "".join(f"<th>{html.escape(c.name)}</th>" for c in self.columns)
+        table = self._table
+        shown = zip(*(c.to_pylist() for c in table.slice(0, _HTML_ROWS).columns), strict=True)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>" for row in shown)
+        more = f"<p>{table.num_rows - _HTML_ROWS} more rows</p>" if table.num_rows > _HTML_ROWS else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(value: object) -> str:
+    return "NULL" if value is None else str(value)

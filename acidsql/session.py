@@ -1,0 +1,206 @@
+"""One session: SQL text in, results out. The whole spine is here: parse, bind, plan, begin, execute, commit."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, assert_never
+
+from acidsql import crash_points
+from acidsql.catalog.model import DEFAULT_DATABASE
+from acidsql.errors import Error, InterfaceError
+from acidsql.planner.bind import Surroundings, bind
+from acidsql.planner.explain import explain
+from acidsql.planner.physical import CatalogCommand, ExplainPlan, Plan, ReadPlan, SessionCommand, SinkKind, WritePlan, plan
+from acidsql.result import Result, ResultColumn, Stats
+from acidsql.session_commands import run_catalog_command, run_session_command
+from acidsql.settings import Settings
+from acidsql.spark.engine import Engine
+from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.transaction import ReadSnapshot, Transaction
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from acidsql.metastore.embedded import EmbeddedMetastore
+
+DEFAULT_WAREHOUSE = "warehouse"
+
+
+class Session:
+    """A user's connection to a warehouse. Not to be used by two threads at once; open a session for each.
+
+    warehouse: a directory, made when missing; None is ``./warehouse``.  spark: a SparkSession to work on; its settings are left as
+    they are and its temporary views can be read.  Without one, acidsql starts its own when a statement first needs it, with
+    ``master`` (default ``local[*]``) and the Spark settings ``conf``.  settings: initial values, by name, as text.
+    """
+
+    def __init__(
+        self,
+        warehouse: str | os.PathLike[str] | None = None,
+        *,
+        spark: SparkSession | None = None,
+        database: str = DEFAULT_DATABASE,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        from acidsql.metastore.embedded import EmbeddedMetastore
+
+        self.settings = Settings(settings)
+        self.hive_variables: dict[str, str] = {}
+        self.warehouse = os.path.abspath(warehouse or DEFAULT_WAREHOUSE)
+        self.user = _user()
+        self._clock = clock
+        timeout = self.settings.number("hive.txn.timeout")
+        self._store: EmbeddedMetastore | None = EmbeddedMetastore(self.warehouse, user=self.user, clock=clock, txn_timeout_seconds=timeout)
+        self._engine = Engine(self.settings, spark=spark, master=master, conf=conf)
+        self.database = DEFAULT_DATABASE
+        if database != DEFAULT_DATABASE:
+            self.sql(f"USE `{database}`")
+
+    # ---- the spine
+
+    def sql(self, text: str, params: Sequence[Any] | None = None) -> Result:
+        """Runs one statement; DML is committed when it returns. ``params`` fill the ``?`` of the text.
+
+        Any error is an ``acidsql.errors.Error``; then nothing of the statement is visible (CommitStateUnknownError excepted).
+        """
+        started = time.perf_counter()
+        source, made = self._plan(text, params)
+        try:
+            result = self._run(made)
+        except Error as error:
+            if error.source is None:
+                error.at(source)
+            raise
+        result.stats = replace(result.stats, seconds=time.perf_counter() - started)
+        return result
+
+    def explain(self, text: str) -> str:
+        """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
+        return "\n".join(explain(self._plan(text, None)[1]))
+
+    def _plan(self, text: str, params: Sequence[Any] | None) -> tuple[str, Plan]:
+        from acidsql.parser.parameters import bind_parameters
+        from acidsql.parser.parse import parse
+
+        source = text if params is None else bind_parameters(text, params)
+        around = Surroundings(
+            catalog=self.store, database=self.database, has_view=self._engine.has_view, user=self.user, now=int(self._clock())
+        )
+        return source, plan(bind(parse(source), source, around))
+
+    def _run(self, made: Plan) -> Result:
+        match made:
+            case ReadPlan():
+                return self._read(made)
+            case WritePlan():
+                return self._write(made)
+            case CatalogCommand(action=action):
+                return run_catalog_command(self, action)
+            case SessionCommand(action=action):
+                return run_session_command(self, action)
+            case ExplainPlan(plan=inner):
+                return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner)])
+            case _:
+                assert_never(made)
+
+    def _read(self, made: ReadPlan) -> Result:
+        answer = self._engine.query(made.query, ReadSnapshot(self.store))
+        columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
+        return Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
+
+    def _write(self, made: WritePlan) -> Result:
+        statement = type(made.action).__name__.removeprefix("Bound").upper()
+        if not made.sinks:
+            done = self._engine.write_plain(made, ReadSnapshot(self.store))
+            return Result((), Stats(statement=statement, rows_inserted=done.inserted, path=done.path))
+        table = made.table.name
+        with Transaction.begin(self.store, [table], heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
+            crash_points.reached("begun")
+            write_id = txn.write_id(table)
+            done = self._engine.write(made, txn, write_id)
+            crash_points.reached("written")
+            if done.directories:
+                txn.record([TxnComponent(table=table, partition=None, operation=_operation(made), write_id=write_id)])
+            txn.commit()
+            crash_points.reached("committed")
+        directories = tuple(os.path.relpath(f"{made.table.location}/{d}", self.warehouse) for d in done.directories)
+        stats = Stats(
+            statement=statement,
+            rows_inserted=done.inserted,
+            rows_updated=done.updated,
+            rows_deleted=done.deleted,
+            txn_id=txn.txn_id,
+            write_ids={str(table): write_id},
+            directories=directories,
+            path=done.path,
+        )
+        return Result((), stats)
+
+    # ---- the parts
+
+    @property
+    def store(self) -> EmbeddedMetastore:
+        """The catalog and transaction manager. InterfaceError after ``close``."""
+        if self._store is None:
+            raise InterfaceError("the session is closed")
+        return self._store
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction over several statements is open."""
+        return False
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session that runs the queries; starts it if need be."""
+        return self._engine.spark
+
+    @property
+    def spark_started(self) -> bool:
+        return self._engine.started
+
+    def start_spark(self) -> None:
+        """Starts Spark now, so that the first query need not wait. May be called in another thread."""
+        _ = self._engine.spark
+
+    def cancel(self) -> None:
+        """Cancels the Spark jobs of the running statement; it then fails and is rolled back. For another thread or a signal."""
+        self._engine.cancel()
+
+    def close(self) -> None:
+        """Drops what the session keeps; a SparkSession that was handed in stays open. Closing twice is no error."""
+        if self._store is not None:
+            self._engine.close()
+            self._store.close()
+            self._store = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _operation(made: WritePlan) -> OperationType:
+    kinds = {s.kind for s in made.sinks}
+    if kinds == {SinkKind.INSERT}:
+        return OperationType.INSERT
+    return OperationType.DELETE if kinds == {SinkKind.DELETE} else OperationType.UPDATE
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a passwd entry
+        return "unknown"

@@ -1,0 +1,241 @@
+"""Everything that reaches into Spark's Java process: the only module that may say ``_jvm``, ``_jsc``, ``_jdf`` or ``sparkContext``.
+
+Each use stands behind a plain function. What acidsql needs for right answers never depends on them: ``jvm`` gives None on Spark
+Connect, and the callers then take the way that needs no Java handle. Spark's internal classes that are named here are pinned by
+tests/spark/test_classic.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from acidsql.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+Jvm = Any
+JavaObject = Any
+
+_LOG_TAIL = 4000
+
+
+def jvm(spark: SparkSession) -> Jvm | None:
+    """The door to the Java process, or None where there is none (Spark Connect)."""
+    return None if type(spark).__module__.startswith("pyspark.sql.connect") else spark._jvm
+
+
+# ---- sessions ------------------------------------------------------------------------------------------------------------------
+
+
+def running_session() -> SparkSession | None:
+    """The session of a Spark that somebody already started in this process."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
+    """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints reaches our stdout.
+
+    quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are the detail of the ExecutionError.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:  # a stopped Spark leaves its Java process to the next one
+        return
+    options = SparkConf(loadDefaults=False)
+    for key, value in conf.items():
+        options.set(key, value)
+    with tempfile.TemporaryFile() as log:
+        try:
+            gateway = cast(Any, launch_gateway)(options, {"stdout": log if quiet else 2, "stderr": log if quiet else 2})
+        except (PySparkException, OSError) as error:
+            log.seek(0)
+            words = log.read().decode(errors="replace").strip()[-_LOG_TAIL:]
+            raise ExecutionError("the Java process of Spark did not start", detail=words or str(error)) from error
+    SparkContext._ensure_initialized(gateway=gateway, conf=options)
+
+
+def clone_session(spark: SparkSession) -> SparkSession:
+    """A session on the same Spark with copies of the settings, views and functions of ``spark``; from then on each has its own."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+def import_view(ours: SparkSession, theirs: SparkSession, name: str) -> None:
+    """Makes the temporary view ``name`` of the session ``theirs`` a view of ``ours``, as it stands now."""
+    plan = cast(Any, theirs.table(name))._jdf.queryExecution().analyzed()
+    door = cast(Any, jvm(ours))
+    door.org.apache.spark.sql.classic.Dataset.ofRows(ours._jsparkSession, plan).createOrReplaceTempView(name)
+
+
+def time_zone_of_jvm(spark: SparkSession) -> str | None:
+    """The default time zone of the Java process, None without one."""
+    door = jvm(spark)
+    return None if door is None else str(door.java.util.TimeZone.getDefault().getID())
+
+
+def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
+    """Whether two zone names mean the same rules to Java ("UTC" and "Etc/UTC" do)."""
+    door = jvm(spark)
+    if one == other or door is None:
+        return one == other
+    zone = door.java.util.TimeZone.getTimeZone
+    return bool(zone(one).hasSameRules(zone(other)))
+
+
+# ---- a filter whose constants are objects --------------------------------------------------------------------------------------
+
+
+def sorted_longs(spark: SparkSession, values: np.ndarray) -> JavaObject:
+    """``values`` (ascending) as a Java long[]."""
+    door = cast(Any, jvm(spark))
+    array = cast(Any, spark.sparkContext._gateway).new_array(door.long, len(values))
+    if len(values):
+        # Big-endian bytes go over in one call; a call for each element would take minutes.
+        door.java.nio.ByteBuffer.wrap(np.ascontiguousarray(values, dtype=">i8").tobytes()).asLongBuffer().get(array)
+    return array
+
+
+def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
+    """``java.util.Arrays.binarySearch(array, value)``: the position of a bigint ``value``, negative if it is not there.
+
+    The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
+    """
+    door = cast(Any, jvm(spark))
+    catalyst = door.org.apache.spark.sql.catalyst.expressions
+    types = door.org.apache.spark.sql.types
+    literal = catalyst.Literal(array, types.ObjectType(_class(door, "[J")))
+    search = catalyst.objects.StaticInvoke(
+        _class(door, "java.util.Arrays"),
+        _singleton(door, "org.apache.spark.sql.types.IntegerType"),
+        "binarySearch",
+        _seq(door, [literal, _expression(door, value)]),
+        _seq(door, []),
+        False,  # propagate nulls: both arguments are known not to be null
+        False,  # may return null
+        True,  # deterministic
+        door.scala.Option.empty(),
+    )
+    return _column(door, search)
+
+
+def is_in_bitmap(spark: SparkSession, values: np.ndarray, value: Column) -> Column:
+    """Whether a bigint ``value`` is one of ``values`` (ascending), by a compressed bitmap that is sent once to each executor.
+
+    The bitmap travels as a broadcast: the plan's own text would otherwise list every member of it, and every task carry a copy.
+    """
+    door = cast(Any, jvm(spark))
+    bitmap = door.org.roaringbitmap.longlong.Roaring64Bitmap()
+    bitmap.add(sorted_longs(spark, values))
+    bitmap.runOptimize()
+    broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
+    catalyst = door.org.apache.spark.sql.catalyst.expressions
+    types = door.org.apache.spark.sql.types
+    shipped = catalyst.Literal(broadcast, types.ObjectType(_class(door, "org.apache.spark.broadcast.Broadcast")))
+    opened = _invoke(door, shipped, "value", types.ObjectType(bitmap.getClass()), [])
+    boolean = _singleton(door, "org.apache.spark.sql.types.BooleanType")
+    return _column(door, _invoke(door, opened, "contains", boolean, [_expression(door, value)]))
+
+
+def _invoke(door: Jvm, target: JavaObject, method: str, returns: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
+    invoke = door.org.apache.spark.sql.catalyst.expressions.objects.Invoke
+    return invoke(target, method, returns, _seq(door, arguments), _seq(door, []), False, False, True)
+
+
+def _class(door: Jvm, name: str) -> JavaObject:
+    return door.java.lang.Class.forName(name)
+
+
+def _singleton(door: Jvm, name: str) -> JavaObject:
+    return getattr(getattr(door, name + "$"), "MODULE$")
+
+
+def _seq(door: Jvm, items: Sequence[JavaObject]) -> JavaObject:
+    found = door.java.util.ArrayList()
+    for item in items:
+        found.add(item)
+    return door.scala.jdk.javaapi.CollectionConverters.asScala(found).toSeq()
+
+
+def _expression(door: Jvm, column: Column) -> JavaObject:
+    return door.org.apache.spark.sql.classic.ExpressionUtils.expression(cast(Any, column)._jc)
+
+
+def _column(door: Jvm, expression: JavaObject) -> Column:
+    from pyspark.sql.classic.column import Column
+
+    return Column(door.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+
+
+# ---- search arguments ----------------------------------------------------------------------------------------------------------
+
+
+def search_argument_options(
+    spark: SparkSession, ddl: str, names: Sequence[str], tests: Sequence[tuple[str, str, tuple[Any, ...]]]
+) -> dict[str, str]:
+    """Read options that hand ORC's readers a search argument: the conjunction of ``tests``, each (filter class, column, arguments).
+
+    The classes are those of ``org.apache.spark.sql.sources``; ``ddl`` gives the types of the columns tested, ``names`` are all columns of
+    the files. {} if none of the tests can be a search argument.
+    """
+    door = cast(Any, jvm(spark))
+    sources = door.org.apache.spark.sql.sources
+    filters = [getattr(sources, kind)(column, *arguments) for kind, column, arguments in tests]
+    schema = door.org.apache.spark.sql.types.StructType.fromDDL(ddl)
+    orc = door.org.apache.spark.sql.execution.datasources.orc.OrcFilters
+    argument = orc.createFilter(schema, _seq(door, filters), door.scala.Option.empty())
+    if not argument.isDefined():
+        return {}
+    conf = door.org.apache.hadoop.conf.Configuration(False)
+    columns = java_strings(spark, names)
+    door.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, argument.get(), columns)
+    return {key: str(conf.get(key)) for key in ("orc.kryo.sarg", "orc.sarg.column.names")}
+
+
+def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
+    door = cast(Any, jvm(spark))
+    array = cast(Any, spark.sparkContext._gateway).new_array(door.java.lang.String, len(texts))
+    for place, text in enumerate(texts):
+        array[place] = text
+    return array
+
+
+def java_objects(spark: SparkSession, values: Sequence[Any]) -> JavaObject:
+    """A Java Object[], as the filter class In wants its values."""
+    door = cast(Any, jvm(spark))
+    array = cast(Any, spark.sparkContext._gateway).new_array(door.java.lang.Object, len(values))
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
+
+
+def java_date(spark: SparkSession, iso: str) -> JavaObject:
+    return cast(Any, jvm(spark)).java.sql.Date.valueOf(iso)
+
+
+# ---- failing -------------------------------------------------------------------------------------------------------------------
+
+
+def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
+    """(class name, message) of a Java error and of each of its causes, outermost first; nothing for other errors."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    seen = 0
+    # The Java process may be gone while we ask it.
+    with contextlib.suppress(Exception):
+        while java is not None and seen < 20:
+            yield str(java.getClass().getName()), str(java.getMessage() or "")
+            java, seen = java.getCause(), seen + 1

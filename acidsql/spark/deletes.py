@@ -1,0 +1,157 @@
+"""The delete events of a snapshot, on the driver: read by file, kept by file, and packed into one sorted key for each dead row.
+
+Files hold three id columns that matter and nothing else, so reading them here takes milliseconds where a Spark job takes a fifth of a
+second. Hive's files may repeat an event (its minor compaction copies events into every bucket file) and hold events of any bucket.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.errors import FormatError
+from acidsql.spark.fileio import local_path
+from acidsql.spark.footers import EventFile, FileKey
+
+Longs = npt.NDArray[np.int64]
+
+_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
+_DELETE = 2
+_KEY_BITS = 62
+"""Sign and one spare: a key is never negative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteEvents:
+    """Parallel columns, in no order: the ids of the dead rows, and the write ids that killed them."""
+
+    write_ids: Longs
+    bucket_properties: Longs
+    rows: Longs
+    killers: Longs
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> DeleteEvents:
+        return DeleteEvents(
+            write_ids=self.write_ids[mask],
+            bucket_properties=self.bucket_properties[mask],
+            rows=self.rows[mask],
+            killers=self.killers[mask],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadRows:
+    """The ids of dead rows, each as one number: exact for every write id and all 32 bits of a bucket property.
+
+    A row (w, b, r) is dead if w is in ``write_ids`` at place i, b in ``bucket_properties`` at place j, 0 <= r < 2**row_bits, and
+    ((i << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend strictly. The widths are rounded up, so that they (the
+    only part of it that is text in generated code) seldom change.
+    """
+
+    write_ids: Longs
+    bucket_properties: Longs
+    keys: Longs
+    bucket_bits: int
+    row_bits: int
+
+
+def pack(events: DeleteEvents) -> DeadRows | None:
+    """None if the ids are too wide to fit one number. There must be at least one event."""
+    write_ids, places = np.unique(events.write_ids, return_inverse=True)
+    buckets, bucket_places = np.unique(events.bucket_properties, return_inverse=True)
+    row_bits = _round_up(int(events.rows.max()).bit_length(), 8)
+    bucket_bits = _round_up((len(buckets) - 1).bit_length(), 4)
+    if (len(write_ids) - 1).bit_length() + bucket_bits + row_bits > _KEY_BITS:
+        return None
+    keys = ((places.astype(np.int64) << bucket_bits | bucket_places) << row_bits) | events.rows
+    return DeadRows(
+        write_ids=write_ids, bucket_properties=buckets, keys=np.unique(keys), bucket_bits=bucket_bits, row_bits=row_bits
+    )
+
+
+def _round_up(bits: int, step: int) -> int:
+    return max(step, -(-bits // step) * step)
+
+
+class DeleteEventReader:
+    """Reads files of delete events and keeps them, up to a number of events in all; of one session."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[FileKey, DeleteEvents] = OrderedDict()
+        self._pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="acidsql-deletes")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._kept.clear()
+
+    def read(self, files: Sequence[EventFile], write_ids: ValidWriteIdList | None, keep: int) -> DeleteEvents:
+        """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how many events may be held for the next time."""
+        missing = [file for file in files if file.key not in self._kept]
+        self._kept.update(zip((file.key for file in missing), self._pool.map(_read_file, missing), strict=True))
+        parts = [_visible(self._kept[file.key], file, write_ids) for file in files]
+        for file in files:
+            self._kept.move_to_end(file.key)
+        self._shrink(keep)
+        return _concatenate(parts)
+
+    def _shrink(self, keep: int) -> None:
+        total = sum(map(len, self._kept.values()))
+        while total > keep:
+            _, gone = self._kept.popitem(last=False)
+            total -= len(gone)
+
+
+def _visible(events: DeleteEvents, file: EventFile, write_ids: ValidWriteIdList | None) -> DeleteEvents:
+    if write_ids is None or not file.file.needs_row_filter:
+        return events
+    return events.where(valid_mask(events.killers, write_ids))
+
+
+def valid_mask(ids: Longs, write_ids: ValidWriteIdList) -> npt.NDArray[np.bool_]:
+    """Which of ``ids`` are valid write ids."""
+    exceptions = np.array(write_ids.exceptions, dtype=np.int64)
+    return (ids <= write_ids.high_watermark) & ~np.isin(ids, exceptions)
+
+
+def _concatenate(parts: Iterable[DeleteEvents]) -> DeleteEvents:
+    found = list(parts)
+    empty = np.array([], dtype=np.int64)
+
+    def column(arrays: list[Longs]) -> Longs:
+        return np.concatenate(arrays) if arrays else empty
+
+    return DeleteEvents(
+        write_ids=column([e.write_ids for e in found]),
+        bucket_properties=column([e.bucket_properties for e in found]),
+        rows=column([e.rows for e in found]),
+        killers=column([e.killers for e in found]),
+    )
+
+
+def _read_file(file: EventFile) -> DeleteEvents:
+    import pyarrow as pa
+    from pyarrow import orc
+
+    try:
+        table = orc.ORCFile(local_path(file.path)).read(columns=["operation", *_ID_COLUMNS, "currentTransaction"])
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise FormatError(f'cannot read file "{file.path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
+    if any(column.null_count for column in table.columns):
+        raise FormatError(f'file "{file.path}" holds events without ids')
+    operation, *ids = (column.to_numpy().astype(np.int64) for column in table.columns)
+    if (operation != _DELETE).any():
+        raise FormatError(f'file "{file.path}" holds other events than deletes')
+    write_ids, buckets, rows, killers = ids
+    if len(rows) and int(rows.min()) < 0:
+        raise FormatError(f'file "{file.path}" holds a negative row number')
+    return DeleteEvents(write_ids=write_ids, bucket_properties=buckets, rows=rows, killers=killers)

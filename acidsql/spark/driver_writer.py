@@ -1,0 +1,252 @@
+"""The small path: changed rows in memory become final files without a Spark job. No pyspark here.
+
+INSERT VALUES takes it without Spark at all. Rows are Arrow tables whose columns are the table's, in order; row ids are the
+columns ``originalTransaction``, ``bucket`` and ``rowId``. Each file is built in memory with its footer already edited and is
+written once; all are complete in the staging directory before the first is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import orc
+
+from acidsql.acid.bucket_codec import bucket_ids, encode
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.footer_keys import footer_keys, last_rows
+from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
+from acidsql.acid.orc_types import EVENT_FIELDS
+from acidsql.acid.paths import bucket_file_name
+from acidsql.acid.row_id import RowId
+from acidsql.catalog.model import Column, Table
+from acidsql.errors import CardinalityError
+from acidsql.spark.chars import padded_array
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
+from acidsql.spark.schema import arrow_schema
+from acidsql.spark.target import WriteTarget, Written
+
+ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
+INSERT_OPERATION, DELETE_OPERATION = 0, 2
+COMPRESSION_BLOCK = 256 * 1024
+PLAIN_STATEMENT = NO_STATEMENT
+"""The statement id of a target that is not transactional."""
+
+_ARROW_CODECS = {OrcCodec.NONE: "uncompressed", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snappy", OrcCodec.LZ4: "lz4"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowIds:
+    """Row ids as three parallel arrays."""
+
+    write_ids: npt.NDArray[np.int64]
+    bucket_properties: npt.NDArray[np.int32]
+    rows: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, part: slice) -> RowIds:
+        return RowIds(write_ids=self.write_ids[part], bucket_properties=self.bucket_properties[part], rows=self.rows[part])
+
+    def at(self, position: int) -> RowId:
+        return RowId(int(self.write_ids[position]), int(self.bucket_properties[position]), int(self.rows[position]))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFile:
+    """The contents of one bucket file: insert events if there are ``values``, delete events if there are none."""
+
+    directory: str
+    bucket: BucketId
+    ids: RowIds
+    values: pa.StructArray | None
+
+
+def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
+    """INSERT: new rows, each in the file of its bucket; all in bucket 0 of a table without buckets."""
+    if not rows.num_rows and not target.overwrite:
+        return Written()
+    values = row_values(rows, target.table.columns)
+    files = list(_insert_files(target, values))
+    directories = _write(io, target, files, empty=(target.insert_directory,))
+    return Written(directories=directories, inserted=rows.num_rows)
+
+
+def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
+    """UPDATE: the id columns of the old rows beside the new values. CardinalityError if an id comes twice."""
+    if not changed.num_rows:
+        return Written()
+    ids = row_ids(changed)
+    order = sort_order(ids)
+    ordered = take_ids(ids, order)
+    check_distinct(ordered)
+    values = row_values(changed.select(list(range(len(ID_COLUMNS), changed.num_columns))), target.table.columns)
+    files = [*delete_files(target, ordered), *_update_files(target, ordered, values.take(pa.array(order)))]
+    return Written(directories=_write(io, target, files), updated=changed.num_rows)
+
+
+def write_delete(io: FileIO, target: WriteTarget, doomed: pa.Table) -> Written:
+    """DELETE: the id columns of the rows. CardinalityError if an id comes twice."""
+    if not doomed.num_rows:
+        return Written()
+    ids = row_ids(doomed)
+    ordered = take_ids(ids, sort_order(ids))
+    check_distinct(ordered)
+    return Written(directories=_write(io, target, list(delete_files(target, ordered))), deleted=doomed.num_rows)
+
+
+def row_ids(table: pa.Table) -> RowIds:
+    write_ids, bucket_properties, rows = (table.column(name).to_numpy() for name in ID_COLUMNS)
+    return RowIds(write_ids=write_ids, bucket_properties=bucket_properties, rows=rows)
+
+
+def sort_order(ids: RowIds) -> npt.NDArray[np.int64]:
+    """Positions in the order of the files: by bucket number, then by id."""
+    return np.lexsort((ids.rows, ids.bucket_properties, ids.write_ids, bucket_ids(ids.bucket_properties)))
+
+
+def take_ids(ids: RowIds, order: npt.NDArray[np.int64]) -> RowIds:
+    return RowIds(write_ids=ids.write_ids[order], bucket_properties=ids.bucket_properties[order], rows=ids.rows[order])
+
+
+def check_distinct(ordered: RowIds) -> None:
+    """CardinalityError naming the first id that comes twice; equal ids are neighbours in the files' order."""
+    same = (np.diff(ordered.rows) == 0) & (np.diff(ordered.write_ids) == 0) & (np.diff(ordered.bucket_properties) == 0)
+    if same.any():
+        raise cardinality_error(ordered.at(int(same.argmax())))
+
+
+def cardinality_error(row_id: RowId) -> CardinalityError:
+    """As Hive says it: GenericUDFCardinalityViolation."""
+    return CardinalityError(
+        "more than one source row would change the same target row",
+        detail=f"ROW__ID [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]",
+        hint="Make the source rows unique for each row of the target.",
+    )
+
+
+def row_values(rows: pa.Table, columns: Sequence[Column]) -> pa.StructArray:
+    """The rows as one struct array of the table's types, char values padded."""
+    schema = arrow_schema(columns)
+    arrays = []
+    for column, field, values in zip(columns, schema, rows.columns, strict=True):
+        array = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+        arrays.append(padded_array(array if array.type == field.type else array.cast(field.type), column.type))
+    return pa.StructArray.from_arrays(arrays, fields=list(schema))
+
+
+def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
+    """One file for each bucket number, which is the old rows' own: readers look for deletes of a bucket only there."""
+    for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
+        yield EventFile(directory=target.delete_directory, bucket=bucket, ids=ordered[part], values=None)
+
+
+def stage_file(io: FileIO, target: WriteTarget, staged_directory: str, file: EventFile) -> StagedFile:
+    """Builds the file in memory and writes it once, below ``staged_directory``."""
+    path = f"{staged_directory}/{file.directory}.{bucket_file_name(file.bucket)}"
+    data, edit = _encode(target, file, path)
+    io.write(path, memoryview(data)[: edit.offset], edit.data)
+    return StagedFile(path=path, directory=file.directory, bucket=file.bucket, rows=len(file.ids))
+
+
+def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
+    """INSERT into a table that is not transactional: one plain ORC file, or one for each bucket."""
+    values = row_values(rows, target.table.columns)
+    with staging(io, target) as directory:
+        files = [stage_plain_file(io, target, directory, bucket, part) for bucket, part in bucket_order(target.table, values)]
+        publish_plain(io, target, files)
+    return Written(inserted=rows.num_rows)
+
+
+def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray) -> StagedFile:
+    path = f"{staged_directory}/{bucket_file_name(bucket)}"
+    data = _orc_bytes(pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]), target.orc_codec)
+    edit = edit_tail(_tail(data, path), {}, target.row_schema)
+    io.write(path, memoryview(data)[: edit.offset], edit.data)
+    return StagedFile(path=path, directory="", bucket=bucket, rows=len(values))
+
+
+def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketId, pa.StructArray]]:
+    """The rows of each bucket of a table: one bucket 0 for a table without."""
+    bucketing = table.bucketing
+    if bucketing is None:
+        if len(values):
+            yield BucketId(0), values
+        return
+    types = {c.name: str(c.type) for c in table.columns}
+    keys = [(values.field(name), types[name]) for name in bucketing.columns]
+    numbers = bucket_numbers(keys, bucketing.count, bucketing.version)
+    order = np.argsort(numbers, kind="stable")
+    ordered = values.take(pa.array(order))
+    for bucket, part in _runs(numbers[order]):
+        yield bucket, ordered.slice(part.start, part.stop - part.start)
+
+
+def _write(io: FileIO, target: WriteTarget, files: Sequence[EventFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
+    with staging(io, target) as directory:
+        largest_first = sorted(files, key=lambda f: -len(f.ids))
+        staged = in_parallel(lambda file: stage_file(io, target, directory, file), largest_first)
+        return publish(io, target, staged, empty=empty)
+
+
+def _insert_files(target: WriteTarget, values: pa.StructArray) -> Iterator[EventFile]:
+    for bucket, part in bucket_order(target.table, values):
+        yield _new_rows(target, bucket, part)
+
+
+def _update_files(target: WriteTarget, ordered: RowIds, values: pa.StructArray) -> Iterator[EventFile]:
+    for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
+        yield _new_rows(target, bucket, values.slice(part.start, part.stop - part.start))
+
+
+def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> EventFile:
+    count = len(values)
+    ids = RowIds(
+        write_ids=np.full(count, target.write_id, np.int64),
+        bucket_properties=np.full(count, encode(bucket, target.statement_id), np.int32),
+        rows=np.arange(count, dtype=np.int64),
+    )
+    return EventFile(directory=target.insert_directory, bucket=bucket, ids=ids, values=values)
+
+
+def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
+    """Each value of a sorted array with the slice that holds it."""
+    ends = [*(np.flatnonzero(np.diff(sorted_values)) + 1), len(sorted_values)]
+    start = 0
+    for end in ends:
+        if end > start:
+            yield BucketId(int(sorted_values[start])), slice(start, int(end))
+        start = int(end)
+
+
+def _encode(target: WriteTarget, file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
+    data = _orc_bytes(_events(target, file), target.orc_codec)
+    tail = _tail(data, path)
+    inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
+    keys = footer_keys([file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes)
+    return data, edit_tail(tail, keys, target.event_schema)
+
+
+def _events(target: WriteTarget, file: EventFile) -> pa.Table:
+    count, ids = len(file.ids), file.ids
+    operation = DELETE_OPERATION if file.values is None else INSERT_OPERATION
+    values = pa.nulls(count, pa.struct(list(arrow_schema(target.table.columns)))) if file.values is None else file.values
+    current = np.full(count, target.write_id, np.int64)
+    columns = [np.full(count, operation, np.int32), ids.write_ids, ids.bucket_properties, ids.rows, current]
+    return pa.Table.from_arrays([*map(pa.array, columns), values], names=list(EVENT_FIELDS))
+
+
+def _orc_bytes(table: pa.Table, codec: OrcCodec) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    orc.write_table(table, sink, compression=_ARROW_CODECS[codec], compression_block_size=COMPRESSION_BLOCK)
+    return sink.getvalue()
+
+
+def _tail(data: pa.Buffer, path: str) -> OrcTail:
+    return load_tail(lambda count: (data[max(0, data.size - count) :].to_pybytes(), data.size), path)

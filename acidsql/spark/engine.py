@@ -1,0 +1,357 @@
+"""Carries plans out on Spark: snapshots of tables become views, bound queries become DataFrames, changes become files.
+
+Spark is imported and started only when a statement needs it; literal rows go straight to files.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
+
+from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
+from acidsql.acid.paths import METADATA_FILE
+from acidsql.acid.snapshot import choose
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
+from acidsql.errors import BindError, Error, ExecutionError, InternalError
+from acidsql.planner.bind_table import wrong_column_count
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
+from acidsql.planner.lowering import identifier, spark_type, store_cast
+from acidsql.planner.physical import WritePlan
+from acidsql.settings import Settings, show_value
+from acidsql.spark import driver_writer
+from acidsql.spark.fileio import FileIO, file_io, local_path
+from acidsql.spark.schema import arrow_schema
+from acidsql.spark.target import WriteTarget, Written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.spark.reader import SnapshotReader, TableSnapshot
+
+
+class Visibility(Protocol):
+    """What a statement may see: a transaction, or a snapshot taken for reading only."""
+
+    def write_ids(self, table: TableName) -> ValidWriteIdList: ...
+
+
+class OpenTransaction(Visibility, Protocol):
+    @property
+    def txn_id(self) -> TxnId: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """A query's DataFrame and the columns it gives; ``fetch`` runs it."""
+
+    df: DataFrame
+    columns: tuple[tuple[str, HiveType], ...]
+    fetch: Callable[[], pa.Table]
+
+
+class Engine:
+    """One session's hands. ``spark``: a session that was handed in; without one, one is started on first need."""
+
+    def __init__(
+        self, settings: Settings, *, spark: SparkSession | None = None, master: str | None = None, conf: Mapping[str, str] | None = None
+    ) -> None:
+        self._settings = settings
+        self._theirs = spark
+        self._master = master
+        self._conf = dict(conf or {})
+        self._ours: SparkSession | None = None
+        self._reader: SnapshotReader | None = None
+        self._lock = threading.Lock()
+        self._tag = f"acidsql-{uuid.uuid4().hex[:12]}"
+        settings.on_change(self._setting_changed)
+
+    # ---- Spark's session
+
+    @property
+    def started(self) -> bool:
+        return self._ours is not None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session statements run in; ExecutionError if Spark cannot be started."""
+        with self._lock:
+            if self._ours is None:
+                self._ours = self._open()
+            return self._ours
+
+    def _open(self) -> SparkSession:
+        from acidsql.spark import session
+
+        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
+        given["spark.sql.ansi.enabled"] = show_value(self._settings.flag("acidsql.ansi"))
+        if self._theirs is not None:
+            return session.derive(self._theirs, given)
+        fast = self._settings.flag("acidsql.spark.fast.start")
+        return session.derive(session.start(self._master, self._conf, fast_start=fast), given)
+
+    @property
+    def reader(self) -> SnapshotReader:
+        if self._reader is None:
+            from acidsql.spark.reader import SnapshotReader
+
+            self._reader = SnapshotReader(self.spark, self._settings)
+        return self._reader
+
+    def has_view(self, name: str) -> bool:
+        """Whether Spark's session knows the name: asked only of a session there is, none is started."""
+        spark = self._theirs or self._ours
+        return spark is not None and bool(spark.catalog.tableExists(name))
+
+    def cancel(self) -> None:
+        if self._ours is not None:
+            self._ours.interruptTag(self._tag)
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = self._ours = None
+
+    def _setting_changed(self, name: str) -> None:
+        if self._ours is None:
+            return
+        if name == "acidsql.ansi":
+            self._ours.conf.set("spark.sql.ansi.enabled", show_value(self._settings.flag(name)))
+        elif name.startswith("spark."):
+            self._set_conf(name, self._settings.get(name))
+
+    def _set_conf(self, name: str, value: Any) -> None:
+        assert self._ours is not None
+        with translated():
+            if value is None:
+                self._ours.conf.unset(name)
+            else:
+                self._ours.conf.set(name, show_value(value))
+
+    # ---- reading
+
+    def query(self, query: BoundQuery, visible: Visibility) -> Answer:
+        """The DataFrame of a query under one snapshot. Spark's analysis errors come back at the user's place."""
+        from acidsql.spark.reader import HIVE_TYPE
+
+        df = self.dataframe(query, visible)
+        columns = tuple((f.name, hive_type((f.metadata or {}).get(HIVE_TYPE) or f.dataType.simpleString())) for f in df.schema.fields)
+        return Answer(df=df, columns=columns, fetch=lambda: self._collect(df))
+
+    def dataframe(self, query: BoundQuery, visible: Visibility) -> DataFrame:
+        views = self._views(query, visible)
+        text = query.text.render(views)
+        with translated(lambda error: _relocate(error, query, views)):
+            return self.spark.sql(text)
+
+    def _views(self, query: BoundQuery, visible: Visibility) -> list[str]:
+        """A view for each read. A table that is read twice is listed once: both see the same files."""
+        snapshots: dict[TableName, TableSnapshot] = {}
+        for table in (read.table for read in query.reads):
+            if table.name not in snapshots:
+                with translated():
+                    snapshots[table.name] = take_snapshot(table, visible)
+        spark = self.spark
+        if self._theirs is not None and query.views:
+            from acidsql.spark import session
+
+            for name in query.views:
+                with translated():
+                    session.import_view(spark, self._theirs, name)
+        with translated():
+            return [self.reader.view(snapshots[r.table.name], row_id=r.row_id, predicates=r.predicates) for r in query.reads]
+
+    def _collect(self, df: DataFrame) -> pa.Table:
+        with translated(), self._tagged():
+            return wall_clock(df.toArrow())
+
+    @contextmanager
+    def _tagged(self) -> Iterator[None]:
+        """Jobs inside can be cancelled from another thread."""
+        spark = self.spark
+        spark.addTag(self._tag)
+        try:
+            yield
+        finally:
+            spark.removeTag(self._tag)
+
+    # ---- writing
+
+    def write(self, plan: WritePlan, txn: OpenTransaction, write_id: WriteId) -> Written:
+        """Writes the files of one DML statement on a transactional table; they become visible when the transaction commits."""
+        io = file_io(plan.table.location)
+        target = self._target(plan, write_id, staging=f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}")
+        action = plan.action
+        if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
+            with translated():
+                return driver_writer.write_rows(io, target, literal_table(action, action.source))
+        return self._write_query(plan, io, target, txn)
+
+    def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, visible: Visibility) -> Written:
+        from acidsql.spark import writer
+
+        action = plan.action
+        spark = self.spark
+        match action:
+            case BoundInsert():
+                rows = self._rows_to_insert(action, visible)
+                with translated(), self._tagged():
+                    return writer.insert(spark, io, target, rows)
+            case BoundUpdate():
+                changed = self.dataframe(action.query, visible)
+                with translated(), self._tagged():
+                    return writer.update(spark, io, target, changed)
+            case BoundDelete():
+                doomed = self.dataframe(action.query, visible)
+                with translated(), self._tagged():
+                    return writer.delete(spark, io, target, doomed)
+            case _:
+                assert_never(action)
+
+    def write_plain(self, plan: WritePlan, visible: Visibility) -> Written:
+        """INSERT into a table without transactions."""
+        action = plan.action
+        if not isinstance(action, BoundInsert):
+            raise InternalError("only INSERT writes to a table without transactions")
+        io = file_io(plan.table.location)
+        target = self._target(plan, WriteId(0), staging=f".acidsql_{uuid.uuid4().hex[:12]}")
+        if isinstance(action.source, BoundRows):
+            with translated():
+                return driver_writer.write_plain_rows(io, target, literal_table(action, action.source))
+        from acidsql.spark import writer
+
+        rows = self._rows_to_insert(action, visible)
+        with translated(), self._tagged():
+            return writer.insert_plain(self.spark, io, target, rows)
+
+    def _target(self, plan: WritePlan, write_id: WriteId, *, staging: str) -> WriteTarget:
+        return WriteTarget(
+            table=plan.table,
+            write_id=write_id,
+            statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
+            codec=plan.table.properties.get("orc.compress", "ZLIB"),
+            max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
+            force_path=self._settings.text("acidsql.write.path"),
+            staging=staging,
+        )
+
+    def _rows_to_insert(self, action: BoundInsert, visible: Visibility) -> DataFrame:
+        """The source's columns, cast to the target's and put in its order; columns that were not named are NULL."""
+        assert isinstance(action.source, BoundQuery)
+        df = self.dataframe(action.source, visible)
+        given = len(df.columns)
+        if given != len(action.columns):
+            raise wrong_column_count(action.table, len(action.columns), given, action.span)
+        places = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
+        casts = []
+        for column in action.table.columns:
+            pieces = store_cast((places[column.name],), column.type) if column.name in places else (f"CAST(NULL AS {spark_type(column.type)})",)
+            casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
+        with translated(lambda error: _place(error, action)):
+            return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+
+
+def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
+    """The files of a table a statement sees. FormatError for a layout that is not Hive's."""
+    from acidsql.spark.footers import is_event_file, read_footer
+    from acidsql.spark.reader import TableSnapshot
+
+    io = file_io(table.location)
+    root = local_path(table.location)
+    listing = io.listing(root)
+    if not table.is_transactional:
+        return TableSnapshot.plain(table, listing.files)
+    write_ids = visible.write_ids(table.name)
+
+    def is_raw(path: str) -> bool:
+        return not is_event_file(read_footer(io, f"{root}/{path}"))
+
+    def read_marker(directory: str) -> bytes | None:
+        marker = f"{root}/{directory}/{METADATA_FILE}"
+        return io.read(marker) if io.exists(marker) else None
+
+    chosen = choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
+    return TableSnapshot.acid(table, write_ids, chosen)
+
+
+def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
+    """Literal rows as Arrow, all columns of the table in its order."""
+    import pyarrow as pa
+
+    schema = arrow_schema(action.table.columns)
+    place = {c.name: i for i, c in enumerate(action.columns)}
+    arrays = []
+    for field in schema:
+        at = place.get(field.name)
+        arrays.append(pa.nulls(len(source.rows), field.type) if at is None else pa.array([row[at] for row in source.rows], field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def hive_type(spark_name: str) -> HiveType:
+    """Spark's name of a type as Hive's; a type Hive has not keeps Spark's name."""
+    name = spark_name.replace("timestamp_ntz", "timestamp")
+    try:
+        return parse_type("string" if name == "void" else name)
+    except BindError:
+        return PrimitiveType(name)
+
+
+def wall_clock(table: pa.Table) -> pa.Table:
+    """Timestamps without a zone, as Hive's are: the session's zone is where their clock stands."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in table.columns:
+        zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
+        columns.append(pc.local_timestamp(column) if zoned else column)
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+@contextmanager
+def translated(place: Callable[[Error], Error] | None = None) -> Iterator[None]:
+    """Whatever fails inside leaves as an error of ours; ``place`` may give it its place in the user's text."""
+    noise = logging.getLogger("SQLQueryContextLogger")  # PySpark prints there, as JSON, what it is about to raise
+    before, noise.disabled = noise.disabled, True
+    try:
+        yield
+    except Error as error:
+        raise (place(error) if place else error) from error.__cause__
+    except OSError as error:
+        where = f' "{error.filename}"' if error.filename else ""
+        raise ExecutionError(f"cannot read or write{where}: {error.strerror or error}") from error
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except Exception as error:
+        from acidsql.spark.session import translate
+
+        ours = translate(error)
+        raise (place(ours) if place else ours) from error
+    finally:
+        noise.disabled = before
+
+
+def _relocate(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
+    """Moves an error's place from the text Spark got to the user's own."""
+    if error.span is not None and error.source is None:
+        error.span = query.text.source_span(error.span.start, views)
+        error.source = query.text.source
+    for read, view in zip(query.reads, views, strict=True):
+        error.message = error.message.replace(f"`{view}`", f"`{read.table.name.table}`").replace(view, read.table.name.table)
+    error.args = (error.message,)
+    return error
+
+
+def _place(error: Error, action: BoundInsert) -> Error:
+    error.span = action.span
+    return error
+
+

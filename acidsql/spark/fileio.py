@@ -1,0 +1,185 @@
+"""The few things acidsql asks of a file system, as a protocol, and the local one.
+
+No pyspark here: the paths that need no Spark (INSERT VALUES, SHOW, DDL) use it too. A file gets its final name by one
+atomic step that fails where the name is taken (``publish``); nothing is ever renamed onto an existing name.
+Failures are Python's own ``OSError`` family (FileExistsError, FileNotFoundError ..): the callers know what they mean.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from acidsql.acid.paths import is_hidden
+from acidsql.acid.snapshot import FileEntry
+from acidsql.errors import UnsupportedStatementError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """All that is not hidden below a root: files, and directories with ``/`` separated paths relative to it; both sorted."""
+
+    files: tuple[FileEntry, ...]
+    directories: tuple[str, ...]
+
+
+class FileIO(Protocol):
+    """Paths are absolute, as ``Table.location`` joined with ``/``."""
+
+    def listing(self, root: str) -> Listing:
+        """Recursive. Names that begin with ``_`` or ``.`` are left out, and all below them; a missing root is empty."""
+
+    def list_files(self, root: str) -> list[FileEntry]:
+        """The files of ``listing``."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def make_directory(self, path: str) -> None:
+        """With its parents; one that exists is no error."""
+
+    def read(self, path: str) -> bytes: ...
+
+    def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
+        """The last ``count`` bytes (all, if there are fewer) and the file's size."""
+
+    def write(self, path: str, *parts: bytes | memoryview) -> None:
+        """Creates the file from its parts; FileExistsError if the name is taken."""
+
+    def replace_tail(self, path: str, offset: int, data: bytes) -> None:
+        """Cuts a staged file off at ``offset`` and appends ``data``. Never asked of a published file."""
+
+    def publish(self, staged: str, final: str) -> None:
+        """Gives a staged file its final name in one step; FileExistsError, and nothing changed, if the name is taken."""
+
+    def sync_directory(self, path: str) -> None:
+        """Makes the names in a directory outlive a crash of the machine, where the file system needs to be asked."""
+
+    def delete_file(self, path: str) -> None:
+        """A missing file is no error."""
+
+    def delete_tree(self, path: str) -> None:
+        """With all below; a missing path is no error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFileIO:
+    """POSIX files. ``durable``: contents and names reach the disk before a call that publishes them returns."""
+
+    durable: bool = True
+
+    def listing(self, root: str) -> Listing:
+        files: list[FileEntry] = []
+        directories: list[str] = []
+        for entry, path in _walk(local_path(root), ""):
+            if entry.is_dir():
+                directories.append(path)
+            else:
+                stat = entry.stat()
+                files.append(FileEntry(path=path, size=stat.st_size, mtime_ns=stat.st_mtime_ns))
+        return Listing(files=tuple(sorted(files, key=lambda f: f.path)), directories=tuple(sorted(directories)))
+
+    def list_files(self, root: str) -> list[FileEntry]:
+        return list(self.listing(root).files)
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(local_path(path))
+
+    def make_directory(self, path: str) -> None:
+        os.makedirs(local_path(path), exist_ok=True)
+
+    def read(self, path: str) -> bytes:
+        with open(local_path(path), "rb") as file:
+            return file.read()
+
+    def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
+        with open(local_path(path), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - count))
+            return file.read(), size
+
+    def write(self, path: str, *parts: bytes | memoryview) -> None:
+        with open(local_path(path), "xb", buffering=0) as file:
+            for part in parts:
+                _write_all(file.fileno(), part)
+            self._sync(file.fileno())
+
+    def replace_tail(self, path: str, offset: int, data: bytes) -> None:
+        with open(local_path(path), "r+b") as file:
+            file.seek(offset)
+            file.write(data)
+            file.truncate()
+            file.flush()
+            self._sync(file.fileno())
+
+    def publish(self, staged: str, final: str) -> None:
+        source = local_path(staged)
+        os.link(source, local_path(final))  # rename(2) would replace what is there; link(2) refuses
+        os.unlink(source)
+
+    def sync_directory(self, path: str) -> None:
+        if self.durable:
+            handle = os.open(local_path(path), os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def delete_file(self, path: str) -> None:
+        try:
+            os.unlink(local_path(path))
+        except FileNotFoundError:
+            pass
+
+    def delete_tree(self, path: str) -> None:
+        try:
+            shutil.rmtree(local_path(path))
+        except FileNotFoundError:
+            pass
+
+    def _sync(self, handle: int) -> None:
+        if self.durable:
+            os.fsync(handle)
+
+
+def file_io(location: str) -> FileIO:
+    """The file system a location lies on. UnsupportedStatementError for one acidsql cannot write to."""
+    local_path(location)
+    return LocalFileIO()
+
+
+def local_path(location: str) -> str:
+    """An absolute path for a path or ``file:`` URL; percent signs are part of the name, as Hadoop's Path reads them."""
+    scheme, separator, rest = location.partition(":")
+    if not separator or "/" in scheme:
+        return location
+    if scheme.lower() == "file":
+        host = urlsplit(location).netloc
+        return rest[2 + len(host) :] if rest.startswith("//") else rest
+    raise UnsupportedStatementError(
+        f'location "{location}" is not on a local file system', hint="Only paths and file: URLs are supported so far."
+    )
+
+
+def _write_all(handle: int, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _walk(root: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+    try:
+        entries = os.scandir(root)
+    except FileNotFoundError:
+        return
+    with entries:
+        for entry in entries:
+            if is_hidden(entry.name):
+                continue
+            path = prefix + entry.name
+            yield entry, path
+            if entry.is_dir():
+                yield from _walk(entry.path, path + "/")

@@ -1,0 +1,248 @@
+"""Starts Spark when nobody handed us one, and derives from any Spark session the one acidsql works in.
+
+``start`` knows the settings that make a local Spark start fast and stay silent. ``derive`` clones a session, so that a user's own session
+keeps its settings and never sees our views. ``translate`` turns what Spark raises into errors of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acidsql.errors import (
+    BindError,
+    ColumnNotFoundError,
+    DataError,
+    Error,
+    ExecutionError,
+    FormatError,
+    ParseError,
+    Span,
+    TableNotFoundError,
+)
+from acidsql.spark import classic
+from acidsql.spark.java import ensure_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GIGABYTE = 1 << 30
+MAX_DEFAULT_MEMORY = 8 * GIGABYTE
+
+# Spark keeps these for a session; they are set in ours only.
+_DERIVED_CONF = {
+    # Spark would overwrite our own search argument, and resolves columns in a way that ACID files do not follow.
+    "spark.sql.orc.filterPushdown": "false",
+    # The default of 4 MB packs large files into one task as soon as there are small ones; 256 KB keeps them apart.
+    "spark.sql.files.openCostInBytes": "262144",
+    # Hundreds of deltas are listed faster by the driver than by a job.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
+    # The flat files of the big write path have an empty struct.
+    "spark.sql.legacy.allowEmptySchemaWrite": "true",
+    # One bucket is one file.
+    "spark.sql.files.maxRecordsPerFile": "0",
+    # A file that cannot be read must stop the statement, never lose its rows.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.orc.impl": "native",
+    "spark.sql.orc.mergeSchema": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.enabled": "false",
+}
+
+
+def start(master: str | None = None, conf: Mapping[str, str] | None = None, *, fast_start: bool = False) -> SparkSession:
+    """A Spark session: the one already running in this process, else a new one. ``master`` "sc://.." connects to a Spark Connect server.
+
+    conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute slower later (one-shot commands, tests).
+    ExecutionError if there is no Java or Spark does not start.
+    """
+    with _quiet_python():
+        from pyspark.sql import SparkSession
+
+        if master is not None and master.startswith("sc://"):
+            return SparkSession.builder.remote(master).getOrCreate()
+        running = classic.running_session()
+        if running is not None:
+            return running
+        ensure_java()
+        given = dict(conf or {})
+        settings = _settings(master, given, fast_start)
+        classic.launch(settings, quiet="spark.log.level" not in given)
+        builder = SparkSession.builder
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+
+
+def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session acidsql works in: a clone of ``spark`` with our settings and ``conf`` above them; on Spark Connect ``spark`` itself."""
+    if classic.jvm(spark) is None:
+        return spark
+    ours = classic.clone_session(spark)
+    for key, value in {**_DERIVED_CONF, **(conf or {})}.items():
+        ours.conf.set(key, value)
+    return ours
+
+
+def import_view(ours: SparkSession, theirs: SparkSession, name: str) -> None:
+    """Copies a temporary view of the user's session into ours, as it stands now."""
+    classic.import_view(ours, theirs, name)
+
+
+def check_time_zone(spark: SparkSession) -> None:
+    """ExecutionError if timestamps would shift: ORC's readers work in the time zone of the Java process, Spark in that of the session."""
+    java = classic.time_zone_of_jvm(spark)
+    session = spark.conf.get("spark.sql.session.timeZone")
+    if java is None or session is None or classic.same_time_zone(spark, java, session):
+        return
+    raise ExecutionError(
+        f'the time zone of the session is "{session}", that of the Java process "{java}"',
+        detail="timestamps in ORC files would shift by the difference",
+        hint=f"Start Spark with spark.driver.extraJavaOptions=-Duser.timezone={session} (and for the executors), "
+        f"or set spark.sql.session.timeZone to {java}.",
+    )
+
+
+# ---- settings of a Spark of our own --------------------------------------------------------------------------------------------
+
+
+def _settings(master: str | None, given: Mapping[str, str], fast_start: bool) -> dict[str, str]:
+    master = master or given.get("spark.master") or "local[*]"
+    java = "-Duser.timezone=UTC" + (" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if fast_start else "")
+    found = {
+        "spark.app.name": "acidsql",
+        "spark.log.level": "OFF",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        **(_local_settings(master) if master.startswith("local") else {}),
+        **given,
+        "spark.master": master,
+    }
+    # Ours first: an option that is given again wins.
+    for key, ours in (("spark.driver.extraJavaOptions", java), ("spark.executor.extraJavaOptions", "-Duser.timezone=UTC")):
+        found[key] = f"{ours} {given.get(key, '')}".strip()
+    return found
+
+
+def _local_settings(master: str) -> dict[str, str]:
+    return {
+        "spark.driver.memory": f"{default_memory() >> 20}m",
+        # Both, and equal: else results of more than 1 MB do not arrive on machines whose host name is not a loopback name.
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(max(4, 2 * local_cores(master))),
+    }
+
+
+def local_cores(master: str) -> int:
+    """How many tasks run at once under a master "local", "local[3]", "local[*]", "local-cluster[2,1,1024]"."""
+    found = re.fullmatch(r"local(?:-cluster)?\[(\d+|\*)(?:,\s*(\d+))?.*\]", master)
+    if found is None:
+        return 1
+    if found[1] == "*":
+        return os.cpu_count() or 1
+    return int(found[1]) * (int(found[2] or 1) if master.startswith("local-cluster") else 1)
+
+
+def default_memory() -> int:
+    """Bytes of heap for a local Spark: half of what the machine or the container has, at most 8 GB."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4 * GIGABYTE
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            pages = min(pages, int(Path(limit).read_text()))
+    return max(GIGABYTE // 2, min(pages // 2, MAX_DEFAULT_MEMORY))
+
+
+@contextlib.contextmanager
+def _quiet_python() -> Iterator[None]:
+    """PySpark warns about versions of pandas while it is imported, and py4j logs what it also raises: neither is for our users."""
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\..*")
+        warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
+        yield
+
+
+# ---- errors --------------------------------------------------------------------------------------------------------------------
+
+_ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
+    ("UNRESOLVED_COLUMN", ColumnNotFoundError),
+    ("UNRESOLVED_FIELD", ColumnNotFoundError),
+    ("TABLE_OR_VIEW_NOT_FOUND", TableNotFoundError),
+)
+_CORRUPT = ("org.apache.orc.FileFormatException", "com.google.protobuf.", "org.apache.orc.protobuf.")
+_FILE = re.compile(r"(?:file:/{1,3}|hdfs://|s3a?://|abfss?://|gs://)[^\s\"'?*]+|(?<=file )/[^\s\"']+")
+
+
+def translate(error: BaseException) -> Error:
+    """The error of ours that says what ``error``, raised by Spark or py4j while a statement ran, means.
+
+    FormatError names the file that cannot be read. The span of an error in SQL text is relative to the text that Spark was given.
+    """
+    if isinstance(error, Error):
+        return error
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    if isinstance(error, PySparkException):
+        condition = error.getCondition() or ""
+        message = _tidy(error.getMessage() if condition else str(error))
+        span = _span(error)
+        if isinstance(error, ParseException):
+            return ParseError(message, span=span)
+        if isinstance(error, AnalysisException):
+            kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
+            return kind(message, span=span)
+        if condition.startswith("FAILED_READ_FILE"):
+            return _unreadable(error, message)
+        if (error.getSqlState() or "").startswith("22"):
+            return DataError(message, sqlstate=error.getSqlState(), span=span)
+    return _execution_error(error)
+
+
+def _execution_error(error: BaseException) -> Error:
+    causes = list(classic.java_causes(error))
+    for name, message in causes:
+        if "FAILED_READ_FILE" in message or name.startswith(_CORRUPT):
+            return _unreadable(error, message)
+        if name == "java.lang.OutOfMemoryError":
+            return ExecutionError("Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory.")
+    if type(error).__module__.startswith("py4j") and not causes:
+        return ExecutionError("the Java process of Spark is gone", detail=_tidy(str(error)) or None, hint="Open a new session.")
+    name, message = causes[-1] if causes else (type(error).__name__, str(error))
+    return ExecutionError(_tidy(message) or name, detail=name if causes else None)
+
+
+def _unreadable(error: BaseException, message: str) -> Error:
+    texts = [message, *(text for _, text in classic.java_causes(error)), str(error)]
+    path = next((found[0].rstrip(".,:;)") for text in texts for found in [_FILE.search(text)] if found), None)
+    if any("FILE_NOT_EXIST" in text or "FileNotFoundException" in text for text in texts):
+        return ExecutionError(f'a data file is gone: "{_local(path)}"', hint="Run the statement again.")
+    reason = next((text for text in reversed(texts[:-1]) if text and "FAILED_READ_FILE" not in text), None)
+    return FormatError(f'cannot read file "{_local(path)}"', detail=_tidy(reason) if reason else None)
+
+
+def _local(path: str | None) -> str:
+    return re.sub(r"^file:/{1,3}", "/", path) if path else "?"
+
+
+def _tidy(message: str) -> str:
+    """Spark's text without its error class, SQLSTATE, plan and stack trace."""
+    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
+    text = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'", text, maxsplit=1)[0]
+    return text.strip().rstrip(".")
+
+
+def _span(error: BaseException) -> Span | None:
+    with contextlib.suppress(Exception):
+        for context in error.getQueryContext():  # type: ignore[attr-defined]
+            if context.stopIndex() >= context.startIndex() >= 0:
+                return Span(context.startIndex(), context.stopIndex() + 1)
+    return None

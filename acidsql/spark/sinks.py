@@ -1,0 +1,247 @@
+"""The big path's files: what Spark is asked to write, and how a file Spark has written becomes one of Hive's.
+
+Spark writes *flat* columns, the five event columns, an empty struct ``row`` and the data columns beside it, because its ORC
+writer is a third slower on nested ones; ``finish`` edits the tail so that the data columns become the children of ``row``.
+That edit gives them their names and types too: until then they are ``c0, c1 ..``, because a column of the table may well be
+called ``bucket``. Delete files hold no values and are written nested as they are.
+
+``finish_*`` are plain functions of one file: they can run wherever the file can be read and written. They trust nothing:
+ids, order, bucket and duplicates are checked against what the file itself holds before it may get a name readers look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import orc
+
+from acidsql.acid.bucket_codec import bucket_ids, encode
+from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending, last_rows
+from acidsql.acid.ids import MAX_BUCKET_ID, BucketId
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, edit_tail, load_tail
+from acidsql.acid.orc_types import BUCKET_COLUMN, ORIGINAL_TRANSACTION_COLUMN, ROW_ID_COLUMN
+from acidsql.acid.row_id import RowId
+from acidsql.catalog.model import Column
+from acidsql.errors import InternalError
+from acidsql.planner.lowering import identifier, spark_type
+from acidsql.spark.chars import padded_sql
+from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error
+from acidsql.spark.fileio import FileIO, local_path
+from acidsql.spark.publish import StagedFile
+from acidsql.spark.target import WriteTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, DataFrameWriter
+
+MAX_TASKS = MAX_BUCKET_ID + 1
+"""A task of an INSERT into a table without buckets writes the bucket of its own number."""
+
+DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE bucket END"
+"""The bucket number in Spark SQL, for both versions of the codec (acid.bucket_codec)."""
+
+SINK, INSERTS, DELETES = "acidsql_sink", "inserts", "deletes"
+BUCKET_DIRECTORY = "acidsql_bucket"
+OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
+
+_ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
+"""0, 1, 2 .. in each task: the upper bits are the task's number."""
+
+_CODECS = {OrcCodec.NONE: "none", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snappy", OrcCodec.LZ4: "lz4"}
+_PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*\.orc")
+_BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/[^/]*")
+
+
+# ---- what Spark writes
+
+
+def data_names(columns: Sequence[Column]) -> list[str]:
+    """The data columns' names in our DataFrames."""
+    return [f"c{place}" for place in range(len(columns))]
+
+
+def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
+    """Rows (``data_names``) that lie in the tasks of their buckets, as flat insert events: row ids count the rows of each task."""
+    ids = _new_ids(target, "spark_partition_id()", _ROW_NUMBER)
+    return rows.selectExpr(*ids, *stored_columns(target.table.columns))
+
+
+def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
+    """Changed rows (ID_COLUMNS, ``data_names``), in the tasks of their new buckets, as two flat events each, told apart by SINK.
+
+    ``inserts`` are complete; ``deletes`` carry the old ids and no values: they are raw material for delete files.
+    """
+    columns = target.table.columns
+    old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
+    numbered = changed.selectExpr(*old, f"{_ROW_NUMBER} AS rowId", "spark_partition_id() AS task", *stored_columns(columns))
+    events = numbered.selectExpr("*", f"explode(array({INSERT_OPERATION}, {DELETE_OPERATION})) AS operation")
+    new = _new_ids(target, "task", "rowId")
+    is_new = f"operation = {INSERT_OPERATION}"
+    ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
+    values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
+    return events.selectExpr(*ids, *new[4:], *values, f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}")
+
+
+def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
+    """Row ids as sorted delete events; all of one bucket number in one task, which writes them to a folder of that number."""
+    located = ids.selectExpr(*ID_COLUMNS, f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}")
+    by_bucket = located.repartitionById(tasks, expression(f"pmod({BUCKET_DIRECTORY}, {tasks})"))
+    row = "struct<" + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns) + ">"
+    return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *ID_COLUMNS).selectExpr(
+        f"{DELETE_OPERATION} AS operation",
+        *ID_COLUMNS,
+        f"{target.write_id}L AS currentTransaction",
+        f"CAST(NULL AS {row}) AS row",
+        BUCKET_DIRECTORY,
+    )
+
+
+def stored_columns(columns: Sequence[Column]) -> list[str]:
+    """The data columns as Hive stores them, char values padded."""
+    return [f"{padded_sql(name, c.type)} AS {name}" for name, c in zip(data_names(columns), columns, strict=True)]
+
+
+def expression(sql: str) -> SparkColumn:
+    """A task number as ``repartitionById`` wants it."""
+    from pyspark.sql import functions
+
+    return functions.expr(f"int({sql})")
+
+
+def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
+    """One file for each task and folder."""
+    return events.write.option("compression", _CODECS[target.orc_codec]).option("maxRecordsPerFile", 0)
+
+
+def _new_ids(target: WriteTarget, bucket: str, row: str) -> list[str]:
+    first = encode(BucketId(0), target.statement_id)
+    return [
+        f"{INSERT_OPERATION} AS operation",
+        f"{target.write_id}L AS originalTransaction",
+        f"{first} + {bucket} * {1 << 16} AS bucket",
+        f"{row} AS rowId",
+        f"{target.write_id}L AS currentTransaction",
+        "named_struct() AS row",
+    ]
+
+
+def _unaliased(expression: str) -> str:
+    return expression.rsplit(" AS ", 1)[0]
+
+
+# ---- what Spark has written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartFile:
+    """A file some task has committed."""
+
+    path: str
+    bucket: BucketId
+
+
+def part_files(io: FileIO, folder: str) -> list[PartFile]:
+    """The files of a job whose tasks are buckets, by task number."""
+    return sorted(_numbered(io, folder, _PART_FILE), key=lambda f: f.bucket)
+
+
+def bucket_folders(io: FileIO, folder: str) -> list[PartFile]:
+    """The files of a job that made one folder for each bucket."""
+    return sorted(_numbered(io, folder, _BUCKET_FOLDER), key=lambda f: f.bucket)
+
+
+def _numbered(io: FileIO, folder: str, pattern: re.Pattern[str]) -> Iterator[PartFile]:
+    seen: set[int] = set()
+    for entry in io.list_files(folder):
+        found = pattern.fullmatch(entry.path)
+        if found is None:
+            raise InternalError(f'Spark wrote an unexpected file "{entry.path}"')
+        bucket = int(found[1])
+        if bucket in seen or bucket > MAX_BUCKET_ID:
+            raise InternalError(f"Spark wrote bucket {bucket} twice" if bucket in seen else f"Spark wrote more than {MAX_TASKS} files")
+        seen.add(bucket)
+        yield PartFile(path=f"{folder}/{entry.path}", bucket=BucketId(bucket))
+
+
+def tail_of(io: FileIO, path: str) -> OrcTail:
+    return load_tail(lambda count: io.read_tail(path, count), path)
+
+
+def finish_inserts(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
+    """Makes a flat file of insert events one of Hive's; None if it holds no row. Reads nothing but the tail."""
+    tail = tail_of(io, part.path)
+    rows = tail.row_count
+    if not rows:
+        return None
+    bucket_property = encode(part.bucket, target.statement_id)
+    wanted = {
+        ORIGINAL_TRANSACTION_COLUMN: (target.write_id, target.write_id),
+        BUCKET_COLUMN: (bucket_property, bucket_property),
+        ROW_ID_COLUMN: (0, rows - 1),
+    }
+    found = {column: tail.integer_range(column) for column in wanted}
+    if found != wanted:
+        raise InternalError(f'"{part.path}" holds other row ids than it should', detail=f"{found} instead of {wanted}")
+    last = [RowId(target.write_id, bucket_property, row) for row in last_rows(tail.stripes)]
+    _edit(io, target, tail, footer_keys(last, inserts=rows))
+    return StagedFile(path=part.path, directory=target.insert_directory, bucket=part.bucket, rows=rows)
+
+
+def finish_deletes(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
+    """Makes a file of delete events one of Hive's; None if it holds no row. CardinalityError if an id comes twice."""
+    tail = tail_of(io, part.path)
+    if not tail.row_count:
+        return None
+    file = orc.ORCFile(local_path(part.path))
+    last: list[RowId] = []
+    for stripe in range(len(tail.stripes)):
+        ids = _stripe_ids(file, stripe)
+        _check_deletes(part, ids, last[-1] if last else None)
+        last.append(ids.at(-1))
+    _edit(io, target, tail, footer_keys(last, deletes=tail.row_count))
+    return StagedFile(path=part.path, directory=target.delete_directory, bucket=part.bucket, rows=tail.row_count)
+
+
+def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
+    """Gives a file of plain columns the table's types; None if it holds no row."""
+    tail = tail_of(io, part.path)
+    if not tail.row_count:
+        return None
+    edit = edit_tail(tail, {}, target.row_schema)
+    io.replace_tail(part.path, edit.offset, edit.data)
+    return StagedFile(path=part.path, directory="", bucket=part.bucket, rows=tail.row_count)
+
+
+def read_ids(io: FileIO, parts: Sequence[PartFile]) -> pa.Table:
+    """The id columns of several files, one after the other."""
+    return pa.concat_tables([orc.ORCFile(local_path(p.path)).read(columns=list(ID_COLUMNS)) for p in parts])
+
+
+def _stripe_ids(file: orc.ORCFile, stripe: int) -> RowIds:
+    batch = file.read_stripe(stripe, columns=list(ID_COLUMNS))
+    write_ids, bucket_properties, rows = (batch.column(name).to_numpy() for name in ID_COLUMNS)
+    return RowIds(write_ids=write_ids, bucket_properties=bucket_properties, rows=rows)
+
+
+def _check_deletes(part: PartFile, ids: RowIds, before: RowId | None) -> None:
+    if not (bucket_ids(ids.bucket_properties) == part.bucket).all():
+        raise InternalError(f'"{part.path}" holds delete events of other buckets')
+    if before is not None and ids.at(0) <= before:
+        raise cardinality_error(before) if ids.at(0) == before else _unsorted(part)
+    if not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows):
+        same = (np.diff(ids.rows) == 0) & (np.diff(ids.write_ids) == 0) & (np.diff(ids.bucket_properties) == 0)
+        raise cardinality_error(ids.at(int(same.argmax()))) if same.any() else _unsorted(part)
+
+
+def _unsorted(part: PartFile) -> InternalError:
+    return InternalError(f'the delete events of "{part.path}" are not sorted')
+
+
+def _edit(io: FileIO, target: WriteTarget, tail: OrcTail, keys: dict[str, str]) -> None:
+    edit = edit_tail(tail, keys, target.event_schema)
+    io.replace_tail(tail.path, edit.offset, edit.data)

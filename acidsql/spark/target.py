@@ -1,0 +1,131 @@
+"""Where a statement writes, and what it has written: the facts the small and the big path share. No pyspark here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from acidsql.acid.ids import StatementId, WriteId
+from acidsql.acid.orc_tail import OrcCodec
+from acidsql.acid.orc_types import OrcType, event_type
+from acidsql.acid.paths import base_name, delete_delta_name, delta_name
+from acidsql.catalog.model import Column, Table
+from acidsql.catalog.types import ArrayType, CharType, DecimalType, HiveType, MapType, PrimitiveType, StructType, VarcharType
+from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.spark.schema import orc_row_type
+
+WritePath = Literal["small", "big"]
+
+ID_BYTES = 20
+"""originalTransaction, bucket and rowId of one row."""
+
+_CODECS = {OrcCodec.NONE, OrcCodec.ZLIB, OrcCodec.SNAPPY, OrcCodec.LZ4}
+_STRING_BYTES = 64
+_ELEMENTS = 4
+_PRIMITIVE_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "bigint": 8, "double": 8, "timestamp": 8}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTarget:
+    """One sink of a statement.
+
+    ``codec``: what the table property ``orc.compress`` says. ``force_path``: auto, small or big. ``max_bytes``: what the small path may hold on the driver.
+    ``staging``: a hidden name below the table's location that no other transaction uses. ``partition``: the path of the
+    partition below the location, ``""`` for none. ``overwrite``: the rows make a ``base_N``, also when there are none.
+    """
+
+    table: Table
+    write_id: WriteId
+    statement_id: StatementId
+    codec: str = "ZLIB"
+    max_bytes: int = 64 << 20
+    force_path: str = "auto"
+    staging: str
+    partition: str = ""
+    overwrite: bool = False
+
+    @property
+    def root(self) -> str:
+        """The directory that holds the deltas: the table's, or the partition's."""
+        return f"{self.table.location}/{self.partition}" if self.partition else self.table.location
+
+    @property
+    def staging_path(self) -> str:
+        return f"{self.table.location}/{self.staging}"
+
+    @property
+    def orc_codec(self) -> OrcCodec:
+        """BindError for an unknown name, UnsupportedStatementError for a codec Hive 3.1 cannot read."""
+        return parse_codec(self.codec)
+
+    @property
+    def insert_directory(self) -> str:
+        """The name below ``root`` of the directory of insert events."""
+        return base_name(self.write_id) if self.overwrite else delta_name(self.write_id, self.write_id, self.statement_id)
+
+    @property
+    def delete_directory(self) -> str:
+        return delete_delta_name(self.write_id, self.write_id, self.statement_id)
+
+    @property
+    def row_schema(self) -> OrcType:
+        """The ORC type of the table's columns."""
+        return orc_row_type(self.table.columns)
+
+    @property
+    def event_schema(self) -> OrcType:
+        """The ORC type of an ACID file of the table."""
+        return event_type(self.row_schema)
+
+    def below_location(self, directory: str) -> str:
+        """A directory below ``root`` as a name below the table's location."""
+        return f"{self.partition}/{directory}" if self.partition else directory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """``directories`` are names below the table's location, none if no row was touched."""
+
+    directories: tuple[str, ...] = ()
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    path: WritePath = "small"
+
+
+def parse_codec(text: str) -> OrcCodec:
+    """A value of the table property ``orc.compress``."""
+    name = text.strip().upper()
+    if name not in OrcCodec.__members__:
+        raise BindError(f'table property "orc.compress" has an unknown value "{text}"', hint=f"Use one of {_names()}.")
+    if OrcCodec[name] not in _CODECS:
+        raise UnsupportedStatementError(f"Hive 3.1 cannot read ORC files compressed with {name}", hint=f"Use one of {_names()}.")
+    return OrcCodec[name]
+
+
+def row_limit(columns: tuple[Column, ...], max_bytes: int, *, ids: bool) -> int:
+    """How many rows of these columns, by the width of their types, fit in ``max_bytes``; at least one."""
+    width = sum(_bytes(c.type) for c in columns) + (ID_BYTES if ids else 0)
+    return max(1, max_bytes // max(1, width))
+
+
+def _names() -> str:
+    return ", ".join(sorted(c.name for c in _CODECS))
+
+
+def _bytes(hive_type: HiveType) -> int:
+    match hive_type:
+        case PrimitiveType(name):
+            return _PRIMITIVE_BYTES.get(name, _STRING_BYTES)
+        case DecimalType():
+            return 16
+        case CharType(length) | VarcharType(length):
+            return min(length, _STRING_BYTES)
+        case ArrayType(element):
+            return _ELEMENTS * _bytes(element)
+        case MapType(key, value):
+            return _ELEMENTS * (_bytes(key) + _bytes(value))
+        case StructType(fields):
+            return sum(_bytes(f.type) for f in fields)
+        case _:
+            assert_never(hive_type)

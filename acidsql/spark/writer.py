@@ -1,0 +1,215 @@
+"""INSERT, UPDATE and DELETE of rows Spark computes: which of the two paths, and the big one's jobs.
+
+Small path: the rows come to the driver and become files there (driver_writer). It is taken when they fit ``max_bytes``, which a
+bounded fetch finds out; INSERT skips the fetch when the plan shows that it would be in vain.
+
+Big path: Spark writes, in one job, flat files into the staging directory (sinks); its commit protocol decides which task's
+attempt counts; the files are then finished and published.
+
+    INSERT   no shuffle; task n writes bucket n. CLUSTERED BY: rows go to the task of their bucket first.
+    UPDATE   the same for the new rows; the old ids are staged beside them in the same job, so that nothing is computed twice,
+             then sorted into delete files: on the driver, or by a second job that reads nothing but the staged ids.
+    DELETE   ids go to the task of their bucket and are sorted there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
+from acidsql.planner.lowering import spark_type
+from acidsql.spark import classic, driver_writer, sinks
+from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
+from acidsql.spark.target import ID_BYTES, WriteTarget, Written, row_limit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.spark.sinks import PartFile
+
+__all__ = ["WriteTarget", "Written", "delete", "insert", "insert_plain", "update"]
+
+_CONCURRENT_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
+_INSERT_SHARE = 4
+"""An INSERT's share of ``max_bytes``: its rows go to one file, which one thread compresses."""
+
+_TOO_LARGE = "spark.driver.maxResultSize"
+
+
+def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
+    """``rows``: the table's columns in order, cast to its types."""
+    rows = rows.toDF(*sinks.data_names(target.table.columns))
+    found = _fetch_inserted(target, rows)
+    if found is not None:
+        return driver_writer.write_rows(io, target, found)
+    with staging(io, target) as directory:
+        placed = _in_tasks(target, rows)
+        sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(f"{directory}/rows")
+        files = _finish(lambda part: sinks.finish_inserts(io, target, part), sinks.part_files(io, f"{directory}/rows"))
+        empty = (target.insert_directory,) if target.overwrite else ()
+        directories = publish(io, target, files, empty=empty)
+    return Written(directories=directories, inserted=_rows(files), path="big")
+
+
+def update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFrame) -> Written:
+    """``changed``: ``originalTransaction``, ``bucket``, ``rowId`` of the old rows, then the new values of all columns.
+
+    CardinalityError if an id comes twice; nothing is published then.
+    """
+    changed = changed.toDF(*ID_COLUMNS, *sinks.data_names(target.table.columns))
+    found = _fetch(target, changed, target.table.columns, ids=True)
+    if found is not None:
+        return driver_writer.write_update(io, target, found)
+    with staging(io, target) as directory:
+        placed = _in_tasks_of_old_rows(target, changed)
+        spark.conf.set(_CONCURRENT_WRITERS, 2)  # two open files instead of a sort by sink
+        try:
+            sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK).orc(f"{directory}/rows")
+        finally:
+            spark.conf.unset(_CONCURRENT_WRITERS)
+        new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
+        old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
+        deletes = _delete_files(spark, io, target, directory, old)
+        inserts = _finish(lambda part: sinks.finish_inserts(io, target, part), new)
+        directories = publish(io, target, [*deletes, *inserts])
+    return Written(directories=directories, updated=_rows(inserts), path="big")
+
+
+def delete(spark: SparkSession, io: FileIO, target: WriteTarget, doomed: DataFrame) -> Written:
+    """``doomed``: ``originalTransaction``, ``bucket``, ``rowId``. CardinalityError if an id comes twice; nothing is published then."""
+    doomed = doomed.toDF(*ID_COLUMNS)
+    found = _fetch(target, doomed, (), ids=True)
+    if found is not None:
+        return driver_writer.write_delete(io, target, found)
+    with staging(io, target) as directory:
+        files = _delete_by_job(spark, io, target, directory, doomed)
+        directories = publish(io, target, files)
+    return Written(directories=directories, deleted=_rows(files), path="big")
+
+
+def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
+    """INSERT into an ORC table that is not transactional; ``rows`` as for ``insert``."""
+    rows = rows.toDF(*sinks.data_names(target.table.columns))
+    found = _fetch_inserted(target, rows)
+    if found is not None:
+        return driver_writer.write_plain_rows(io, target, found)
+    with staging(io, target) as directory:
+        placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns))
+        sinks.orc_writer(target, placed).orc(f"{directory}/rows")
+        files = _finish(lambda part: sinks.finish_plain(io, target, part), sinks.part_files(io, f"{directory}/rows"))
+        publish_plain(io, target, files)
+    return Written(inserted=_rows(files), path="big")
+
+
+# ---- the small path's fetch
+
+
+def _fetch_inserted(target: WriteTarget, rows: DataFrame) -> pa.Table | None:
+    share = target.max_bytes // _INSERT_SHARE
+    if target.force_path == "auto" and (classic.estimated_bytes(rows) or 0) > share and classic.keeps_all_rows(rows):
+        return None
+    return _fetch(target, rows, target.table.columns, ids=False, max_bytes=share)
+
+
+def _fetch(
+    target: WriteTarget, rows: DataFrame, columns: tuple[Column, ...], *, ids: bool, max_bytes: int | None = None
+) -> pa.Table | None:
+    """The rows, or None if they are too many for the driver. Timestamps come as wall clocks of the session's zone."""
+    if target.force_path == "big":
+        return None
+    values = [_wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
+    selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values)
+    if target.force_path == "small":
+        return selected.toArrow()
+    limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
+    try:
+        found = selected.limit(limit + 1).toArrow()
+    except Exception as error:
+        if _TOO_LARGE in str(error):  # values far wider than their types let expect
+            return None
+        raise
+    return found if found.num_rows <= limit else None
+
+
+def _wall_clock(name: str, hive_type: HiveType) -> str:
+    if not _holds_timestamp(hive_type):
+        return name
+    wall_clock = re.sub(r"\btimestamp\b", "timestamp_ntz", spark_type(hive_type))
+    return f"CAST({name} AS {wall_clock}) AS {name}"
+
+
+def _holds_timestamp(hive_type: HiveType) -> bool:
+    match hive_type:
+        case PrimitiveType(name):
+            return name == "timestamp"
+        case ArrayType(element):
+            return _holds_timestamp(element)
+        case MapType(key, value):
+            return _holds_timestamp(key) or _holds_timestamp(value)
+        case StructType(fields):
+            return any(_holds_timestamp(f.type) for f in fields)
+        case _:
+            return False
+
+
+# ---- the big path's jobs
+
+
+def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
+    """The rows in tasks whose numbers are bucket numbers."""
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return rows.coalesce(sinks.MAX_TASKS)
+    from acidsql.spark.expressions import bucket_number_sql
+
+    columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
+    number = bucket_number_sql([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
+    return rows.repartitionById(bucketing.count, sinks.expression(number))
+
+
+def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
+    """A row stays in its bucket; without CLUSTERED BY any bucket will do, and it stays where it was read."""
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return changed.coalesce(sinks.MAX_TASKS)
+    return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
+
+
+def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, parts: list[PartFile]) -> list[StagedFile]:
+    """Delete files of staged ids: sorted in memory if they fit, else by a job of their own."""
+    count = sum(sinks.tail_of(io, part.path).row_count for part in parts)
+    if count * ID_BYTES > target.max_bytes:
+        paths = [_literal_path(part.path) for part in parts]
+        schema = "originalTransaction bigint, bucket int, rowId bigint"
+        return _delete_by_job(spark, io, target, directory, spark.read.schema(schema).orc(paths))
+    ids = driver_writer.row_ids(sinks.read_ids(io, parts))
+    ordered = driver_writer.take_ids(ids, driver_writer.sort_order(ids))
+    driver_writer.check_distinct(ordered)
+    files = list(driver_writer.delete_files(target, ordered))
+    return in_parallel(lambda file: driver_writer.stage_file(io, target, directory, file), files)
+
+
+def _delete_by_job(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, ids: DataFrame) -> list[StagedFile]:
+    tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    events = sinks.delete_events(target, ids, tasks)
+    sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY).orc(f"{directory}/ids")
+    return _finish(lambda part: sinks.finish_deletes(io, target, part), sinks.bucket_folders(io, f"{directory}/ids"))
+
+
+def _finish(finish: Callable[[PartFile], StagedFile | None], parts: list[PartFile]) -> list[StagedFile]:
+    return [file for file in in_parallel(finish, parts) if file is not None]
+
+
+def _rows(files: list[StagedFile]) -> int:
+    return sum(file.rows for file in files)
+
+
+def _literal_path(path: str) -> str:
+    """A path as Spark reads it without taking a mark in it for a wildcard."""
+    return re.sub(r"([\\{}\[\]*?^])", r"\\\1", path)

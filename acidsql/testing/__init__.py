@@ -1,0 +1,5 @@
+"""Golden SQL files and the pytest plugin that runs them; usable by any project that has acidsql installed.
+
+A golden test is a script, ``NAME.sql``, and what it printed, ``NAME.out``, beside it. See ``plugin`` for the set-up,
+``script`` for the directives and ``golden`` for what is printed.
+"""

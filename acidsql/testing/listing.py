@@ -1,0 +1,45 @@
+"""What a statement did to the warehouse's files, by name: no sizes, no times, no absolute paths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyarrow import orc
+
+STORE = "_acidsql"
+"""The embedded metastore's folder: not data."""
+ORC_MAGIC = b"ORC"
+
+Listing = dict[str, str]
+
+
+def take_listing(warehouse: Path) -> Listing:
+    """Every file below the warehouse, by its relative path, with what is worth saying of it (`` rows=3`` for an ORC file).
+
+    An empty directory is listed too, with a trailing slash: nothing should leave one.
+    """
+    found: Listing = {}
+    for folder, folders, files in os.walk(warehouse):
+        folders[:] = sorted(f for f in folders if not (f == STORE and Path(folder) == warehouse))
+        here = Path(folder).relative_to(warehouse)
+        for name in files:
+            found[(here / name).as_posix()] = _facts(Path(folder, name))
+        if not files and not folders and here != Path():
+            found[f"{here.as_posix()}/"] = ""
+    return found
+
+
+def changes(before: Listing, after: Listing) -> list[str]:
+    """``+ path facts`` and ``- path``, by path. An empty directory that was filled is not gone."""
+    gone = [path for path in before.keys() - after.keys() if not any(p.startswith(path) for p in after)]
+    lines = [(path, f"- {path}") for path in gone]
+    lines += [(path, f"+ {path}{facts}") for path, facts in after.items() if before.get(path) != facts]
+    return [line for _, line in sorted(lines)]
+
+
+def _facts(path: Path) -> str:
+    with path.open("rb") as file:
+        if file.read(len(ORC_MAGIC)) != ORC_MAGIC:
+            return ""
+    return f" rows={orc.ORCFile(path).nrows}"

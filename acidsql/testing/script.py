@@ -1,0 +1,76 @@
+"""A golden script: its statements, and the directives that stand before them.
+
+A directive is a comment line of its own, ``-- !acid KEY: VALUE``::
+
+    -- !acid conf: NAME=VALUE     a setting, from here on
+    -- !acid show: files          list the files each statement made and removed, from here on (``show: rows`` ends it)
+    -- !acid sort: none           print rows as they come, from here on; ``sort: rows`` sorts them.
+                                  Unless told, rows are sorted when the query has no ORDER BY of its own.
+    -- !acid error: NAME          the next statement must fail with that error class (no NAME: with any)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from acidsql.parser.script import split
+
+MARK = "-- !acid"
+KEYS = {"conf": None, "error": None, "show": ("rows", "files"), "sort": ("rows", "none")}
+
+
+class ScriptError(Exception):
+    """A directive is not understood, or a statement did what the script did not foretell; the message names the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One statement and how to run and show it.
+
+    settings: set before it runs.  error: None if it must succeed, else the class it must fail with ("" = any).
+    sort: None leaves the choice to the query.
+    """
+
+    text: str
+    line: int
+    settings: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+    show_files: bool = False
+    sort: bool | None = None
+
+
+def read_steps(text: str) -> tuple[Step, ...]:
+    """The steps of a script in order. ScriptError, or the ParseError of a text that cannot be split."""
+    return tuple(_steps(text))
+
+
+def _steps(text: str) -> Iterator[Step]:
+    before = 0
+    current = Step(text="", line=0)
+    for statement in split(text):
+        lead = text[before : statement.span.start]
+        first_line = text.count("\n", 0, before) + 1
+        for number, line in enumerate(lead.splitlines(), start=first_line):
+            if line.lstrip().startswith(MARK):
+                current = _apply(current, line.lstrip()[len(MARK) :], number)
+        yield replace(current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1)
+        current = replace(current, settings=(), error=None)
+        before = statement.span.end
+
+
+def _apply(step: Step, directive: str, line: int) -> Step:
+    key, colon, value = (part.strip() for part in directive.partition(":"))
+    allowed = KEYS.get(key, ())
+    if not colon or (allowed is not None and value not in allowed):
+        raise ScriptError(f"line {line}: unknown directive: {MARK}{directive}")
+    match key:
+        case "conf":
+            name, _, setting = value.partition("=")
+            return replace(step, settings=(*step.settings, (name.strip(), setting.strip())))
+        case "error":
+            return replace(step, error=value)
+        case "show":
+            return replace(step, show_files=value == "files")
+        case _:
+            return replace(step, sort=value == "rows")

@@ -1,0 +1,1 @@
+"""Transactions: the protocol of a transaction manager, the life of one transaction, heartbeats."""

@@ -1,0 +1,100 @@
+"""The protocol of a transaction manager: Hive's TxnHandler calls that an ACID writer or reader needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import TableName
+
+
+class OperationType(StrEnum):
+    """TC_OPERATION_TYPE and WS_OPERATION_TYPE, by Hive's letters."""
+
+    SELECT = "s"
+    INSERT = "i"
+    UPDATE = "u"
+    DELETE = "d"
+    COMPACT = "c"
+
+
+class TxnState(StrEnum):
+    """TXN_STATE, by Hive's letters."""
+
+    OPEN = "o"
+    ABORTED = "a"
+    COMMITTED = "c"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnComponent:
+    """What a transaction did to a table or partition: a row of TXN_COMPONENTS. ``partition`` is Hive's ``p=1/q=2`` or None."""
+
+    table: TableName
+    partition: str | None
+    operation: OperationType
+    write_id: WriteId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnInfo:
+    """One line of SHOW TRANSACTIONS; times in epoch milliseconds."""
+
+    txn_id: TxnId
+    state: TxnState
+    started: int
+    last_heartbeat: int
+    user: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedTxn:
+    """A transaction as ``begin`` opened it: its snapshot, and its write id on each table asked for."""
+
+    txn_id: TxnId
+    txns: ValidTxnList
+    write_ids: Mapping[TableName, WriteId]
+
+
+class TxnManager(Protocol):
+    def begin(self, tables: Iterable[TableName] = ()) -> OpenedTxn:
+        """``open_txn``, ``valid_txns`` and an ``allocate_write_id`` for each table, in one step where the store can."""
+
+    def open_txn(self) -> TxnId:
+        """Opens a transaction, reaping those whose heartbeat timed out first. Hive: TxnHandler.openTxns."""
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        """The transactions visible to ``txn_id`` (None: now). Hive: TxnCommonUtils.createValidReadTxnList."""
+
+    def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
+        """Hive: TxnHandler.getValidWriteIdsForTable. A table nobody wrote to has high watermark 0."""
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        """The one write id of this transaction on this table; the same again when asked again.
+
+        TransactionAbortedError if the transaction is not open.
+        """
+
+    def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
+        """Records what the transaction wrote: conflict check, compaction and garbage collection need it."""
+
+    def heartbeat(self, txn_id: TxnId) -> None:
+        """TransactionAbortedError if it is no longer open."""
+
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
+        """``add_components``, and makes it visible.
+
+        WriteConflictError (then it is aborted), TransactionAbortedError, CommitStateUnknownError.
+        A commit that already happened is no error. Hive: TxnHandler.commitTxn.
+        """
+
+    def abort(self, txn_id: TxnId) -> None:
+        """Aborting an aborted transaction is no error; a committed one raises OperationalError."""
+
+    def list_txns(self) -> tuple[TxnInfo, ...]:
+        """Open and aborted transactions by id."""

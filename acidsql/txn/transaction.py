@@ -1,0 +1,194 @@
+"""The life of one transaction, and what it sees.
+
+A transaction is an id in the metastore. Its files are written under names that only it owns (its write id on the table is part of
+every directory name), and nobody else looks at them until its id counts as committed: there is no moment at which half of a
+statement is visible, and nothing to undo when it fails. So the whole of isolation lies in two lists, fixed once:
+
+* the **valid transactions**: every id up to the high watermark, but for those that were open or aborted when it was taken.
+  The high watermark is the own id, so a transaction that begins later is never seen, even if it commits first.
+* the **valid write ids** of a table: the same, told in the table's own numbers, which are what file names carry.
+
+In time, with ``t`` a table that each transaction inserts into (w = its write id there)::
+
+    txn 1   begin ---- w1 ---- commit
+    txn 2      begin ------------------- w2 -------------------- commit
+    txn 3                        begin ------- w3 --- commit
+    txn 4                                                  begin ------- read t ---------
+    txn 5                                                       begin -- w4 -- commit
+
+    txn 4's list of transactions    4:2:2:     high watermark 4, of which 2 is open
+    txn 4's list of t's write ids   t:3:2:2:   high watermark 3, of which 2 is open: it reads w1 and w3
+
+    3 is seen: it had committed when 4 began. 2 is not, though it commits while 4 reads; nor is 5, which began later.
+    Asked again, the answer is the same (no non-repeatable read, no phantom): the lists never change, only files may be added.
+
+What it does see beyond the lists is its own work: once it has a write id on ``t``, that id is valid for it.
+
+Lost updates are prevented at the end: of two transactions that overlap in time and both updated or deleted in the same table or
+partition, the first to commit wins, the other is aborted (WriteConflictError) and may be run again. Write skew is possible, as
+under any snapshot isolation: two transactions that read each other's table and write their own both commit.
+
+How it ends: committed (one metastore call: all or nothing), aborted (by itself, by a conflict, or by others when its heartbeat
+stops, its process dies or its table is dropped), or unknown (the commit was sent and no answer came; then nothing of it may be
+removed, and it is for the user to look).
+
+    begin --> open --+--> commit --> committed
+      heartbeats     |          +--> aborted     WriteConflictError, TransactionAbortedError
+                     |          +--> unknown     CommitStateUnknownError
+                     +--> abort ---> aborted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from enum import Enum
+from types import TracebackType
+from typing import Self
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import TableName
+from acidsql.errors import (
+    CommitStateUnknownError,
+    Error,
+    InterfaceError,
+    OperationalError,
+    TransactionAbortedError,
+    WriteConflictError,
+)
+from acidsql.txn.heartbeat import Heartbeat
+from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
+
+HEARTBEAT_SECONDS = 150.0
+"""Half of Hive's default hive.txn.timeout."""
+
+
+class ReadSnapshot:
+    """What a SELECT sees: everything committed when it was taken. Opens nothing, leaves nothing behind, costs one read."""
+
+    def __init__(self, manager: TxnManager) -> None:
+        self._manager = manager
+        self._write_ids: dict[TableName, ValidWriteIdList] = {}
+        self.txns: ValidTxnList = manager.valid_txns()
+
+    def write_ids(self, table: TableName) -> ValidWriteIdList:
+        """The same list whenever asked. MetastoreError if first asked so late that the store has forgotten the time of the snapshot."""
+        if table not in self._write_ids:
+            self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
+        return self._write_ids[table]
+
+
+class TransactionState(Enum):
+    OPEN = "open"
+    COMMITTING = "committing"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "unknown"
+
+
+class Transaction:
+    """An open transaction with its snapshot; a context manager that aborts unless ``commit`` was called and succeeded."""
+
+    def __init__(self, manager: TxnManager, opened: OpenedTxn, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._manager = manager
+        self._own: dict[TableName, WriteId] = dict(opened.write_ids)
+        self._write_ids: dict[TableName, ValidWriteIdList] = {}
+        self._unrecorded: list[TxnComponent] = []
+        self._heartbeat = Heartbeat(manager, opened.txn_id, heartbeat_seconds)
+        self.txn_id: TxnId = opened.txn_id
+        self.txns: ValidTxnList = opened.txns
+        self.state = TransactionState.OPEN
+        self._heartbeat.start()
+
+    @classmethod
+    def begin(cls, manager: TxnManager, tables: Iterable[TableName] = (), *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> Self:
+        """Opens one. ``tables``: those it is sure to write to; their write ids come with the same metastore call."""
+        return cls(manager, manager.begin(tables), heartbeat_seconds=heartbeat_seconds)
+
+    def write_id(self, table: TableName) -> WriteId:
+        """Its one write id on ``table``, allocated on first use. TransactionAbortedError if it is no longer open."""
+        self.check()
+        if table not in self._own:
+            self._own[table] = self._manager.allocate_write_id(self.txn_id, table)
+            self._write_ids.pop(table, None)  # from now on the list has its own id as well, and is otherwise the same
+        return self._own[table]
+
+    @property
+    def allocated(self) -> dict[TableName, WriteId]:
+        """Its write ids so far."""
+        return dict(self._own)
+
+    def write_ids(self, table: TableName) -> ValidWriteIdList:
+        """What it may read of ``table``: the snapshot taken at its beginning, and its own writes."""
+        if table not in self._write_ids:
+            self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
+        return self._write_ids[table]
+
+    def record(self, components: Iterable[TxnComponent]) -> None:
+        """Notes what it wrote; told to the metastore with the commit, or with the abort for the cleaner's sake."""
+        self._unrecorded.extend(components)
+
+    def check(self) -> None:
+        """InterfaceError if it was ended; TransactionAbortedError if others aborted it, as far as the heartbeat knows."""
+        if self.state is not TransactionState.OPEN:
+            raise InterfaceError(f"transaction txnid:{self.txn_id} is {self.state.value}")
+        if self._heartbeat.lost is not None:
+            raise self._heartbeat.lost
+
+    def commit(self) -> None:
+        """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of it is or will be visible;
+        CommitStateUnknownError: nobody knows, touch nothing; any other error: still open.
+        """
+        if self.state is TransactionState.COMMITTED:
+            return
+        self.check()
+        self.state = TransactionState.COMMITTING
+        try:
+            self._manager.commit(self.txn_id, self._unrecorded)
+        except CommitStateUnknownError:
+            self._end(TransactionState.UNKNOWN)
+            raise
+        except (WriteConflictError, TransactionAbortedError):
+            self._end(TransactionState.ABORTED)
+            raise
+        except Error:
+            self.state = TransactionState.OPEN
+            raise
+        self._end(TransactionState.COMMITTED)
+
+    def abort(self) -> None:
+        """Gives it up. Doing so twice is no error; OperationalError if it is committed or nobody knows."""
+        match self.state:
+            case TransactionState.ABORTED:
+                return
+            case TransactionState.COMMITTED | TransactionState.UNKNOWN:
+                raise OperationalError(f"transaction txnid:{self.txn_id} is {self.state.value}")
+            case TransactionState.OPEN | TransactionState.COMMITTING:
+                self._abort()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.state not in (TransactionState.OPEN, TransactionState.COMMITTING):
+            return
+        if error is None:
+            self.abort()
+            return
+        try:
+            self.abort()
+        except Error as failure:  # the first error is the one to report; the reaper will do what could not be done here
+            error.add_note(f"transaction txnid:{self.txn_id} could not be aborted: {failure.message}")
+            self._heartbeat.stop()
+
+    def _abort(self) -> None:
+        if self._unrecorded:
+            with suppress(Error):  # the metastore can do without, it knows the write ids
+                self._manager.add_components(self.txn_id, self._unrecorded)
+        self._manager.abort(self.txn_id)
+        self._end(TransactionState.ABORTED)
+
+    def _end(self, state: TransactionState) -> None:
+        self.state = state
+        self._heartbeat.stop()

@@ -1,0 +1,11 @@
+-- Every primitive and nested type through insert, update and read; Hive's store casts.
+CREATE TABLE types (b BOOLEAN, t TINYINT, s SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, c DECIMAL(10,2), st STRING, ch CHAR(5), vc VARCHAR(3), bi BINARY, da DATE, ts TIMESTAMP, ar ARRAY<INT>, ma MAP<STRING,INT>, r STRUCT<x:INT,y:STRING>) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+INSERT INTO types VALUES (TRUE, 1, 2, 3, 4, 1.5, 2.5, 3.456, 'text', 'ab', 'abcdef', 'bin', DATE '2024-02-29', TIMESTAMP '2024-02-29 12:34:56.789', array(1, 2), map('k', 1), named_struct('x', 1, 'y', 'z'));
+INSERT INTO types (i, st, ts, da) VALUES (2147483647, '', '1999-12-31 23:59:59', '1970-01-01');
+INSERT INTO types (i) VALUES (NULL);
+INSERT INTO types (i, l, c, da, st) VALUES ('not a number', '42', 123456789012, 'no date', 5);
+SELECT * FROM types;
+UPDATE types SET ar = array(9), r = named_struct('x', 2, 'y', NULL), ts = TIMESTAMP '1969-12-31 23:59:58.5', ch = 'toolong', vc = 12345 WHERE b;
+SELECT * FROM types;
+DELETE FROM types WHERE ma['k'] = 1;
+SELECT count(*), count(i) FROM types;

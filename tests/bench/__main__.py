@@ -1,0 +1,187 @@
+"""Prints one table: acidsql against plain Spark ORC, and the small statements in milliseconds.
+
+    python -m tests.bench [--rows 1000000] [--rounds 5] [--check]
+
+The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a median. Only ratios of one run
+mean anything. ``--check`` ends with exit code 1 when a measure misses its goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import stat
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from acidsql.session import Session
+from acidsql.spark.session import start
+
+COLUMNS = "k BIGINT, qty INT, price DECIMAL(12,2), disc DOUBLE, ship DATE, flag STRING, mode STRING, cmt STRING"
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM "
+UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
+VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    name: str
+    found: float
+    unit: str
+    goal: float
+    detail: str = ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="acidsql-bench-") as folder:
+        measures = [measure_process(Path(folder), args.rounds), *measure_session(Path(folder), args.rows, args.rounds)]
+    print(f"{'measure':<52}{'found':>10}{'goal':>10}")
+    for m in measures:
+        print(f"{m.name:<52}{m.found:>8.2f} {m.unit:<2}{m.goal:>7g} {m.unit:<2} {'ok' if m.found <= m.goal else 'MISSED':<7} {m.detail}")
+    return 1 if args.check and any(m.found > m.goal for m in measures) else 0
+
+
+def measure_process(folder: Path, rounds: int) -> Measure:
+    """A three-word command as a whole process, with a ``java`` that would tell on whoever starts it."""
+    trap = folder / "trap"
+    told = folder / "java-was-started"
+    (trap / "bin").mkdir(parents=True)
+    java = trap / "bin" / "java"
+    java.write_text(f"#!/bin/sh\necho started >> '{told}'\nexit 1\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    environment = {**os.environ, "JAVA_HOME": str(trap), "PATH": f"{trap / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+    def command(sql: str) -> None:
+        call = [sys.executable, "-m", "acidsql", "--warehouse", str(folder / "process"), "-e", sql]
+        subprocess.run(call, env=environment, check=True, capture_output=True)
+
+    command(f"CREATE TABLE t (a INT) {ACID}")
+    seconds = median_of(rounds, lambda: command("INSERT INTO t VALUES (1)"))
+    assert len(list((folder / "process" / "t").glob("delta_*"))) == rounds + 1
+    return Measure(
+        name="acidsql -e 'INSERT INTO t VALUES (1)', whole process",
+        found=seconds,
+        unit="s",
+        goal=2 if not told.exists() else 0,
+        detail="a JVM was started" if told.exists() else "no JVM started",
+    )
+
+
+def measure_session(folder: Path, rows: int, rounds: int) -> list[Measure]:
+    source = folder / "source.parquet"
+    parquet.write_table(source_rows(rows), source, row_group_size=max(1, rows // 8))
+    spark = start("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "3g"})
+    plain = folder / "plain"
+    number = iter(range(1_000_000))
+
+    with Session(str(folder / "session"), spark=spark) as session:
+
+        def write_plain() -> None:
+            spark.read.parquet(str(source)).write.option("compression", "zlib").mode("overwrite").orc(str(plain))
+
+        def make_table() -> str:
+            name = f"t{next(number)}"
+            session.sql(f"CREATE TABLE {name} ({COLUMNS}) {ACID}")
+            return name
+
+        def insert(name: str) -> None:
+            session.sql(f"INSERT INTO {name} SELECT * FROM parquet.`{source}`")
+
+        def drop(name: str) -> None:
+            session.sql(f"DROP TABLE {name}")
+
+        ours, theirs = in_turn(rounds, lambda: timed_on_new(make_table, insert, drop), lambda: seconds_of(write_plain))
+        load = ratio(f"INSERT .. SELECT of {rows:,} rows / write.orc", ours, theirs, goal=1.2)
+
+        session.sql(f"CREATE TABLE t ({COLUMNS}) {ACID}")
+        insert("t")
+        write_plain()
+        scan_ours = lambda: seconds_of(lambda: session.sql(SUMS + "t").to_arrow())  # noqa: E731
+        scan_plain = lambda: seconds_of(lambda: spark.read.orc(str(plain)).createOrReplaceTempView("p") or spark.sql(SUMS + "p").collect())  # noqa: E731
+        ours, theirs = in_turn(rounds + 2, scan_ours, scan_plain)
+        scan = ratio("full scan of a fresh ACID table / plain ORC", ours, theirs, goal=1.4)
+
+        session.sql(f"CREATE TABLE small ({COLUMNS}) {ACID}")
+        values = 1000 * median_of(5 * rounds, lambda: session.sql(f"INSERT INTO small VALUES {VALUES}"))
+        plan = 1000 * median_of(5 * rounds, lambda: session.explain(UPDATE))
+    spark.stop()
+    return [
+        load,
+        scan,
+        Measure(name="INSERT VALUES of 3 rows, warm, committed", found=values, unit="ms", goal=50),
+        Measure(name="parse + bind + plan of one UPDATE", found=plan, unit="ms", goal=5),
+    ]
+
+
+def source_rows(count: int) -> pa.Table:
+    """Rows of mixed types that compress like real ones."""
+    random = np.random.default_rng(7)
+    k = np.arange(count, dtype=np.int64)
+    words = pa.array(["AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"])
+    return pa.table(
+        {
+            "k": k,
+            "qty": random.integers(1, 51, count).astype(np.int32),
+            "price": pa.array((random.random(count) * 100_000).round(2)).cast(pa.decimal128(12, 2)),
+            "disc": random.random(count).round(6),
+            "ship": pa.array(random.integers(8035, 10535, count).astype(np.int32)).cast(pa.date32()),
+            "flag": pa.array(["A", "N", "R"]).take(pa.array(random.integers(0, 3, count))),
+            "mode": words.take(pa.array(random.integers(0, 6, count))),
+            "cmt": pa.array(random.integers(0, 1 << 62, count)).cast(pa.string()),
+        }
+    )
+
+
+def timed_on_new(make: Callable[[], str], action: Callable[[str], None], drop: Callable[[str], None]) -> float:
+    name = make()
+    seconds = seconds_of(lambda: action(name))
+    drop(name)
+    return seconds
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def median_of(rounds: int, action: Callable[[], object]) -> float:
+    return statistics.median([seconds_of(action) for _ in range(rounds + 1)][1:])
+
+
+def in_turn(rounds: int, first: Callable[[], float], second: Callable[[], float]) -> tuple[list[float], list[float]]:
+    """Both sides' seconds without the first round; who begins changes from round to round."""
+    sides: tuple[list[float], list[float]] = ([], [])
+    for turn in range(rounds + 1):
+        for side in (0, 1) if turn % 2 else (1, 0):
+            sides[side].append((first, second)[side]())
+    return sides[0][1:], sides[1][1:]
+
+
+def ratio(name: str, ours: list[float], theirs: list[float], goal: float) -> Measure:
+    a, b = statistics.median(ours), statistics.median(theirs)
+    return Measure(name=name, found=a / b, unit="x", goal=goal, detail=f"{a:.2f} s / {b:.2f} s")
+
+
+if __name__ == "__main__":
+    shutil.which("java") or print("note: no java on PATH", file=sys.stderr)
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Rows laid out by each output format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidsql.catalog.types import parse_type
+from acidsql.cli.render import Format, Layout, display_width, parse_format, shorten, write_rows
+from acidsql.result import ResultColumn
+
+PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]
+ROWS = [(1, "ann", ["x", None]), (20, None, None)]
+
+
+def rendered(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], **layout: Any) -> str:
+    out = io.StringIO()
+    heads = [ResultColumn(name=name, type=parse_type(text)) for name, text in columns]
+    assert write_rows(out, heads, iter(rows), Layout(**layout)) == len(rows)
+    return out.getvalue()
+
+
+def test_tsv_is_the_hive_command_lines() -> None:
+    """Values as they are, NULL in capitals, no header unless asked for."""
+    assert rendered(PEOPLE, ROWS, format=Format.TSV) == '1\tann\t["x",null]\n20\tNULL\tNULL\n'
+    assert rendered(PEOPLE, [], format=Format.TSV, header=True) == "id\tname\ttags\n"
+    assert rendered([("s", "string")], [("a\tb\nc",)], format=Format.TSV) == "a\tb\nc\n"
+
+
+def test_csv_quotes_only_where_it_must() -> None:
+    """A cell with a comma, a quote or a line break is quoted; NULL and the rest are not."""
+    assert rendered(PEOPLE, ROWS, format=Format.CSV, header=True) == 'id,name,tags\n1,ann,"[""x"",null]"\n20,NULL,NULL\n'
+
+
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
+def test_csv_reads_back(rows: list[tuple[str, str]]) -> None:
+    """Whatever the text, a CSV reader gets the same cells."""
+    text = rendered([("a", "string"), ("b", "string")], rows, format=Format.CSV)
+    assert [tuple(r) for r in csv.reader(io.StringIO(text, newline=""))] == rows
+
+
+def test_json_is_one_object_a_line() -> None:
+    """Each line is an object under the column names, nested values nested, NULL null."""
+    lines = rendered(PEOPLE, ROWS, format=Format.JSON).splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"id": 1, "name": "ann", "tags": ["x", None]},
+        {"id": 20, "name": None, "tags": None},
+    ]
+
+
+def test_a_table_is_framed_and_numbers_stand_to_the_right() -> None:
+    """The frame fits the widest cell; text to the left, numbers to the right."""
+    assert rendered([("id", "int"), ("city", "string")], [(1, "東京"), (100, "Rome")], format=Format.TABLE) == (
+        "+-----+------+\n"
+        "| id  | city |\n"
+        "+-----+------+\n"
+        "|   1 | 東京 |\n"
+        "| 100 | Rome |\n"
+        "+-----+------+\n"
+    )
+
+
+def test_an_empty_table_shows_its_columns() -> None:
+    """No rows: the head of the table and nothing else."""
+    assert rendered([("id", "int")], [], format=Format.TABLE) == "+----+\n| id |\n+----+\n"
+
+
+def test_a_table_cuts_cells_that_are_too_wide() -> None:
+    """A cell longer than allowed ends in an ellipsis, the column stays narrow."""
+    text = rendered([("s", "string")], [("abcdefghij",)], format=Format.TABLE, widest_cell=5)
+    assert text.splitlines()[3] == "| abcd… |"
+
+
+def test_a_value_cannot_drive_the_terminal() -> None:
+    """Control characters in cells and names are shown, not sent."""
+    for chosen in (Format.TABLE, Format.VERTICAL):
+        text = rendered([("a\x1b[2J", "string")], [("x\ny\x1b]0;t\x07\x9b",)], format=chosen)
+        assert "\\x1b" in text and "x\\ny" in text
+        assert not set(text) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_vertical_has_a_line_a_cell() -> None:
+    """Name and value side by side, a blank line after each row."""
+    assert rendered([("id", "int"), ("name", "string")], [(1, None)], format=Format.VERTICAL) == "id    1\nname  NULL\n\n"
+
+
+def test_a_long_table_streams() -> None:
+    """The first line is there before the last row has been asked for."""
+    out = io.StringIO()
+    seen: list[int] = []
+
+    def rows() -> Any:
+        for i in range(5000):
+            seen.append(len(out.getvalue()))
+            yield (i,)
+
+    write_rows(out, [ResultColumn(name="i", type=parse_type("int"))], rows(), Layout(format=Format.TABLE))
+    assert seen[0] == 0 and 0 < seen[-1] < len(out.getvalue())
+
+
+@given(st.text(), st.integers(1, 20))
+def test_shortened_text_fits(text: str, widest: int) -> None:
+    """A cut text is never wider than asked for."""
+    visible = "".join(c for c in text if c.isprintable())
+    assert display_width(shorten(visible, widest)) <= widest
+
+
+@pytest.mark.parametrize(("name", "meant"), [("CSV2", Format.CSV), ("tsv2", Format.TSV), ("Table", Format.TABLE)])
+def test_beelines_names_are_known(name: str, meant: Format) -> None:
+    """Beeline's spellings mean our formats."""
+    assert parse_format(name) is meant

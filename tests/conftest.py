@@ -1,0 +1,96 @@
+"""What every room's tests share: one Spark per run, warehouses, sessions, Hive's own reader as a judge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from acidsql.session import Session
+    from tests.interop.judge import Judge
+
+pytest_plugins = ("pytester",)
+
+ROOT = Path(__file__).resolve().parent.parent
+SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests without Java first, so that a mistake shows in seconds; then those on Spark, then those judged by Hive."""
+    items.sort(key=lambda item: 2 if item.get_closest_marker("interop") else 1 if item.get_closest_marker("spark") else 0)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with Hive's vectors, judge and conformance scripts: beside the repository, or $ACIDSQL_SHARED."""
+    folder = Path(os.environ.get("ACIDSQL_SHARED") or ROOT.parent / "shared")
+    if not (folder / "vectors").is_dir():
+        pytest.skip(f"no vectors made by Hive in {folder} (set ACIDSQL_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one SparkSession of the run, set up as a session of the product is."""
+    from acidsql.spark.session import derive, start
+
+    started = start("local[2]", SPARK_CONF, fast_start=True)
+    yield derive(started)
+    started.stop()
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """A new warehouse's folder, not made yet."""
+    return tmp_path / "warehouse"
+
+
+@pytest.fixture
+def session(warehouse: Path, spark: SparkSession) -> Iterator[Session]:
+    """A session on a new warehouse and the shared Spark."""
+    from acidsql.session import Session
+
+    with Session(str(warehouse), spark=spark) as opened:
+        yield opened
+
+
+@pytest.fixture
+def acidsql_session(acidsql_warehouse: Path, spark: SparkSession) -> Iterator[Session]:
+    """Golden scripts run on the shared Spark too."""
+    from acidsql.session import Session
+
+    with Session(str(acidsql_warehouse), spark=spark) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def judges(shared: Path) -> Iterator[Callable[[int], Judge]]:
+    """Hive's reader classes by version, each process started when first asked for."""
+    from tests.interop.judge import Judge
+
+    for tool in ("java", "mvn"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"Hive's own classes cannot be run: no {tool} on PATH")
+    running: dict[int, Judge] = {}
+
+    def judge(version: int) -> Judge:
+        if version not in running:
+            running[version] = Judge(shared / "judge" / "acidcat", version)
+        return running[version]
+
+    yield judge
+    for started in running.values():
+        started.close()
+
+
+@pytest.fixture(params=[3, 4], ids=["hive3", "hive4"])
+def judge(request: pytest.FixtureRequest, judges: Callable[[int], Judge]) -> Judge:
+    """Hive's reader classes, once for each version."""
+    return judges(request.param)

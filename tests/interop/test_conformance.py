@@ -1,0 +1,21 @@
+"""Scripts that real Hive ran, run by the real command: the same rows on stdout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("name", ["basic_dml", "row_ids", "bucketed"])
+def test_rows_are_those_of_hive(name: str, shared: Path) -> None:
+    """``acidsql -f NAME.sql`` prints line for line what Hive 4 printed."""
+    command = Path(sys.executable).with_name("acidsql")
+    runner = [sys.executable, str(shared / "conformance" / "run.py"), "--acidsql", str(command), "--only", name]
+    ran = subprocess.run(runner, capture_output=True, text=True, timeout=280, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert ran.stdout.splitlines()[-1] == "1 passed, 0 failed"

@@ -1,0 +1,279 @@
+"""What the embedded store adds to the contract: reaping, house-keeping, garbage left for the cleaner, dropped tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acidsql.acid.ids import TxnId
+from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.types import parse_type
+from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.metastore import opening
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.process import Process
+from acidsql.txn.manager import OperationType, TxnComponent, TxnState
+from tests.metastore.conftest import Clock
+
+T = TableName("default", "t")
+OTHER = TableName("default", "other")
+
+
+def create(metastore: EmbeddedMetastore, name: TableName = T) -> Table:
+    return metastore.create_table(Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location=""))
+
+
+def component(
+    name: TableName, write_id: int, operation: OperationType = OperationType.INSERT, partition: str | None = None
+) -> TxnComponent:
+    return TxnComponent(table=name, partition=partition, operation=operation, write_id=write_id)  # type: ignore[arg-type]
+
+
+def insert(metastore: EmbeddedMetastore, name: TableName = T, operation: OperationType = OperationType.INSERT) -> TxnId:
+    opened = metastore.begin([name])
+    metastore.commit(opened.txn_id, [component(name, opened.write_ids[name], operation)])
+    return opened.txn_id
+
+
+def rows(metastore: EmbeddedMetastore, query: str) -> list[tuple[Any, ...]]:
+    """As another tool sees the file."""
+    other = sqlite3.connect(metastore._store.path)
+    try:
+        return other.execute(query).fetchall()
+    finally:
+        other.close()
+
+
+def states(metastore: EmbeddedMetastore) -> dict[int, TxnState]:
+    return {info.txn_id: info.state for info in metastore.list_txns()}
+
+
+# --- reaping ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_silent_transaction_is_aborted_by_the_next_one(metastore: EmbeddedMetastore, clock: Clock) -> None:
+    """After the time-out, not before; the error tells why."""
+    silent = metastore.open_txn()
+    clock.now += 300
+    metastore.open_txn()
+    assert states(metastore)[silent] is TxnState.OPEN
+    clock.now += 0.001
+    metastore.open_txn()
+    assert states(metastore)[silent] is TxnState.ABORTED
+    with pytest.raises(TransactionAbortedError) as caught:
+        metastore.commit(silent)
+    assert caught.value.detail == "its heartbeat timed out"
+
+
+def test_a_heartbeat_keeps_a_transaction_alive(metastore: EmbeddedMetastore, clock: Clock) -> None:
+    """Time counts from the last one, which SHOW TRANSACTIONS shows."""
+    txn_id = metastore.open_txn()
+    for _ in range(3):
+        clock.now += 299
+        metastore.heartbeat(txn_id)
+        metastore.abort(metastore.open_txn())
+    info = next(info for info in metastore.list_txns() if info.txn_id == txn_id)
+    assert (info.state, info.last_heartbeat - info.started) == (TxnState.OPEN, 3 * 299_000)
+
+
+def test_the_time_out_is_a_setting(reopen: Callable[..., EmbeddedMetastore], clock: Clock) -> None:
+    """Whoever reaps applies its own."""
+    patient, hasty = reopen(txn_timeout_seconds=1000), reopen(txn_timeout_seconds=1)
+    txn_id = patient.open_txn()
+    clock.now += 500
+    patient.open_txn()
+    assert states(patient)[txn_id] is TxnState.OPEN
+    hasty.open_txn()
+    assert states(patient)[txn_id] is TxnState.ABORTED
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        ({"start": 1}, TxnState.ABORTED),  # the pid is in use, by a process that started at another time
+        ({}, TxnState.OPEN),
+        ({"start": 1, "machine": "elsewhere"}, TxnState.OPEN),
+        ({"start": 0}, TxnState.OPEN),
+    ],
+    ids=["reused pid", "alive", "other machine", "unknown start"],
+)
+def test_only_a_process_surely_gone_is_reaped_at_once(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], state: TxnState
+) -> None:
+    """Pid and start time on this machine decide; where they cannot, the heartbeat does."""
+    opener = dataclasses.replace(Process.current(), **change)
+    if not Process.current().machine:
+        pytest.skip("this system does not tell when a process started")
+    with monkeypatch.context() as patch:
+        patch.setattr(Process, "current", classmethod(lambda cls: opener))
+        txn_id = metastore.open_txn()
+    metastore.open_txn()
+    assert states(metastore)[txn_id] is state
+
+
+def test_another_host_is_not_judged(reopen: Callable[..., EmbeddedMetastore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pid means nothing there."""
+    opener = dataclasses.replace(Process.current(), start=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Process, "current", classmethod(lambda cls: opener))
+        txn_id = reopen(host="elsewhere").open_txn()
+    metastore = reopen(host="here")
+    metastore.open_txn()
+    assert states(metastore)[txn_id] is TxnState.OPEN
+
+
+def test_transactions_name_their_opener(reopen: Callable[..., EmbeddedMetastore]) -> None:
+    """User, host and process, in Hive's columns."""
+    metastore = reopen(user="ann", host="node1")
+    metastore.open_txn()
+    (row,) = rows(metastore, "SELECT TXN_USER, TXN_HOST, TXN_AGENT_INFO FROM TXNS WHERE TXN_ID = 1")
+    assert row[:2] == ("ann", "node1")
+    assert Process.parse(row[2]) == Process.current()
+    assert f"pid={os.getpid()} " in row[2]
+
+
+# --- what is left behind ---------------------------------------------------------------------------------------------
+
+
+def test_an_abort_leaves_its_components_for_the_cleaner(metastore: EmbeddedMetastore) -> None:
+    """What was recorded, and for a write id nothing was recorded of, the whole table: there may be files."""
+    txn_id = metastore.begin([T, OTHER]).txn_id
+    metastore.add_components(txn_id, [component(T, 1, partition="p=1")])
+    metastore.abort(txn_id)
+    found = rows(metastore, "SELECT TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID FROM TXN_COMPONENTS ORDER BY 1 DESC")
+    assert found == [("t", "p=1", "i", 1), ("other", None, "i", 1)]
+
+
+def test_a_commit_turns_components_into_history(metastore: EmbeddedMetastore) -> None:
+    """One row for each object and kind, the newest; no trace of reads."""
+    for operation in (OperationType.INSERT, OperationType.UPDATE, OperationType.INSERT):
+        insert(metastore, operation=operation)
+    reader = metastore.begin([OTHER]).txn_id
+    metastore.commit(reader, [component(OTHER, 1, OperationType.SELECT)])
+    found = rows(metastore, "SELECT CTC_TABLE, CTC_WRITEID, CTC_UPDATE_DELETE FROM COMPLETED_TXN_COMPONENTS ORDER BY 2")
+    assert found == [("t", 2, "Y"), ("t", 3, "N")]
+    assert rows(metastore, "SELECT count(*) FROM TXN_COMPONENTS") == [(0,)]
+    assert rows(metastore, "SELECT count(*) FROM MIN_HISTORY_LEVEL") == [(0,)]
+
+
+def test_ten_thousand_commits_leave_a_thousand_rows(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """House-keeping bounds what a statement has to look through (here with small numbers)."""
+    monkeypatch.setattr(opening, "KEPT_TXNS", 10)
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 4)
+    for number in range(60):
+        insert(metastore, operation=OperationType.UPDATE if number % 2 else OperationType.INSERT)
+        metastore.abort(metastore.open_txn())
+    for name, most in (("TXNS", 20), ("TXN_TO_WRITE_ID", 10), ("WRITE_SET", 4), ("COMPLETED_TXN_COMPONENTS", 2), ("TXN_COMPONENTS", 0)):
+        ((count,),) = rows(metastore, f"SELECT count(*) FROM {name}")
+        assert count <= most, name
+    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:60:9223372036854775807::"
+
+
+def test_garbage_of_an_aborted_transaction_is_never_forgotten(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its write id stays invalid for as long as the cleaner has not removed its components."""
+    monkeypatch.setattr(opening, "KEPT_TXNS", 2)
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
+    insert(metastore)
+    metastore.abort(metastore.begin([T]).txn_id)
+    for _ in range(20):
+        insert(metastore)
+    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:22:9223372036854775807::2"
+
+
+def test_a_late_write_id_of_an_early_transaction_survives_house_keeping(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The high watermark is the highest id given out, though the row of it may be purged before lower ones are."""
+    monkeypatch.setattr(opening, "KEPT_TXNS", 1)
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
+    early = metastore.open_txn()
+    aborted = metastore.begin([T])
+    late = metastore.begin([T])
+    metastore.commit(late.txn_id, [component(T, 2)])
+    metastore.allocate_write_id(early, T)
+    metastore.commit(early, [component(T, 3)])
+    metastore.abort(aborted.txn_id)
+    for _ in range(5):
+        insert(metastore, OTHER)
+    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:3:9223372036854775807::1"
+
+
+def test_a_snapshot_older_than_the_store_remembers_is_refused(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than told that what was open then had been committed; an open transaction keeps what it needs."""
+    monkeypatch.setattr(opening, "KEPT_TXNS", 2)
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
+    undecided = metastore.begin([T])
+    snapshot = metastore.valid_txns()
+    holder = metastore.begin()
+    metastore.commit(undecided.txn_id, [component(T, 1)])
+    for _ in range(10):
+        insert(metastore)
+    for txns in (snapshot, holder.txns):
+        assert not any(metastore.valid_write_ids(T, txns).is_valid(write_id) for write_id in range(1, 12))  # type: ignore[arg-type]
+    metastore.commit(holder.txn_id)
+    for _ in range(3):
+        insert(metastore)
+    with pytest.raises(MetastoreError, match='the snapshot is too old to read "default.t"'):
+        metastore.valid_write_ids(T, snapshot)
+
+
+# --- dropped tables --------------------------------------------------------------------------------------------------
+
+
+def test_dropping_a_table_aborts_its_writers(metastore: EmbeddedMetastore) -> None:
+    """Those that were given a write id on it; nobody else, and what they did to other tables stays known as garbage."""
+    for name in (T, OTHER):
+        create(metastore, name)
+    writer, bystander = metastore.begin([T, OTHER]).txn_id, metastore.begin([OTHER]).txn_id
+    metastore.drop_table(T)
+    with pytest.raises(TransactionAbortedError) as caught:
+        metastore.commit(writer, [component(T, 1)])
+    assert caught.value.detail == "a table it wrote to was dropped"
+    assert rows(metastore, "SELECT TC_TXNID, TC_TABLE FROM TXN_COMPONENTS") == [(writer, "other")]
+    metastore.commit(bystander, [component(OTHER, 2)])
+
+
+def test_a_re_created_table_begins_anew(metastore: EmbeddedMetastore) -> None:
+    """Write id 1, no conflicts with the former table's writers, nothing visible to those who began before."""
+    create(metastore)
+    for _ in range(3):
+        insert(metastore, operation=OperationType.UPDATE)
+    overlapping = metastore.begin()
+    insert(metastore, operation=OperationType.UPDATE)
+    metastore.drop_table(T)
+    create(metastore)
+    insert(metastore)
+    assert metastore.valid_write_ids(T, overlapping.txns).high_watermark == 0
+    write_id = metastore.allocate_write_id(overlapping.txn_id, T)
+    assert write_id == 2
+    metastore.commit(overlapping.txn_id, [component(T, write_id, OperationType.UPDATE)])
+    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:2:9223372036854775807::"
+
+
+def test_a_writer_that_missed_the_drop_does_not_reach_the_new_table(metastore: EmbeddedMetastore) -> None:
+    """It took its write id between drop and re-creation."""
+    create(metastore)
+    metastore.drop_table(T)
+    late = metastore.begin([T])
+    create(metastore)
+    assert metastore.begin([T]).write_ids[T] == 1
+    with pytest.raises(TransactionAbortedError):
+        metastore.commit(late.txn_id, [component(T, 1)])
+
+
+def test_dropping_a_database_drops_what_transactions_know(metastore: EmbeddedMetastore) -> None:
+    """Of each of its tables."""
+    metastore.create_database(Database(name="sales", location=""))
+    orders = TableName("sales", "orders")
+    create(metastore, orders)
+    insert(metastore, orders)
+    metastore.drop_database("sales", cascade=True)
+    assert metastore.valid_write_ids(orders, metastore.valid_txns()).high_watermark == 0
+    assert rows(metastore, "SELECT count(*) FROM COLUMNS_V2") == [(0,)]

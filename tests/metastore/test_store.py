@@ -1,0 +1,232 @@
+"""The file: where it may lie, who may open it, and what becomes of SQLite's errors."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, text
+from sqlalchemy.exc import OperationalError as SqlOperationalError
+
+from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.types import parse_type
+from acidsql.errors import CommitStateUnknownError, MetastoreError
+from acidsql.metastore import database_file, store
+from acidsql.metastore.embedded import EmbeddedMetastore
+
+T = TableName("default", "t")
+Reopen = Callable[..., EmbeddedMetastore]
+
+
+def table(name: TableName = T, location: str = "") -> Table:
+    return Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location=location)
+
+
+def run(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_the_file_is_set_up_for_safety(metastore: EmbeddedMetastore) -> None:
+    """Write-ahead log, full sync, foreign keys, patience; on every connection."""
+    pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
+    with metastore._store.read() as first, metastore._store.read() as second:
+        for connection in (first, second):
+            assert {name: connection.scalar(text(f"PRAGMA {name}")) for name in pragmas} == pragmas
+
+
+def test_a_writer_reads_what_is_still_true_when_it_writes(reopen: Reopen) -> None:
+    """The write lock is taken before the first read: no lost update, no failed upgrade of a stale snapshot."""
+    metastore, other = reopen(), reopen()
+    with metastore._store.write() as writer:
+        assert writer.scalar(text("SELECT max(TXN_ID) FROM TXNS")) == 0
+        blocked = sqlite3.connect(other._store.path, timeout=0)
+        with pytest.raises(sqlite3.OperationalError, match="database is locked"):
+            blocked.execute("BEGIN IMMEDIATE")
+        blocked.close()
+        assert other.valid_txns().high_watermark == 0  # readers do not wait
+
+
+def test_closing_twice_is_no_error(reopen: Reopen) -> None:
+    """And leaves a file that is complete without its log."""
+    metastore = reopen()
+    metastore.open_txn()
+    metastore.close()
+    metastore.close()
+    assert [path.name for path in metastore._store.path.parent.iterdir()] == ["metastore.db"]
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def test_default_locations(metastore: EmbeddedMetastore, warehouse: Path) -> None:
+    """Hive's: the warehouse, a directory ending in .db for each further database, one in it for each table."""
+    metastore.create_database(Database(name="sales", location=""))
+    metastore.create_database(Database(name="far", location="s3a://bucket/far/"))
+    places = [metastore.create_table(table(TableName(name, "t"))).location for name in ("default", "sales", "far")]
+    assert places == [f"{warehouse}/t", f"{warehouse}/sales.db/t", "s3a://bucket/far/t"]
+    found = metastore.find_database("default")
+    assert found is not None
+    assert found.location == str(warehouse)
+
+
+def test_a_moved_warehouse_still_works(reopen: Reopen, warehouse: Path, tmp_path: Path) -> None:
+    """Places inside it move with it, others stay."""
+    metastore = reopen()
+    metastore.create_database(Database(name="sales", location=""))
+    inside = metastore.create_table(table(TableName("sales", "inside"))).name
+    outside = metastore.create_table(table(TableName("sales", "outside"), str(tmp_path / "outside"))).name
+    metastore.close()
+    moved = shutil.move(warehouse, tmp_path / "moved")
+    with EmbeddedMetastore(str(moved)) as there:
+        for name, place in ((inside, f"{moved}/sales.db/inside"), (outside, str(tmp_path / "outside"))):
+            found = there.find_table(name)
+            assert found is not None
+            assert found.location == place
+
+
+def test_a_hard_linked_warehouse_parts_from_its_origin(reopen: Reopen, warehouse: Path, tmp_path: Path) -> None:
+    """Each has its own history from then on; one file under two names would destroy SQLite's log."""
+    metastore = reopen()
+    metastore.create_table(table())
+    metastore.begin([T])
+    metastore.close()
+    shutil.copytree(warehouse, tmp_path / "copy", copy_function=os.link)
+    with EmbeddedMetastore(str(tmp_path / "copy")) as copy, EmbeddedMetastore(str(warehouse)) as origin:
+        assert not os.path.samefile(copy._store.path, origin._store.path)
+        copy.drop_table(T)
+        assert origin.find_table(T) is not None
+        assert copy.open_txn() == origin.open_txn() == 2
+    assert [path.name for path in copy._store.path.parent.iterdir()] == ["metastore.db"]
+
+
+def test_a_hard_link_to_a_store_in_use_is_refused(
+    metastore: EmbeddedMetastore, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is parted from a file that another process has open."""
+    monkeypatch.setattr(database_file, "_DETACH_TIMEOUT_SECONDS", 0)
+    shutil.copytree(warehouse, tmp_path / "copy", copy_function=os.link)
+    with pytest.raises(MetastoreError, match="hard-linked to another warehouse"):
+        EmbeddedMetastore(str(tmp_path / "copy"))
+    assert metastore.open_txn() == 1
+
+
+def test_a_warehouse_may_be_given_as_a_url_or_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users write it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for given in (f"file://{tmp_path}/wh", f"file:{tmp_path}/wh", "~/wh", "wh/", "./other/../wh"):
+        with EmbeddedMetastore(given) as metastore:
+            assert metastore.warehouse == f"{tmp_path}/wh"
+
+
+def test_a_warehouse_that_cannot_be_made(tmp_path: Path) -> None:
+    """Names the directory and the reason."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MetastoreError, match=f'the warehouse "{tmp_path}/file/wh" cannot be used: not a directory'):
+        EmbeddedMetastore(str(tmp_path / "file" / "wh"))
+
+
+def test_a_read_only_warehouse(reopen: Reopen, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is refused with the reason, also for reading (the log has to be written)."""
+    reopen().close()
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)  # the superuser may write anywhere
+    with pytest.raises(MetastoreError, match=f'the warehouse "{warehouse}" is read-only'):
+        reopen()
+
+
+def test_a_network_file_system_is_refused(reopen: Reopen, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its type, which the innermost mount decides."""
+    mounts = tmp_path / "mounts"
+    root = "1 0 8:1 / / rw - ext4 /dev/sda rw\n"
+    nfs = f"2 1 0:50 / {tmp_path} rw,relatime shared:1 - nfs4 server:/export rw\n"
+    local = f"3 2 8:2 / {warehouse} rw - xfs /dev/sdb rw\n"
+    elsewhere = f"4 1 0:51 / {warehouse}2 rw - nfs server:/x rw\n"
+    monkeypatch.setattr(database_file, "MOUNTS", str(mounts))
+    mounts.write_text(root + nfs + elsewhere)
+    with pytest.raises(MetastoreError, match=r"lies on a network file system \(nfs4\)"):
+        reopen()
+    mounts.write_text(root + nfs + local + elsewhere)
+    reopen()
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_file(reopen: Reopen, warehouse: Path) -> None:
+    """Is reported as one, with the path."""
+    (warehouse / "_acidsql").mkdir(parents=True)
+    (warehouse / "_acidsql" / "metastore.db").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(MetastoreError, match=r"metastore\.db\" could not be opened: file is not a database") as caught:
+        reopen()
+    assert caught.value.hint is not None
+
+
+def test_a_missing_table(metastore: EmbeddedMetastore) -> None:
+    """Never a raw error of SQLite or SQLAlchemy."""
+    run(metastore._store.path, "DROP TABLE WRITE_SET")
+    with pytest.raises(MetastoreError, match="could not be written: no such table: WRITE_SET"):
+        metastore.drop_database_error() if hasattr(metastore, "drop_database_error") else metastore.create_table(table())
+
+
+def test_a_store_that_is_busy_for_too_long(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Says so."""
+    monkeypatch.setattr(store, "BUSY_TIMEOUT_SECONDS", 0)
+    metastore, other = reopen(), reopen()
+    with metastore._store.write(), pytest.raises(MetastoreError, match="could not be written: database is locked") as caught:
+        other.open_txn()
+    assert caught.value.hint is not None
+    assert other.open_txn() == 1
+
+
+BROKEN_COMMIT = (
+    "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)",
+    "CREATE TRIGGER breaks AFTER UPDATE OF TXN_STATE ON TXNS WHEN NEW.TXN_STATE = 'c' BEGIN INSERT INTO child VALUES (1); END",
+)
+"""SQLite checks the child's parent at COMMIT, which fails; before that all goes well."""
+
+
+def test_a_commit_that_fails_is_unknown(metastore: EmbeddedMetastore) -> None:
+    """Not called aborted, not retryable; carries the transaction, which the store still shows as open."""
+    run(metastore._store.path, *BROKEN_COMMIT)
+    txn_id = metastore.open_txn()
+    with pytest.raises(CommitStateUnknownError, match=f"txnid:{txn_id} may or may not have been committed") as caught:
+        metastore.commit(txn_id)
+    assert (caught.value.txn_id, caught.value.retryable) == (txn_id, False)
+    assert metastore.valid_txns().open == (txn_id,)
+    run(metastore._store.path, "DROP TRIGGER breaks")
+    metastore.commit(txn_id)
+
+
+def test_a_commit_that_took_place_though_it_failed(metastore: EmbeddedMetastore) -> None:
+    """Is found out by asking the store: no error."""
+    txn_id = metastore.open_txn()
+
+    def commit_and_fail(connection: object) -> None:
+        connection.exec_driver_sql("COMMIT")  # type: ignore[attr-defined]
+        raise SqlOperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
+
+    event.listen(metastore._store._writers, "commit", commit_and_fail)
+    metastore.commit(txn_id)
+    assert metastore.valid_txns().is_valid(txn_id)
+
+
+def test_a_forked_child_uses_its_own_connections(metastore: EmbeddedMetastore) -> None:
+    """A connection of SQLite must not cross a fork."""
+    txn_id = metastore.open_txn()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if metastore.begin().txns.open == (txn_id,) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert metastore.open_txn() == txn_id + 2

@@ -1,0 +1,39 @@
+"""A catalog with a few tables in a real store, and the one call the planner's tests make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.parser.parse import parse
+from acidsql.planner.bind import Surroundings, bind
+from acidsql.planner.bound import BoundCreateTable, BoundStatement
+
+TABLES = (
+    "CREATE TABLE t (id INT, name STRING, price DECIMAL(10,2), day DATE, flag BOOLEAN, big BIGINT) STORED AS ORC "
+    "TBLPROPERTIES ('transactional'='true')",
+    "CREATE TABLE b (id INT, name STRING) CLUSTERED BY (id) INTO 4 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+    "CREATE TABLE plain (id INT, name STRING) STORED AS ORC",
+)
+
+Bind = Callable[[str], BoundStatement]
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> Iterator[Bind]:
+    """``bound(sql)`` binds a statement against the tables above; Spark's session is said to have a view ``v``."""
+    store = EmbeddedMetastore(str(tmp_path / "warehouse"))
+    around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "v")
+
+    def run(sql: str) -> BoundStatement:
+        return bind(parse(sql), sql, around)
+
+    for ddl in TABLES:
+        made = run(ddl)
+        assert isinstance(made, BoundCreateTable)
+        store.create_table(made.table)
+    yield run
+    store.close()
