@@ -35,8 +35,6 @@ def run(args: Namespace) -> int:
     except Error as error:
         print(f"acidsql demo: {error}", file=sys.stderr)
         return 1
-    if args.warehouse:
-        print(f"the table stays: acidsql --warehouse {warehouse} -e 'SELECT count(*) FROM {demo_flights.TABLE}'", file=sys.stderr)
     return 0 if good else 1
 
 

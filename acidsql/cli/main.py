@@ -40,9 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     with terminated_politely():
         try:
-            if args.command:
-                return int(import_module(COMMANDS[args.command][0]).run(args))
-            return run(args)
+            return run_command(args) if args.command else run(args)
         except BrokenPipeError:
             # whoever read the rows has gone; point stdout elsewhere, or the interpreter complains when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -83,6 +81,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     run.add_argument(
         "-d", "--hivevar", "--define", action="append", type=_assignment, default=[], metavar="NAME=VALUE", help="define ${hivevar:NAME}"
     )
+    run.add_argument("--lazy-spark", action="store_true", help="at the prompt: start Spark when it is needed, not at once")
     run.add_argument("--force", action="store_true", help="go on behind a failed statement; the exit code still tells")
     _add_output_options(parser)
     parser.add_argument("--version", action="store_true", help="print the versions of acidsql, Spark and Python")
@@ -137,6 +136,18 @@ def version_text() -> str:
 # -- running
 
 
+def run_command(args: argparse.Namespace) -> int:
+    """A sub-command; its failures are told as a statement's are."""
+    from acidsql.cli.console import Console, wants_colour
+    from acidsql.errors import Error
+
+    try:
+        return int(import_module(COMMANDS[args.command][0]).run(args))
+    except Error as error:
+        Console(sys.stdout, sys.stderr, colour=wants_colour(sys.stderr)).complain(error, f"acidsql {args.command}: ")
+        return 75 if error.retryable else 1
+
+
 def run(args: argparse.Namespace) -> int:
     """Opens the session and runs what was asked for."""
     interactive = not args.scripts and sys.stdin.isatty()
@@ -160,22 +171,13 @@ def _run(args: argparse.Namespace, rows: TextIO, *, interactive: bool) -> int:
         console.complain(error, "acidsql: ")
         return 75 if error.retryable else 1
     with session:
-        return _run_scripts(_runner(args, session, console), scripts, interactive=interactive)
-
-
-def _run_scripts(runner: Runner, scripts: Sequence[Script], *, interactive: bool) -> int:
-    from acidsql.cli.runner import Leave, Tally
-
-    try:
-        if all(runner.run(script) for script in scripts) and interactive:
+        runner = _runner(args, session, console)
+        if runner.run_all(scripts) and interactive:
             from acidsql.cli.shell import run_shell
 
-            runner.tally = Tally()
-            run_shell(runner)
+            run_shell(runner, start_spark=not args.lazy_spark)
             return 0
-    except Leave:
-        pass
-    return runner.tally.exit_code
+        return runner.tally.exit_code
 
 
 def _scripts(args: argparse.Namespace, *, interactive: bool) -> list[Script]:

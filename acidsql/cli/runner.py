@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -80,6 +80,13 @@ class Runner:
     tally: Tally = field(default_factory=Tally)
     depth: int = 0
 
+    def run_all(self, scripts: Iterable[Script]) -> bool:
+        """Runs them in turn; False if one ended the run, by a failure or by ``quit``."""
+        try:
+            return all(self.run(script) for script in scripts)
+        except Leave:
+            return False
+
     def run(self, script: Script) -> bool:
         """Runs every statement; whether to go on with the next script."""
         return all(self.run_statement(statement, script) for statement in split(script.text))
@@ -114,12 +121,11 @@ class Runner:
                 result = self.session.sql(text)
                 self.show(result, started, vertical=vertical)
         except Error as error:
-            line = place(error, text, statement, script)
-            return self.failed(error, script, line=line)
+            return self.failed(error, script, line=place(error, text, statement, script))
         except BrokenPipeError:
             raise
         except Exception as error:
-            return self.failed(self.bug(error), script)
+            return self.failed(self.bug(error), script, line=first_line(statement, script))
         return True
 
     def variables(self) -> Mapping[str, Mapping[str, str]]:
@@ -170,12 +176,15 @@ def read_script(path: str) -> Script:
 
 def place(error: Error, text: str, statement: ScriptStatement, script: Script) -> int | None:
     """Moves the error to its line of the whole script, and gives that line; near enough where variables changed the text."""
-    before = script.text.count("\n", 0, statement.span.start)
     if error.source != text or error.span is None:
-        return before + 1
+        return first_line(statement, script)
     if text != statement.text:
-        return before + (error.line or 1)
+        return first_line(statement, script) + (error.line or 1) - 1
     return error.at(script.text, statement.span.start).line
+
+
+def first_line(statement: ScriptStatement, script: Script) -> int:
+    return script.text.count("\n", 0, statement.span.start) + 1
 
 
 def prefix(script: Script | None, line: int | None) -> str:

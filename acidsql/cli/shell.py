@@ -30,10 +30,11 @@ class Reader(Protocol):
     def __call__(self, prompt: str) -> str: ...
 
 
-def run_shell(runner: Runner, reader: Reader | None = None) -> None:
-    """Reads and runs until the user leaves."""
+def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool = True) -> None:
+    """Reads and runs until the user leaves. ``start_spark``: at once, behind the prompt."""
     read = reader or best_reader(runner.session)
-    start_spark_behind(runner.session)
+    if start_spark:
+        start_spark_behind(runner.session)
     runner.note("acidsql: end a statement with ; and type .help for help")
     while True:
         try:

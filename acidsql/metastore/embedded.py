@@ -6,7 +6,6 @@ Nothing has to be started: processes on one machine that name the same warehouse
 from __future__ import annotations
 
 import getpass
-import os.path
 import socket
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Self
 
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
 from acidsql.metastore.embedded_txns import EmbeddedTxns
-from acidsql.metastore.locations import given_location
+from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Store
 
 TXN_TIMEOUT_SECONDS = 300.0
@@ -38,7 +37,7 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedTxns):
         clock: Callable[[], float] = time.time,
         txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
     ) -> None:
-        self.warehouse = os.path.abspath(given_location(os.path.expanduser(warehouse), os.getcwd()))
+        self.warehouse = warehouse_path(warehouse)
         store = Store(self.warehouse)
         EmbeddedCatalog.__init__(self, store, clock=clock)
         EmbeddedTxns.__init__(

@@ -11,7 +11,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import CommitStateUnknownError, MetastoreError, OperationalError, WriteConflictError
 from acidsql.metastore.committing import finish, insert_components
-from acidsql.metastore.opening import HOUSEKEEPING_INTERVAL, PURGED_BELOW, allocate, insert_txn, purge, reap
+from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap
 from acidsql.metastore.process import Process
 from acidsql.metastore.store import CommitFailedError, Store
 from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
@@ -116,8 +116,7 @@ class EmbeddedTxns:
         now, process = self._now(), Process.current()
         reap(connection, host=self._host, process=process, cutoff=now - int(self._txn_timeout * 1000))
         txn_id = insert_txn(connection, user=self._user, host=self._host, process=process, now=now)
-        if txn_id % HOUSEKEEPING_INTERVAL == 0:
-            purge(connection)
+        keep_house(connection, txn_id)
         return txn_id
 
     def _commit(self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> WriteConflictError | None:

@@ -8,7 +8,20 @@ from __future__ import annotations
 import os.path
 import re
 
+from acidsql.errors import MetastoreError
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/.*)")
+
+
+def warehouse_path(warehouse: str) -> str:
+    """The absolute path of what a user calls the warehouse: a path, with ``~`` or without, or a ``file:`` URL."""
+    path = _local_path(warehouse)
+    if path is None:
+        raise MetastoreError(
+            f'the warehouse "{warehouse}" is not a local directory',
+            hint="The embedded metastore needs one; tables may lie elsewhere (LOCATION).",
+        )
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def stored_location(location: str, warehouse: str) -> str:

@@ -14,7 +14,7 @@ from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import AUX_TABLE, MIN_HISTORY_LEVEL, NEXT_WRITE_ID, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS, WRITE_SET
-from acidsql.metastore.txn_rows import AbortReason, abort_txns, highest_txn, lowest_open_txn
+from acidsql.metastore.txn_rows import AbortReason, abort_txns, lowest_open_txn
 from acidsql.txn.manager import TxnState
 
 DEFAULT_TXN = 0
@@ -97,9 +97,13 @@ def _is_gone(text: str | None, observer: Process) -> bool:
     return opener is not None and opener.is_gone(observer)
 
 
-def purge(connection: Connection) -> None:
-    """Forgets what no snapshot and no conflict check can ask for any more. Hive: AcidHouseKeeperService, AcidTxnCleanerService."""
-    top = highest_txn(connection)
+def keep_house(connection: Connection, top: TxnId) -> None:
+    """Now and then forgets what no snapshot and no conflict check can ask for any more; ``top`` is the newest transaction.
+
+    Hive: AcidHouseKeeperService, AcidTxnCleanerService.
+    """
+    if top % HOUSEKEEPING_INTERVAL:
+        return
     connection.execute(delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1)))
     oldest_seen = connection.scalar(select(func.min(MIN_HISTORY_LEVEL.c.MHL_MIN_OPEN_TXNID)))
     below = min(top - KEPT_TXNS, top if oldest_seen is None else oldest_seen)

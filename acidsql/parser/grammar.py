@@ -30,7 +30,8 @@ class Terminal(LarkToken):
 
     @property
     def span(self) -> Span:
-        assert self.start_pos is not None and self.end_pos is not None
+        assert self.start_pos is not None
+        assert self.end_pos is not None
         return Span(self.start_pos, self.end_pos)
 
 
@@ -60,16 +61,14 @@ class Node(Tree[Terminal]):
 
     def has(self, name: str) -> bool:
         """Whether the rule or the kept keyword of that name is among the direct children."""
-        return any((child.rule if isinstance(child, Node) else child.type) == name for child in self.children)
+        return self.node(name) is not None or self.terminal(name) is not None
 
 
 class Grammar:
     """The table, and which terminals its words and marks are."""
 
     def __init__(self, text: str) -> None:
-        self._lark = Lark(
-            text, parser="lalr", lexer=_NoLexer, propagate_positions=True, maybe_placeholders=False, tree_class=Node
-        )
+        self._lark = Lark(text, parser="lalr", lexer=_NoLexer, propagate_positions=True, maybe_placeholders=False, tree_class=Node)
         literals = {t.pattern.value: t.name for t in self._lark.terminals if isinstance(t.pattern, PatternStr)}
         self.keywords = {value: name for value, name in literals.items() if value[0].isalpha()}
         self.marks = {value: name for value, name in literals.items() if not value[0].isalpha()}

@@ -10,18 +10,19 @@ from acidsql.parser.tokens import Token, TokenKind, scan, skip_blank, tokenize
 
 # Statements of Hive that the grammar does not hold, by their leading words.
 UNSUPPORTED = (
-    "ABORT", "ALTER", "ANALYZE", "ADD FILE", "ADD FILES", "ADD JAR", "ADD JARS", "ADD ARCHIVE", "ADD ARCHIVES", "BEGIN", "CACHE",
-    "COMMIT", "CREATE FUNCTION", "CREATE INDEX", "CREATE MATERIALIZED VIEW", "CREATE OR REPLACE VIEW", "CREATE RESOURCE PLAN",
-    "CREATE ROLE", "CREATE SCHEDULED QUERY", "CREATE TEMPORARY FUNCTION", "CREATE TEMPORARY MACRO", "CREATE VIEW", "DELETE FILE",
-    "DELETE JAR", "DESCRIBE DATABASE", "DESCRIBE FUNCTION", "DESCRIBE SCHEMA", "DFS", "DROP FUNCTION", "DROP INDEX",
-    "DROP MATERIALIZED VIEW", "DROP ROLE", "DROP TEMPORARY FUNCTION", "DROP TEMPORARY MACRO", "DROP VIEW", "EXPORT", "GRANT",
-    "IMPORT", "INSERT OVERWRITE", "KILL QUERY", "LIST", "LOAD DATA", "LOCK", "MERGE", "MSCK", "RELOAD FUNCTION", "REPL", "REVOKE",
-    "ROLLBACK", "SHOW COLUMNS", "SHOW COMPACTIONS", "SHOW CONF", "SHOW FUNCTIONS", "SHOW GRANT", "SHOW INDEX", "SHOW INDEXES",
-    "SHOW LOCKS", "SHOW MATERIALIZED VIEWS", "SHOW PARTITIONS", "SHOW ROLES", "SHOW ROLE", "SHOW TABLE EXTENDED",
-    "SHOW TBLPROPERTIES", "SHOW VIEWS", "START TRANSACTION", "TRUNCATE", "UNLOCK",
+    "ADD ARCHIVE", "ADD ARCHIVES", "ADD FILE", "ADD FILES", "ADD JAR", "ADD JARS", "ALTER DATABASE", "ALTER INDEX",
+    "ALTER MATERIALIZED VIEW", "ALTER POOL", "ALTER RESOURCE PLAN", "ALTER SCHEDULED QUERY", "ALTER SCHEMA", "ALTER TRIGGER",
+    "ALTER USER MAPPING", "ALTER VIEW", "CACHE", "CREATE FUNCTION", "CREATE INDEX", "CREATE MATERIALIZED VIEW", "CREATE POOL",
+    "CREATE REMOTE DATABASE", "CREATE RESOURCE PLAN", "CREATE ROLE", "CREATE SCHEDULED QUERY", "CREATE TEMPORARY FUNCTION",
+    "CREATE TEMPORARY MACRO", "CREATE TRIGGER", "DELETE ARCHIVE", "DELETE FILE", "DELETE JAR", "DESC FUNCTION", "DESCRIBE FUNCTION",
+    "DFS", "DROP FUNCTION", "DROP INDEX", "DROP MATERIALIZED VIEW", "DROP POOL", "DROP RESOURCE PLAN", "DROP ROLE",
+    "DROP SCHEDULED QUERY", "DROP TEMPORARY FUNCTION", "DROP TEMPORARY MACRO", "DROP TRIGGER", "EXPORT", "GRANT", "IMPORT",
+    "INSERT OVERWRITE DIRECTORY", "INSERT OVERWRITE LOCAL DIRECTORY", "KILL QUERY", "LIST", "RELOAD FUNCTION", "REPL", "REVOKE",
+    "SHOW CONF", "SHOW CREATE DATABASE", "SHOW CREATE SCHEMA", "SHOW CURRENT ROLES", "SHOW FUNCTIONS", "SHOW GRANT", "SHOW INDEX",
+    "SHOW INDEXES", "SHOW MATERIALIZED VIEWS", "SHOW PRINCIPALS", "SHOW RESOURCE PLAN", "SHOW RESOURCE PLANS", "SHOW ROLE",
+    "SHOW ROLES", "SHOW TABLE EXTENDED",
 )  # fmt: skip
 
-_VARIABLE_WORDS = ("SET", "RESET")
 _KEY = re.compile(r"[^\s=;]+")
 
 
@@ -71,7 +72,7 @@ def _one_statement(text: str, tokens: list[Token]) -> list[Token]:
     for token in found:
         if token.is_mark(";"):
             raise ParseError(
-                'unexpected ";", expected one statement', span=token.span, source=text, hint="a script is split into statements first."
+                'unexpected ";", expected one statement', span=token.span, source=text, hint="Statements are run one at a time."
             )
     return found
 
@@ -128,6 +129,6 @@ def _statement_end(text: str) -> int:
     for token in scan(text[:end]).tokens:
         if token.kind is TokenKind.MARK and token.text == ";":
             raise ParseError(
-                'unexpected ";", expected one statement', span=token.span, source=text, hint="a script is split into statements first."
+                'unexpected ";", expected one statement', span=token.span, source=text, hint="Statements are run one at a time."
             )
     return end

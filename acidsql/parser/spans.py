@@ -22,6 +22,7 @@ class SpanEnd(NamedTuple):
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_COMPARISONS = frozenset({"==", "<=", ">=", "<>", "!="})
 _CLAUSE_WORDS = frozenset({"WHERE", "WHEN", "THEN", "SELECT", "HAVING", "UNION", "INTERSECT"})
 _BY_WORDS = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 _TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPLOCALTZ", "INTERVAL"})
@@ -44,6 +45,21 @@ def query(tokens: list[Token], at: int) -> SpanEnd | None:
             break
         at += 1
     return SpanEnd(at)
+
+
+def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
+    """``FROM ..`` that an INSERT follows."""
+    if _word(tokens, at) != "FROM":
+        return None
+    found = query(tokens, at)
+    return found if found is not None and _word(tokens, found.end) == "INSERT" else None
+
+
+def subquery(tokens: list[Token], at: int) -> SpanEnd | None:
+    """A query in parentheses."""
+    if not tokens[at].is_mark("(") or not starts_query(tokens, at):
+        return None
+    return SpanEnd(_bracket(tokens, at))
 
 
 def starts_query(tokens: list[Token], at: int) -> bool:
@@ -118,6 +134,8 @@ def value(tokens: list[Token], at: int) -> SpanEnd | None:
         return None
     first = tokens[at]
     at += 1
+    while at + 1 < len(tokens) and tokens[at].is_mark(".") and tokens[at + 1].kind in (TokenKind.WORD, TokenKind.QUOTED):
+        at += 2
     if first.kind is not TokenKind.WORD or at >= len(tokens):
         return SpanEnd(at)
     if tokens[at].is_mark("("):
@@ -133,6 +151,20 @@ def parenthesised(tokens: list[Token], at: int) -> SpanEnd | None:
         return None
     end = _bracket(tokens, at)
     return SpanEnd(end, _items(tokens, at + 1, end - 1))
+
+
+def comparison(tokens: list[Token], at: int) -> SpanEnd | None:
+    """``=`` ``<`` ``>`` ``<=`` ``>=`` ``<>`` ``!=`` ``==``."""
+    if tokens[at].kind is not TokenKind.MARK or tokens[at].text not in "=<>!":
+        return None
+    two = at + 1 < len(tokens) and tokens[at + 1].start == tokens[at].end and tokens[at + 1].kind is TokenKind.MARK
+    if two and tokens[at].text + tokens[at + 1].text in _COMPARISONS:
+        return SpanEnd(at + 2)
+    return SpanEnd(at + 1) if tokens[at].text != "!" else None
+
+
+def rest(tokens: list[Token], at: int) -> SpanEnd | None:
+    return SpanEnd(len(tokens))
 
 
 def _items(tokens: list[Token], at: int, end: int) -> tuple[Span, ...]:
@@ -202,9 +234,13 @@ def _incomplete(message: str, span: Span) -> ParseError:
 
 # Terminal of the grammar -> who finds its end, asked in this order.
 READERS: Mapping[str, Callable[[list[Token], int], SpanEnd | None]] = {
+    "FROM_CLAUSE": from_clause,
     "QUERY": query,
+    "SUBQUERY": subquery,
     "LIST": parenthesised,
     "TYPE": type_name,
+    "COMPARISON": comparison,
     "VALUE": value,
     "EXPRESSION": expression,
+    "REST": rest,
 }

@@ -8,9 +8,10 @@ Offsets are code points.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from acidsql.errors import ParseError, Span
 
@@ -82,7 +83,8 @@ def scan(text: str) -> Scan:
         failed = False
     except TokenError:
         failed = True
-    tokens = [_token(raw) for raw in tokenizer.tokens]
+    kinds = _kinds()
+    tokens = [_token(raw, kinds) for raw in tokenizer.tokens]
     rest = skip_blank(text, tokens[-1].end if tokens else 0)
     if rest == len(text) and not failed:
         return Scan(tokens, None)
@@ -125,24 +127,26 @@ def _comment_end(text: str, at: int) -> int | None:
     return None
 
 
-def _token(raw: Any) -> Token:
-    return Token(_kind(raw), raw.text, raw.start, raw.end + 1)
+def _token(raw: Any, kinds: Mapping[Any, TokenKind]) -> Token:
+    kind = kinds.get(raw.token_type, TokenKind.MARK)
+    if kind is TokenKind.WORD and raw.text[0] in "0123456789" and _NUMBER.fullmatch(raw.text):
+        kind = TokenKind.NUMBER
+    return Token(kind, raw.text, raw.start, raw.end + 1)
 
 
-def _kind(raw: Any) -> TokenKind:
-    from sqlglot.tokens import TokenType
+@cache
+def _kinds() -> Mapping[Any, TokenKind]:
+    """sqlglot's token types; every other one is a single character."""
+    from sqlglot import TokenType
 
-    match raw.token_type:
-        case TokenType.VAR:
-            return TokenKind.NUMBER if raw.text[0].isdigit() and _NUMBER.fullmatch(raw.text) else TokenKind.WORD
-        case TokenType.IDENTIFIER:
-            return TokenKind.QUOTED
-        case TokenType.STRING | TokenType.RAW_STRING | TokenType.NATIONAL_STRING:
-            return TokenKind.STRING
-        case TokenType.NUMBER:
-            return TokenKind.NUMBER
-        case _:
-            return TokenKind.MARK
+    return {
+        TokenType.VAR: TokenKind.WORD,
+        TokenType.IDENTIFIER: TokenKind.QUOTED,
+        TokenType.STRING: TokenKind.STRING,
+        TokenType.RAW_STRING: TokenKind.STRING,
+        TokenType.NATIONAL_STRING: TokenKind.STRING,
+        TokenType.NUMBER: TokenKind.NUMBER,
+    }
 
 
 @cache
@@ -158,9 +162,9 @@ def _tokenizer_class() -> Any:
     from sqlglot.dialects.hive import Hive
 
     class AcidTokenizer(Hive.Tokenizer):
-        KEYWORDS = {}
-        COMMANDS = set()
-        RAW_STRINGS = [(prefix + quote, quote) for prefix in "rR" for quote in "'\""]
+        KEYWORDS: ClassVar[dict[str, Any]] = {}
+        COMMANDS: ClassVar[set[Any]] = set()
+        RAW_STRINGS: ClassVar[list[Any]] = [("r'", "'"), ("R'", "'"), ('r"', '"'), ('R"', '"')]
         STRING_ESCAPES_ALLOWED_IN_RAW_STRINGS = False
 
     # sqlglot reads "{#" as a template comment in every dialect; in SQL it is two marks.

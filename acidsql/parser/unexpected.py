@@ -9,16 +9,22 @@ from acidsql.parser.grammar import END, Grammar, Stack
 from acidsql.parser.tokens import Token
 
 MOST_EXPECTED = 8
+# How a person writes what is no keyword; QUERY stands for several.
 _SPELLING = {
-    "NAME": "a name",
-    "STRING": "a string",
-    "NUMBER": "a number",
-    "EXPRESSION": "an expression",
-    "TYPE": "a type",
-    "VALUE": "a value",
-    END: "the end of the statement",
+    "NAME": ("a name",),
+    "STRING": ("a string",),
+    "NUMBER": ("a number",),
+    "EXPRESSION": ("an expression",),
+    "TYPE": ("a type",),
+    "VALUE": ("a value",),
+    "COMPARISON": ('"="',),
+    "LIST": ('"("',),
+    "SUBQUERY": ('"("',),
+    "FROM_CLAUSE": (),
+    "REST": (),
+    END: ("the end of the statement",),
 }
-_QUERY_SPELLING = ("FROM", "SELECT", "VALUES")
+_QUERY_WORDS = ("FROM", "SELECT", "VALUES")
 
 
 def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str) -> ParseError:
@@ -45,11 +51,9 @@ def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
     for terminal in grammar.accepted(stack):
         spelling = grammar.spelling.get(terminal)
         if terminal == "QUERY":
-            words.update(_QUERY_SPELLING)
-        elif terminal == "LIST":
-            others.add('"("')
+            words.update(_QUERY_WORDS)
         elif spelling is None:
-            others.add(_SPELLING[terminal])
+            others.update(_SPELLING[terminal])
         elif spelling in grammar.keywords:
             words.add(spelling)
         else:
@@ -59,9 +63,14 @@ def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
 
 def _hint(words: set[str], tokens: list[Token], at: int) -> str | None:
     """Did-you-mean for the word itself, or for the one before it, which may have been taken for an alias."""
-    for index in (at, at - 1):
-        word = tokens[index].word if 0 <= index < len(tokens) else ""
-        close = difflib.get_close_matches(word, sorted(words), n=1, cutoff=0.6) if word else []
-        if close and close[0] != word:
-            return f"did you mean {close[0]}?" if index == at else f'did you mean {close[0]} instead of "{tokens[index].text}"?'
+    if close := _close(words, tokens, at, 0.6):
+        return f"did you mean {close}?"
+    if close := _close(words, tokens, at - 1, 0.75):
+        return f'did you mean {close} instead of "{tokens[at - 1].text}"?'
     return None
+
+
+def _close(words: set[str], tokens: list[Token], at: int, cutoff: float) -> str | None:
+    word = tokens[at].word if 0 <= at < len(tokens) else ""
+    close = difflib.get_close_matches(word, sorted(words), n=1, cutoff=cutoff)
+    return close[0] if close and close[0] != word else None

@@ -47,6 +47,7 @@ from acidsql.planner.bound import (
 from acidsql.planner.literals import NotPlain, value_of
 from acidsql.planner.lowering import identifier, row_id_columns, store_cast
 from acidsql.planner.query_text import Piece, QueryText, Slot, edited
+from acidsql.planner.unbuilt import refuse_unbuilt
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
 """What Spark may stand before a path: parquet.`/data/file`."""
@@ -66,6 +67,7 @@ class Surroundings:
 def bind(statement: ast.Statement, source: str, around: Surroundings) -> BoundStatement:
     """BindError and its children, UnsupportedStatementError: each with its place in ``source``."""
     try:
+        refuse_unbuilt(statement)
         return _Binder(source, around).statement(statement)
     except Error as error:
         if error.source is None:

@@ -34,6 +34,9 @@ from acidsql.spark.target import WriteTarget, Written
 ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
 INSERT_OPERATION, DELETE_OPERATION = 0, 2
 COMPRESSION_BLOCK = 256 * 1024
+DICTIONARY_SHARE = 0.8
+"""A string column is stored as a dictionary if at most this share of its values differ, as in Hive."""
+
 PLAIN_STATEMENT = NO_STATEMENT
 """The statement id of a target that is not transactional."""
 
@@ -166,7 +169,7 @@ def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written
 
 def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray) -> StagedFile:
     path = f"{staged_directory}/{bucket_file_name(bucket)}"
-    data = _orc_bytes(pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]), target.orc_codec)
+    data = _orc_bytes(target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]))
     edit = edit_tail(_tail(data, path), {}, target.row_schema)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
     return StagedFile(path=path, directory="", bucket=bucket, rows=len(values))
@@ -226,7 +229,7 @@ def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slic
 
 
 def _encode(target: WriteTarget, file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
-    data = _orc_bytes(_events(target, file), target.orc_codec)
+    data = _orc_bytes(target, _events(target, file))
     tail = _tail(data, path)
     inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
     keys = footer_keys([file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes)
@@ -242,9 +245,16 @@ def _events(target: WriteTarget, file: EventFile) -> pa.Table:
     return pa.Table.from_arrays([*map(pa.array, columns), values], names=list(EVENT_FIELDS))
 
 
-def _orc_bytes(table: pa.Table, codec: OrcCodec) -> pa.Buffer:
+def _orc_bytes(target: WriteTarget, table: pa.Table) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    orc.write_table(table, sink, compression=_ARROW_CODECS[codec], compression_block_size=COMPRESSION_BLOCK)
+    orc.write_table(
+        table,
+        sink,
+        compression=_ARROW_CODECS[target.orc_codec],
+        compression_block_size=COMPRESSION_BLOCK,
+        stripe_size=target.stripe_size,
+        dictionary_key_size_threshold=DICTIONARY_SHARE,
+    )
     return sink.getvalue()
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
+from acidsql import crash_points
 from acidsql.acid.ids import BucketId
 from acidsql.acid.paths import ACID_VERSION, ACID_VERSION_FILE, bucket_file_name
 from acidsql.errors import ExecutionError
@@ -60,8 +61,10 @@ def publish(io: FileIO, target: WriteTarget, files: Sequence[StagedFile], *, emp
         for name in names:
             create_directory(io, f"{target.root}/{name}")
             made.append(name)
+            crash_points.reached("directory made")
         for file in files:
             publish_file(io, target, file)
+            crash_points.reached("file published")
         for name in names:
             io.sync_directory(f"{target.root}/{name}")
         io.sync_directory(target.root)

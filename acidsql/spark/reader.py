@@ -181,8 +181,9 @@ class SnapshotReader:
         return self._spark.sql(f"SELECT {', '.join(shown)} WHERE false")
 
     def _read(self) -> DataFrameReader:
-        # A place may have any name: braces and stars in it are no patterns.
-        return self._spark.read.option("__globPaths__", "false")
+        # A place may have any name: braces and stars in it are no patterns. Without the second option Spark then reads every file of such a
+        # place as often as there are files.
+        return self._spark.read.options(__globPaths__="false", recursiveFileLookup="true")
 
     # ---- delete events
 

@@ -115,7 +115,8 @@ def expression(sql: str) -> SparkColumn:
 
 def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
     """One file for each task and folder."""
-    return events.write.option("compression", _CODECS[target.orc_codec]).option("maxRecordsPerFile", 0)
+    options = {"compression": _CODECS[target.orc_codec], "orc.stripe.size": target.stripe_size, "maxRecordsPerFile": 0}
+    return events.write.options(**options)
 
 
 def _new_ids(target: WriteTarget, bucket: str, row: str) -> list[str]:

@@ -19,6 +19,9 @@ WritePath = Literal["small", "big"]
 ID_BYTES = 20
 """originalTransaction, bucket and rowId of one row."""
 
+DEFAULT_STRIPE_SIZE = 64 << 20
+"""Hive's, and both writers' own."""
+
 _CODECS = {OrcCodec.NONE, OrcCodec.ZLIB, OrcCodec.SNAPPY, OrcCodec.LZ4}
 _STRING_BYTES = 64
 _ELEMENTS = 4
@@ -57,6 +60,14 @@ class WriteTarget:
     def orc_codec(self) -> OrcCodec:
         """BindError for an unknown name, UnsupportedStatementError for a codec Hive 3.1 cannot read."""
         return parse_codec(self.codec)
+
+    @property
+    def stripe_size(self) -> int:
+        """Bytes of a stripe, by the table property ``orc.stripe.size``; BindError if that is no number."""
+        text = _property(self.table, "orc.stripe.size") or str(DEFAULT_STRIPE_SIZE)
+        if not text.isdigit() or not int(text):
+            raise BindError(f'table property "orc.stripe.size" is not a number of bytes: "{text}"')
+        return int(text)
 
     @property
     def insert_directory(self) -> str:
@@ -107,6 +118,10 @@ def row_limit(columns: tuple[Column, ...], max_bytes: int, *, ids: bool) -> int:
     """How many rows of these columns, by the width of their types, fit in ``max_bytes``; at least one."""
     width = sum(_bytes(c.type) for c in columns) + (ID_BYTES if ids else 0)
     return max(1, max_bytes // max(1, width))
+
+
+def _property(table: Table, name: str) -> str | None:
+    return next((value.strip() for key, value in table.properties.items() if key.lower() == name), None)
 
 
 def _names() -> str:

@@ -38,7 +38,7 @@ def entry(path: str, size: int = 1) -> FileEntry:
 
 
 @dataclass(frozen=True)
-class Exception_:
+class Departure:
     """A case in which we do not follow Hive 4: what differs from its answer (or: we refuse), and why."""
 
     reason: str
@@ -52,27 +52,29 @@ def delta(name: str, low: int, high: int, statement: int = NO_STATEMENT) -> dict
 D1 = delta("delta_0000001_0000001_0000", 1, 1, 0)
 D3 = delta("delta_0000003_0000003_0000", 3, 3, 0)
 OURS = {
-    "IOW open, equal to minOpen": Exception_(
+    "IOW open, equal to minOpen": Departure(
         "Hive 4 reads an INSERT OVERWRITE that is not committed; Hive 3 fails",
         {"base": None, "deltas": [D1, D3], "obsolete": []},
     ),
-    "two minor outputs of one range": Exception_(
+    "two minor outputs of one range": Departure(
         "Hive 4 reads every row of the range twice",
         {
             "deltas": [delta("delta_0000001_0000003_v0000035", 1, 3), delta("delta_0000004_0000004_0000", 4, 4, 0)],
             "obsolete": ["delta_0000001_0000003_v0000030"],
         },
     ),
-    "empty IOW: nothing at all in the directory": Exception_(
+    "empty IOW: nothing at all in the directory": Departure(
         "Hive 4 does not see an empty directory on this file system; on others it does, and Hive 3 does everywhere",
         {"base": "base_0000002", "deltas": [], "obsolete": ["delta_0000001_0000001_0000"]},
     ),
-    "no txn list given": Exception_(
+    "no txn list given": Departure(
         "Hive 4 wants a list even where no directory has a visibility transaction",
         {"base": "base_0000002", "base_raw": False, "deltas": [D3], "originals": [], "obsolete": [D1["name"]], "aborted": []},
     ),
-    "IOW over originals": Exception_("we name files, Hive 4 the files and their directory", {"obsolete": ["000000_0", "000001_0_copy_1", "sub/000000_0"]}),
-    "delta inside a plain sub-directory": Exception_("Hive 3 takes it for originals, Hive 4 for a delta: refused", None),
+    "IOW over originals": Departure(
+        "we name files, Hive 4 the files and their directory", {"obsolete": ["000000_0", "000001_0_copy_1", "sub/000000_0"]}
+    ),
+    "delta inside a plain sub-directory": Departure("Hive 3 takes it for originals, Hive 4 for a delta: refused", None),
 }
 
 

@@ -111,9 +111,7 @@ def write_id_lists(draw: st.DrawFn) -> ValidWriteIdList:
 @st.composite
 def txn_lists(draw: st.DrawFn) -> ValidTxnList:
     ids = draw(write_id_lists())
-    return ValidTxnList(
-        high_watermark=TxnId(ids.high_watermark), open=tuple(map(TxnId, ids.open)), aborted=tuple(map(TxnId, ids.aborted))
-    )
+    return ValidTxnList(high_watermark=TxnId(ids.high_watermark), open=tuple(map(TxnId, ids.open)), aborted=tuple(map(TxnId, ids.aborted)))
 
 
 ranges = st.tuples(st.integers(1, 35), st.integers(0, 10)).map(lambda pair: (WriteId(pair[0]), WriteId(pair[0] + pair[1])))

@@ -29,7 +29,7 @@ RICH = table(
     ),
     partition_columns=(*columns(day="date"), Column(name="region", type=parse_type("string"), comment="où")),
     bucketing=Bucketing(columns=("z", "id"), count=4),
-    properties={"transactional": "true", "bucketing_version": "2", "orc.compress": "SNAPPY", "odd 'key'": "naïve; \"v\""},
+    properties={"transactional": "true", "bucketing_version": "2", "orc.compress": "SNAPPY", "odd 'key'": 'naïve; "v"'},
     comment="what it's for",
     owner="ann",
     created_at=1_600_000_000,
@@ -78,7 +78,7 @@ def test_a_database_comes_back_as_it_was_stored(catalog: Catalog) -> None:
 def test_names_are_taken_once(catalog: Catalog) -> None:
     """A second database or table of a name is refused, and the first one stays."""
     created = catalog.create_table(table())
-    with pytest.raises(AlreadyExistsError, match='table "default.t" already exists'):
+    with pytest.raises(AlreadyExistsError, match=r'table "default\.t" already exists'):
         catalog.create_table(replace(RICH, name=T))
     with pytest.raises(AlreadyExistsError, match='database "default" already exists'):
         catalog.create_database(Database(name="default", location="/elsewhere"))

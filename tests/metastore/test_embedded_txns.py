@@ -174,9 +174,7 @@ def test_ten_thousand_commits_leave_a_thousand_rows(metastore: EmbeddedMetastore
     assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:60:9223372036854775807::"
 
 
-def test_garbage_of_an_aborted_transaction_is_never_forgotten(
-    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_garbage_of_an_aborted_transaction_is_never_forgotten(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its write id stays invalid for as long as the cleaner has not removed its components."""
     monkeypatch.setattr(opening, "KEPT_TXNS", 2)
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
@@ -220,7 +218,7 @@ def test_a_snapshot_older_than_the_store_remembers_is_refused(metastore: Embedde
     metastore.commit(holder.txn_id)
     for _ in range(3):
         insert(metastore)
-    with pytest.raises(MetastoreError, match='the snapshot is too old to read "default.t"'):
+    with pytest.raises(MetastoreError, match=r'the snapshot is too old to read "default\.t"'):
         metastore.valid_write_ids(T, snapshot)
 
 

@@ -73,7 +73,7 @@ def test_a_failed_migration_changes_nothing(metastore: EmbeddedMetastore) -> Non
     def fail(connection: Connection) -> None:
         raise MetastoreError("no")
 
-    with pytest.raises(MetastoreError, match="^no$"), metastore._store.write() as connection:
+    with pytest.raises(MetastoreError, match=r"^no$"), metastore._store.write() as connection:
         migrate(connection, (*MIGRATIONS, add_notes, fail))
     with metastore._store.read() as connection:
         assert schema_version(connection) == len(MIGRATIONS)

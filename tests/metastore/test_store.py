@@ -126,6 +126,12 @@ def test_a_warehouse_may_be_given_as_a_url_or_with_a_tilde(tmp_path: Path, monke
             assert metastore.warehouse == f"{tmp_path}/wh"
 
 
+def test_a_warehouse_elsewhere_is_refused() -> None:
+    """SQLite lives on local disks."""
+    with pytest.raises(MetastoreError, match='the warehouse "s3a://bucket/wh" is not a local directory'):
+        EmbeddedMetastore("s3a://bucket/wh")
+
+
 def test_a_warehouse_that_cannot_be_made(tmp_path: Path) -> None:
     """Names the directory and the reason."""
     (tmp_path / "file").write_text("")
@@ -163,7 +169,7 @@ def test_a_damaged_file(reopen: Reopen, warehouse: Path) -> None:
     """Is reported as one, with the path."""
     (warehouse / "_acidsql").mkdir(parents=True)
     (warehouse / "_acidsql" / "metastore.db").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(MetastoreError, match=r"metastore\.db\" could not be opened: file is not a database") as caught:
+    with pytest.raises(MetastoreError, match=r"metastore\.db\" could not be read: file is not a database") as caught:
         reopen()
     assert caught.value.hint is not None
 
@@ -172,7 +178,7 @@ def test_a_missing_table(metastore: EmbeddedMetastore) -> None:
     """Never a raw error of SQLite or SQLAlchemy."""
     run(metastore._store.path, "DROP TABLE WRITE_SET")
     with pytest.raises(MetastoreError, match="could not be written: no such table: WRITE_SET"):
-        metastore.drop_database_error() if hasattr(metastore, "drop_database_error") else metastore.create_table(table())
+        metastore.create_table(table())
 
 
 def test_a_store_that_is_busy_for_too_long(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:

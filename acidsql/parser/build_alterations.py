@@ -1,0 +1,142 @@
+"""From skeleton to statement: the forms of ALTER TABLE."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from acidsql.errors import UnsupportedStatementError
+from acidsql.parser import pieces
+from acidsql.parser.columns import column_definition
+from acidsql.parser.grammar import Node
+from acidsql.parser.statements import (
+    AddColumns,
+    AddedPartition,
+    AddPartitions,
+    ChangeColumn,
+    ColumnDefinition,
+    Compact,
+    Concatenate,
+    DropPartitions,
+    RenamePartition,
+    RenameTable,
+    ReplaceColumns,
+    SetLocation,
+    SetTableProperties,
+    UnsetTableProperties,
+)
+
+
+def compact(node: Node, text: str) -> Compact:
+    kind = pieces.terminal(node, "STRING")
+    buckets = pieces.once(node, "into_buckets_of_compaction")
+    into = buckets.node("into_buckets") if buckets else None
+    pieces.once(node, "wait")
+    return Compact(
+        span=node.span,
+        name=pieces.table_name(node),
+        type=str(kind),
+        type_span=kind.span,
+        partition=pieces.partition(node),
+        wait=node.has("wait"),
+        buckets=pieces.integer(pieces.terminal(into, "NUMBER")) if into else None,
+        order_by=pieces.order_by(node),
+        pool=pieces.clause_string(node, "pool"),
+        properties=pieces.properties(pieces.once(node, "overwritten_properties")),
+    )
+
+
+def set_table_properties(node: Node, text: str) -> SetTableProperties:
+    return SetTableProperties(span=node.span, name=pieces.table_name(node), properties=pieces.properties(node.node("table_properties")))
+
+
+def unset_table_properties(node: Node, text: str) -> UnsetTableProperties:
+    return UnsetTableProperties(
+        span=node.span,
+        name=pieces.table_name(node),
+        keys=tuple(str(key) for key in node.terminals("STRING")),
+        if_exists=node.has("if_exists"),
+    )
+
+
+def add_partitions(node: Node, text: str) -> AddPartitions:
+    return AddPartitions(
+        span=node.span,
+        name=pieces.table_name(node),
+        partitions=tuple(_added_partition(found) for found in node.nodes("added_partition")),
+        if_not_exists=node.has("if_not_exists"),
+    )
+
+
+def _added_partition(node: Node) -> AddedPartition:
+    partition = pieces.partition(node)
+    assert partition is not None
+    return AddedPartition(partition=partition, location=pieces.clause_string(node, "location"))
+
+
+def drop_partitions(node: Node, text: str) -> DropPartitions:
+    return DropPartitions(
+        span=node.span,
+        name=pieces.table_name(node),
+        partitions=tuple(pieces.partition_spec(found, compared=True) for found in node.nodes("partition")),
+        if_exists=node.has("if_exists"),
+        purge=node.has("PURGE"),
+    )
+
+
+def rename_partition(node: Node, text: str) -> RenamePartition:
+    partition, new_partition = (pieces.partition_spec(found) for found in node.nodes("partition"))
+    return RenamePartition(span=node.span, name=pieces.table_name(node), partition=partition, new_partition=new_partition)
+
+
+def add_columns(node: Node, text: str) -> AddColumns:
+    return AddColumns(span=node.span, name=pieces.table_name(node), columns=_columns(node, text), cascade=node.has("CASCADE"))
+
+
+def replace_columns(node: Node, text: str) -> ReplaceColumns:
+    return ReplaceColumns(span=node.span, name=pieces.table_name(node), columns=_columns(node, text), cascade=node.has("CASCADE"))
+
+
+def _columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
+    return tuple(column_definition(found, text) for found in node.nodes("column_definition"))
+
+
+def change_column(node: Node, text: str) -> ChangeColumn:
+    (definition,) = _columns(node, text)
+    after = pieces.once(node, "after")
+    return ChangeColumn(
+        span=node.span,
+        name=pieces.table_name(node),
+        column=pieces.first_name(node),
+        definition=definition,
+        first=node.has("FIRST"),
+        after=pieces.first_name(after) if after else None,
+        cascade=node.has("CASCADE"),
+    )
+
+
+def rename_table(node: Node, text: str) -> RenameTable:
+    name, new_name = pieces.table_names(node)
+    return RenameTable(span=node.span, name=name, new_name=new_name)
+
+
+def set_location(node: Node, text: str) -> SetLocation:
+    location = pieces.clause_string(node, "location")
+    assert location is not None
+    return SetLocation(span=node.span, name=pieces.table_name(node), location=location, partition=pieces.partition(node))
+
+
+def concatenate(node: Node, text: str) -> Concatenate:
+    return Concatenate(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+
+
+def alter_otherwise(node: Node, text: str) -> NoReturn:
+    words = node.node("otherwise")
+    assert words is not None
+    name = " ".join(words.span.cut(text).upper().split())
+    raise UnsupportedStatementError(f"ALTER TABLE .. {name} is not supported", span=words.span)
+
+
+BUILDERS = (
+    compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions, rename_partition, add_columns,
+    replace_columns, change_column, rename_table, set_location, concatenate, alter_otherwise,
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""From skeleton to statement: what reads and changes rows (queries, INSERT, UPDATE, DELETE, MERGE)."""
+
+from __future__ import annotations
+
+from acidsql.errors import ParseError
+from acidsql.parser import pieces
+from acidsql.parser.grammar import Node
+from acidsql.parser.statements import (
+    Assignment,
+    Delete,
+    Fragment,
+    Insert,
+    InsertBranch,
+    Match,
+    Merge,
+    MergeClause,
+    MergeDelete,
+    MergeInsert,
+    MergeUpdate,
+    MultiInsert,
+    Name,
+    QualifiedName,
+    Query,
+    Update,
+    Values,
+)
+
+
+def query(node: Node, text: str) -> Query:
+    return Query(span=node.span, body=pieces.cut(node.span, text))
+
+
+def insert(node: Node, text: str) -> Insert:
+    target = _target(node)
+    source = node.node("source")
+    assert source is not None
+    return Insert(
+        span=node.span,
+        target=pieces.table_name(target),
+        columns=pieces.columns(target),
+        source=_source(source, text),
+        with_clause=pieces.with_clause(node, text),
+        overwrite=target.has("OVERWRITE"),
+        partition=pieces.partition(target),
+        if_not_exists=pieces.once(target, "if_not_exists") is not None,
+    )
+
+
+def _target(node: Node) -> Node:
+    target = node.node("insert_target")
+    assert target is not None
+    return target
+
+
+def _source(node: Node, text: str) -> Values | Fragment:
+    values = node.node("values")
+    if values is None:
+        return pieces.cut(node.span, text)
+    return Values(span=values.span, rows=tuple(pieces.items(row, text) for row in values.terminals("LIST")))
+
+
+def multi_insert(node: Node, text: str) -> MultiInsert:
+    return MultiInsert(
+        span=node.span,
+        from_clause=pieces.fragment(node, "FROM_CLAUSE"),
+        branches=tuple(_branch(branch) for branch in node.nodes("insert_branch")),
+        with_clause=pieces.with_clause(node, text),
+    )
+
+
+def _branch(node: Node) -> InsertBranch:
+    target = _target(node)
+    return InsertBranch(
+        span=node.span,
+        target=pieces.table_name(target),
+        columns=pieces.columns(target),
+        query=pieces.fragment(node, "QUERY"),
+        overwrite=target.has("OVERWRITE"),
+        partition=pieces.partition(target),
+        if_not_exists=pieces.once(target, "if_not_exists") is not None,
+    )
+
+
+def update(node: Node, text: str) -> Update:
+    return Update(
+        span=node.span,
+        target=pieces.table_name(node),
+        alias=pieces.alias(node),
+        assignments=_assignments(node),
+        where=pieces.where(node),
+    )
+
+
+def _assignments(node: Node) -> tuple[Assignment, ...]:
+    return tuple(
+        Assignment(column=pieces.first_name(found), value=pieces.fragment(found, "EXPRESSION")) for found in node.nodes("assignment")
+    )
+
+
+def delete(node: Node, text: str) -> Delete:
+    return Delete(span=node.span, target=pieces.table_name(node), alias=pieces.alias(node), where=pieces.where(node))
+
+
+def merge(node: Node, text: str) -> Merge:
+    source = node.node("merge_source")
+    assert source is not None
+    return Merge(
+        span=node.span,
+        target=pieces.table_name(node),
+        alias=pieces.alias(node),
+        source=_merge_source(source),
+        source_alias=pieces.alias(source),
+        on=pieces.fragment(node, "EXPRESSION"),
+        clauses=tuple(_merge_clause(clause, text) for clause in node.nodes("merge_clause")),
+    )
+
+
+def _merge_source(node: Node) -> QualifiedName | Fragment:
+    return pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node)
+
+
+_MATCHES = {
+    "matched": Match.MATCHED,
+    "not_matched": Match.NOT_MATCHED,
+    "not_matched_by_source": Match.NOT_MATCHED_BY_SOURCE,
+}
+
+
+def _merge_clause(node: Node, text: str) -> MergeClause:
+    kind, action = node.nodes()
+    match = _MATCHES[kind.rule]
+    if (match is Match.NOT_MATCHED) != (action.rule == "merge_insert"):
+        wanted = "INSERT" if match is Match.NOT_MATCHED else "UPDATE or DELETE"
+        raise ParseError(f"WHEN {match} wants {wanted}", span=action.span)
+    return MergeClause(
+        span=node.span, match=match, condition=pieces.optional_fragment(node, "EXPRESSION"), action=_merge_action(action, text)
+    )
+
+
+def _merge_action(node: Node, text: str) -> MergeUpdate | MergeDelete | MergeInsert:
+    match node.rule:
+        case "merge_update":
+            return MergeUpdate(span=node.span, assignments=None if node.has("STAR") else _assignments(node))
+        case "merge_delete":
+            return MergeDelete(span=node.span)
+        case _:
+            return _merge_insert(node, text)
+
+
+def _merge_insert(node: Node, text: str) -> MergeInsert:
+    columns: tuple[Name, ...] | None = pieces.columns(node)
+    values = node.terminal("LIST")
+    return MergeInsert(span=node.span, columns=columns, values=pieces.items(values, text) if values else None)
+
+
+BUILDERS = (query, insert, multi_insert, update, delete, merge)

@@ -1,0 +1,301 @@
+"""From skeleton to statement: databases, tables, views, and what shows or loads them."""
+
+from __future__ import annotations
+
+from acidsql.errors import ParseError
+from acidsql.parser import pieces
+from acidsql.parser.columns import column_definition, table_constraint
+from acidsql.parser.grammar import Node
+from acidsql.parser.statements import (
+    AnalyzeTable,
+    ClusteredBy,
+    CreateDatabase,
+    CreateTable,
+    CreateTableLike,
+    CreateView,
+    Describe,
+    DescribeDatabase,
+    DropDatabase,
+    DropTable,
+    DropView,
+    LoadData,
+    Name,
+    Property,
+    RepairTable,
+    RowFormat,
+    ShowColumns,
+    ShowCreateTable,
+    ShowDatabases,
+    ShowPartitions,
+    ShowTableProperties,
+    ShowTables,
+    ShowViews,
+    SkewedBy,
+    StorageClasses,
+    TruncateTable,
+    UseDatabase,
+    ViewColumn,
+)
+
+# ---- databases ---------------------------------------------------------------------------------------------------------------------
+
+
+def create_database(node: Node, text: str) -> CreateDatabase:
+    return CreateDatabase(
+        span=node.span,
+        name=pieces.first_name(node),
+        if_not_exists=node.has("if_not_exists"),
+        comment=pieces.clause_string(node, "comment"),
+        location=pieces.clause_string(node, "location"),
+        properties=pieces.properties(pieces.once(node, "database_properties")),
+    )
+
+
+def drop_database(node: Node, text: str) -> DropDatabase:
+    return DropDatabase(span=node.span, name=pieces.first_name(node), if_exists=node.has("if_exists"), cascade=node.has("CASCADE"))
+
+
+def use_database(node: Node, text: str) -> UseDatabase:
+    return UseDatabase(span=node.span, name=pieces.first_name(node))
+
+
+def describe_database(node: Node, text: str) -> DescribeDatabase:
+    return DescribeDatabase(span=node.span, name=pieces.first_name(node), extended=node.has("EXTENDED"))
+
+
+def show_databases(node: Node, text: str) -> ShowDatabases:
+    return ShowDatabases(span=node.span, pattern=pieces.string(node.node("pattern")))
+
+
+# ---- CREATE TABLE ------------------------------------------------------------------------------------------------------------------
+
+
+def create_table(node: Node, text: str) -> CreateTable:
+    partitioned_by = pieces.once(node, "partitioned_by")
+    return CreateTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        columns=tuple(column_definition(found, text) for found in node.nodes("column_definition")),
+        if_not_exists=node.has("if_not_exists"),
+        transactional_word=node.has("TRANSACTIONAL"),
+        external=node.has("EXTERNAL"),
+        comment=pieces.clause_string(node, "comment"),
+        clustered_by=_clustered_by(node),
+        stored_as=_stored_as(node),
+        location=pieces.clause_string(node, "location"),
+        properties=pieces.properties(pieces.once(node, "table_properties")),
+        row_format=_row_format(node),
+        temporary=node.has("TEMPORARY"),
+        managed=node.has("MANAGED"),
+        partitioned_by=tuple(column_definition(c, text) for c in partitioned_by.nodes("column_definition")) if partitioned_by else (),
+        partitioned_by_names=pieces.names(partitioned_by) if partitioned_by else (),
+        skewed_by=_skewed_by(node, text),
+        storage_classes=_storage_classes(node),
+        constraints=tuple(table_constraint(found, text) for found in node.nodes("table_constraint")),
+        query=pieces.query(node, text),
+    )
+
+
+_LIKE_CLAUSES = ("row_format", "delimited", "stored_as", "stored_by", "location", "table_properties")
+
+
+def create_table_like(node: Node, text: str) -> CreateTableLike:
+    name, like = pieces.table_names(node)
+    for clause in node.nodes():
+        if clause.rule not in ("table_name", "if_not_exists", *_LIKE_CLAUSES):
+            raise ParseError("CREATE TABLE .. LIKE takes this clause from the other table", span=clause.span)
+    return CreateTableLike(
+        span=node.span,
+        name=name,
+        like=like,
+        if_not_exists=node.has("if_not_exists"),
+        transactional_word=node.has("TRANSACTIONAL"),
+        external=node.has("EXTERNAL"),
+        temporary=node.has("TEMPORARY"),
+        managed=node.has("MANAGED"),
+        stored_as=_stored_as(node),
+        row_format=_row_format(node),
+        storage_classes=_storage_classes(node),
+        location=pieces.clause_string(node, "location"),
+        properties=pieces.properties(pieces.once(node, "table_properties")),
+    )
+
+
+def _clustered_by(node: Node) -> ClusteredBy | None:
+    found = pieces.once(node, "clustered_by")
+    if found is None:
+        return None
+    into = found.node("into_buckets")
+    assert into is not None
+    return ClusteredBy(
+        columns=pieces.columns(found) or (),
+        buckets=pieces.integer(pieces.terminal(into, "NUMBER")),
+        span=found.span,
+        sorted_by=pieces.sort_keys(found.node("sorted_by")),
+    )
+
+
+def _skewed_by(node: Node, text: str) -> SkewedBy | None:
+    found = pieces.once(node, "skewed_by")
+    directories = pieces.once(node, "stored_as_directories")
+    if found is None:
+        if directories is not None:
+            raise ParseError("STORED AS DIRECTORIES wants SKEWED BY", span=directories.span)
+        return None
+    values = pieces.items(pieces.terminal(found, "LIST"), text)
+    return SkewedBy(span=found.span, columns=pieces.columns(found) or (), values=values, directories=directories is not None)
+
+
+def _row_format(node: Node) -> RowFormat | None:
+    found = pieces.once(node, "row_format", "delimited")
+    if found is None:
+        return None
+    return RowFormat(
+        span=found.span,
+        serde=pieces.string(found) if found.rule == "row_format" else None,
+        properties=pieces.properties(found),
+        delimiters=tuple(_delimiter(delimiter) for delimiter in found.nodes("delimiter")),
+    )
+
+
+def _delimiter(node: Node) -> Property:
+    word, value = node.children
+    return Property(key=str(word).upper(), value=str(value), span=node.span)
+
+
+def _stored_as(node: Node) -> Name | None:
+    found = pieces.once(node, "stored_as", "stored_by")
+    return pieces.optional_name(found) if found and found.rule == "stored_as" else None
+
+
+def _storage_classes(node: Node) -> StorageClasses | None:
+    found = pieces.once(node, "stored_as", "stored_by")
+    if found is None or (found.rule == "stored_as" and found.has("NAME")):
+        return None
+    if found.rule == "stored_by":
+        handler = pieces.optional_name(found)
+        return StorageClasses(
+            span=found.span, handler=handler.text if handler else pieces.string(found), properties=pieces.properties(found)
+        )
+    input_format, output_format = found.terminals("STRING")
+    return StorageClasses(span=found.span, input_format=str(input_format), output_format=str(output_format))
+
+
+# ---- other statements of tables and views --------------------------------------------------------------------------------------------
+
+
+def drop_table(node: Node, text: str) -> DropTable:
+    return DropTable(span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists"), purge=node.has("PURGE"))
+
+
+def create_view(node: Node, text: str) -> CreateView:
+    columns = pieces.once(node, "view_columns")
+    query = pieces.query(node, text)
+    assert query is not None
+    return CreateView(
+        span=node.span,
+        name=pieces.table_name(node),
+        query=query,
+        columns=tuple(_view_column(column) for column in columns.nodes("view_column")) if columns else (),
+        if_not_exists=node.has("if_not_exists"),
+        or_replace=node.has("REPLACE"),
+        comment=pieces.clause_string(node, "comment"),
+        properties=pieces.properties(pieces.once(node, "table_properties")),
+    )
+
+
+def _view_column(node: Node) -> ViewColumn:
+    return ViewColumn(name=pieces.first_name(node), comment=pieces.string(node.node("comment")))
+
+
+def drop_view(node: Node, text: str) -> DropView:
+    return DropView(span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists"))
+
+
+def truncate_table(node: Node, text: str) -> TruncateTable:
+    return TruncateTable(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+
+
+def show_tables(node: Node, text: str) -> ShowTables:
+    return ShowTables(span=node.span, database=pieces.optional_name(node), pattern=pieces.string(node.node("pattern")))
+
+
+def show_views(node: Node, text: str) -> ShowViews:
+    return ShowViews(span=node.span, database=pieces.optional_name(node), pattern=pieces.string(node.node("pattern")))
+
+
+def show_create_table(node: Node, text: str) -> ShowCreateTable:
+    return ShowCreateTable(span=node.span, name=pieces.table_name(node))
+
+
+def show_partitions(node: Node, text: str) -> ShowPartitions:
+    return ShowPartitions(
+        span=node.span,
+        name=pieces.table_name(node),
+        partition=pieces.partition(node),
+        where=pieces.where(node),
+        order_by=pieces.order_by(node),
+        limit=pieces.limit(node),
+    )
+
+
+def show_table_properties(node: Node, text: str) -> ShowTableProperties:
+    key = node.terminal("STRING")
+    return ShowTableProperties(span=node.span, name=pieces.table_name(node), key=None if key is None else str(key))
+
+
+def show_columns(node: Node, text: str) -> ShowColumns:
+    return ShowColumns(
+        span=node.span,
+        name=pieces.table_name(node),
+        database=pieces.optional_name(node),
+        pattern=pieces.string(node.node("pattern")),
+    )
+
+
+def describe(node: Node, text: str) -> Describe:
+    return Describe(
+        span=node.span,
+        name=pieces.table_name(node),
+        formatted=node.has("FORMATTED"),
+        extended=node.has("EXTENDED"),
+        column=pieces.optional_name(node),
+        partition=pieces.partition(node),
+    )
+
+
+def load_data(node: Node, text: str) -> LoadData:
+    target = node.node("load_target")
+    assert target is not None
+    return LoadData(
+        span=node.span,
+        path=str(pieces.terminal(node, "STRING")),
+        target=pieces.table_name(target),
+        local=node.has("LOCAL"),
+        overwrite=target.has("OVERWRITE"),
+        partition=pieces.partition(node),
+    )
+
+
+def analyze_table(node: Node, text: str) -> AnalyzeTable:
+    columns = node.node("for_columns")
+    return AnalyzeTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        partition=pieces.partition(node),
+        columns=pieces.names(columns) if columns else None,
+        noscan=node.has("NOSCAN"),
+    )
+
+
+def repair_table(node: Node, text: str) -> RepairTable:
+    mode = node.node("repair_mode")
+    return RepairTable(span=node.span, name=pieces.table_name(node), mode=str(mode.children[0]).upper() if mode else None)
+
+
+BUILDERS = (
+    create_database, drop_database, use_database, describe_database, show_databases,
+    create_table, create_table_like, drop_table, create_view, drop_view, truncate_table,
+    show_tables, show_views, show_create_table, show_partitions, show_table_properties, show_columns, describe,
+    load_data, analyze_table, repair_table,
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""From skeleton to statement: transactions, compactions and locks."""
+
+from __future__ import annotations
+
+from acidsql.parser import pieces
+from acidsql.parser.grammar import Node
+from acidsql.parser.statements import (
+    AbortCompactions,
+    AbortTransactions,
+    Commit,
+    LockDatabase,
+    LockTable,
+    QualifiedName,
+    Rollback,
+    ShowCompactions,
+    ShowLocks,
+    ShowTransactions,
+    StartTransaction,
+    UnlockDatabase,
+    UnlockTable,
+)
+
+
+def start_transaction(node: Node, text: str) -> StartTransaction:
+    modes = (" ".join(mode.span.cut(text).upper().split()) for mode in node.nodes("transaction_mode"))
+    return StartTransaction(span=node.span, modes=tuple(modes))
+
+
+def commit(node: Node, text: str) -> Commit:
+    return Commit(span=node.span)
+
+
+def rollback(node: Node, text: str) -> Rollback:
+    return Rollback(span=node.span)
+
+
+def show_transactions(node: Node, text: str) -> ShowTransactions:
+    return ShowTransactions(span=node.span)
+
+
+def abort_transactions(node: Node, text: str) -> AbortTransactions:
+    return AbortTransactions(span=node.span, ids=_ids(node))
+
+
+def abort_compactions(node: Node, text: str) -> AbortCompactions:
+    return AbortCompactions(span=node.span, ids=_ids(node))
+
+
+def _ids(node: Node) -> tuple[int, ...]:
+    return tuple(pieces.integer(number) for number in node.terminals("NUMBER"))
+
+
+def show_compactions(node: Node, text: str) -> ShowCompactions:
+    by_id = node.node("compaction_id")
+    return ShowCompactions(
+        span=node.span,
+        compaction_id=pieces.integer(pieces.terminal(by_id, "NUMBER")) if by_id else None,
+        database=pieces.optional_name(node),
+        name=_place(node),
+        partition=pieces.partition(node),
+        pool=pieces.clause_string(node, "pool"),
+        type=pieces.clause_string(node, "compaction_type"),
+        status=pieces.clause_string(node, "compaction_status"),
+        order_by=pieces.order_by(node),
+        limit=pieces.limit(node),
+    )
+
+
+def show_locks(node: Node, text: str) -> ShowLocks:
+    return ShowLocks(
+        span=node.span,
+        database=pieces.optional_name(node),
+        name=_place(node),
+        partition=pieces.partition(node),
+        extended=node.has("EXTENDED"),
+    )
+
+
+def _place(node: Node) -> QualifiedName | None:
+    return next(iter(pieces.table_names(node)), None)
+
+
+def lock_table(node: Node, text: str) -> LockTable:
+    return LockTable(span=node.span, name=pieces.table_name(node), exclusive=node.has("EXCLUSIVE"), partition=pieces.partition(node))
+
+
+def unlock_table(node: Node, text: str) -> UnlockTable:
+    return UnlockTable(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+
+
+def lock_database(node: Node, text: str) -> LockDatabase:
+    return LockDatabase(span=node.span, name=pieces.first_name(node), exclusive=node.has("EXCLUSIVE"))
+
+
+def unlock_database(node: Node, text: str) -> UnlockDatabase:
+    return UnlockDatabase(span=node.span, name=pieces.first_name(node))
+
+
+BUILDERS = (
+    start_transaction, commit, rollback, show_transactions, abort_transactions, show_compactions, abort_compactions, show_locks,
+    lock_table, unlock_table, lock_database, unlock_database,
+)  # fmt: skip

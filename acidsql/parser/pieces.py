@@ -1,0 +1,166 @@
+"""The pieces that several statements share, from skeleton to dataclass: names, fragments, properties, partitions, sort keys."""
+
+from __future__ import annotations
+
+from acidsql.errors import ParseError, Span
+from acidsql.parser.grammar import Node, Terminal
+from acidsql.parser.statements import Fragment, Name, PartitionItem, PartitionSpec, Property, QualifiedName, SortKey
+
+_EQUAL = ("=", "==")
+MAX_INTEGER = 2**63 - 1
+
+
+def name(terminal: Terminal) -> Name:
+    if not terminal:
+        raise ParseError("a name cannot be empty", span=terminal.span)
+    return Name(text=str(terminal), span=terminal.span)
+
+
+def names(node: Node) -> tuple[Name, ...]:
+    """The names that are direct children."""
+    return tuple(name(terminal) for terminal in node.terminals("NAME"))
+
+
+def first_name(node: Node) -> Name:
+    return names(node)[0]
+
+
+def optional_name(node: Node) -> Name | None:
+    return next(iter(names(node)), None)
+
+
+def table_name(node: Node) -> QualifiedName:
+    """The first table named in ``node``."""
+    return table_names(node)[0]
+
+
+def table_names(node: Node) -> tuple[QualifiedName, ...]:
+    return tuple(QualifiedName(parts=names(found), span=found.span) for found in node.nodes("table_name"))
+
+
+def alias(node: Node) -> Name | None:
+    found = node.node("alias")
+    return first_name(found) if found else None
+
+
+def columns(node: Node) -> tuple[Name, ...] | None:
+    """``(a, b)``, when there is one."""
+    found = once(node, "columns")
+    return names(found) if found else None
+
+
+def terminal(node: Node, kind: str) -> Terminal:
+    found = node.terminal(kind)
+    assert found is not None
+    return found
+
+
+def fragment(node: Node, kind: str) -> Fragment:
+    """The span of that kind that is a direct child."""
+    found = terminal(node, kind)
+    return Fragment(text=str(found), span=found.span)
+
+
+def optional_fragment(node: Node, kind: str) -> Fragment | None:
+    return fragment(node, kind) if node.terminal(kind) is not None else None
+
+
+def cut(span: Span, text: str) -> Fragment:
+    return Fragment(text=span.cut(text), span=span)
+
+
+def items(found: Terminal, text: str) -> tuple[Fragment, ...]:
+    """The items of a LIST."""
+    return tuple(cut(part, text) for part in found.parts)
+
+
+def where(node: Node) -> Fragment | None:
+    found = once(node, "where")
+    return fragment(found, "EXPRESSION") if found else None
+
+
+def query(node: Node, text: str) -> Fragment | None:
+    """The query that is a direct child, its WITH included."""
+    found = node.node("query")
+    return cut(found.span, text) if found else None
+
+
+def with_clause(node: Node, text: str) -> Fragment | None:
+    found = node.node("with_clause")
+    return cut(found.span, text) if found else None
+
+
+def string(node: Node | None) -> str | None:
+    """The one string of a clause such as ``COMMENT 'x'``."""
+    return str(terminal(node, "STRING")) if node else None
+
+
+def clause_string(node: Node, rule: str) -> str | None:
+    """The string of a clause that may stand once among others."""
+    return string(once(node, rule))
+
+
+def once(node: Node, *rules: str) -> Node | None:
+    """A clause that may stand anywhere in its statement, but only once."""
+    found = list(node.nodes(*rules))
+    if len(found) > 1:
+        raise ParseError(f"clause {rules[0].replace('_', ' ').upper()} is given twice", span=found[1].span)
+    return found[0] if found else None
+
+
+def properties(node: Node | None) -> tuple[Property, ...]:
+    """The ``'key'='value'`` pairs that are direct children."""
+    if node is None:
+        return ()
+    return tuple(_property(pair) for pair in node.nodes("property"))
+
+
+def _property(node: Node) -> Property:
+    key, value = node.terminals("STRING")
+    return Property(key=str(key), value=str(value), span=node.span)
+
+
+def integer(found: Terminal) -> int:
+    if not (found.isascii() and found.isdigit()) or int(found) > MAX_INTEGER:
+        raise ParseError(f'expected a whole number instead of "{found}"', span=found.span)
+    return int(found)
+
+
+def partition(node: Node, *, compared: bool = False) -> PartitionSpec | None:
+    """PARTITION (..), when there is one. ``compared``: operators other than ``=`` are allowed."""
+    found = once(node, "partition")
+    return partition_spec(found, compared=compared) if found else None
+
+
+def partition_spec(node: Node, *, compared: bool = False) -> PartitionSpec:
+    return PartitionSpec(span=node.span, items=tuple(_partition_item(item, compared) for item in node.nodes("partition_item")))
+
+
+def _partition_item(node: Node, compared: bool) -> PartitionItem:
+    operator = node.terminal("COMPARISON")
+    if operator is None:
+        return PartitionItem(name=first_name(node))
+    if operator not in _EQUAL and not compared:
+        raise ParseError(f'unexpected "{operator}", expected "="', span=operator.span)
+    written = "=" if operator in _EQUAL else str(operator)
+    return PartitionItem(name=first_name(node), operator=written, value=fragment(node, "VALUE"))
+
+
+def sort_keys(node: Node | None) -> tuple[SortKey, ...]:
+    return tuple(_sort_key(key) for key in node.nodes("sort_key")) if node else ()
+
+
+def _sort_key(node: Node) -> SortKey:
+    nulls = node.node("nulls")
+    return SortKey(
+        span=node.span, key=fragment(node, "VALUE"), descending=node.has("DESC"), nulls_last=nulls.has("LAST") if nulls else None
+    )
+
+
+def order_by(node: Node) -> tuple[SortKey, ...]:
+    return sort_keys(once(node, "order_by"))
+
+
+def limit(node: Node) -> int | None:
+    found = once(node, "limit")
+    return integer(terminal(found, "NUMBER")) if found else None

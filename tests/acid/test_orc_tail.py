@@ -1,0 +1,218 @@
+"""ORC tails: reading Hive's and others', and edits that only change what they say they change."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import orc
+
+from acidsql.acid import protobuf
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, edit_tail, load_tail, pack, read_tail, unpack
+from acidsql.acid.orc_types import (
+    EVENT_FIELDS,
+    ROW_ID_COLUMN,
+    OrcKind,
+    OrcType,
+    decode_types,
+    encode_types,
+    event_type,
+    struct_type,
+)
+from acidsql.errors import FormatError, InternalError
+
+CODECS = {"uncompressed": OrcCodec.NONE, "zlib": OrcCodec.ZLIB, "snappy": OrcCodec.SNAPPY, "lz4": OrcCodec.LZ4, "zstd": OrcCodec.ZSTD}
+LONG, STRING = OrcType(kind=OrcKind.LONG), OrcType(kind=OrcKind.STRING)
+
+
+def tail_of(data: bytes) -> OrcTail:
+    return load_tail(lambda count: (data[-count:], len(data)), "f")
+
+
+def apply_edit(data: bytes, metadata: dict[str, str], schema: OrcType | None = None) -> bytes:
+    edit = edit_tail(tail_of(data), metadata, schema)
+    return data[: edit.offset] + edit.data
+
+
+def orc_bytes(table: pa.Table, **options: object) -> bytes:
+    sink = pa.BufferOutputStream()
+    orc.write_table(table, sink, **options)
+    return sink.getvalue().to_pybytes()
+
+
+def flat_table(rows: int = 5) -> pa.Table:
+    ids = [pa.array([0] * rows, pa.int32()), *(pa.array(range(rows), t) for t in (pa.int64(), pa.int32(), pa.int64(), pa.int64()))]
+    empty = pa.array([{}] * rows, pa.struct([]))
+    values = [pa.array([f"v{i}" for i in range(rows)]), pa.array([[{"a": i}] for i in range(rows)], pa.list_(pa.struct([("a", pa.int64())])))]
+    return pa.Table.from_arrays([*ids, empty, *values], names=[*EVENT_FIELDS, "c0", "c1"])
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_edit_keeps_the_rows(codec: str) -> None:
+    """Under every codec the added keys come back and no value changes."""
+    table = pa.table({"a": ["x", None, "z"], "b": [1.5, 2.5, None]})
+    edited = apply_edit(orc_bytes(table, compression=codec), {"hive.acid.stats": "3,0,0", "k": "ü" * 300})
+    tail = tail_of(edited)
+    assert tail.codec is CODECS[codec]
+    assert tail.user_metadata == {"hive.acid.stats": "3,0,0", "k": "ü" * 300}
+    assert orc.ORCFile(pa.BufferReader(edited)).read().equals(table)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_flat_columns_become_the_row(codec: str) -> None:
+    """The data columns of a flat file become the children of ``row``, with declared names and types."""
+    data = OrcType(kind=OrcKind.LIST, children=(struct_type(["x"], [LONG]),))
+    row = struct_type(["bucket", "list"], [OrcType(kind=OrcKind.CHAR, maximum_length=4), data])
+    edited = apply_edit(orc_bytes(flat_table(), compression=codec), {}, event_type(row))
+    assert tail_of(edited).schema == event_type(row)
+    events = orc.ORCFile(pa.BufferReader(edited)).read()
+    assert events.column_names == list(EVENT_FIELDS)
+    assert events.column("row").to_pylist() == [{"bucket": f"v{i}", "list": [{"x": i}]} for i in range(5)]
+    assert events.column("rowId").to_pylist() == [0, 1, 2, 3, 4]
+
+
+def test_metadata_is_replaced_by_name() -> None:
+    """A key that is set again has its last value once; other keys stay."""
+    data = apply_edit(apply_edit(orc_bytes(pa.table({"a": [1]})), {"a": "1", "b": "2"}), {"b": "3"})
+    assert tail_of(data).user_metadata == {"a": "1", "b": "3"}
+
+
+def test_types_that_do_not_fit_are_refused() -> None:
+    """An edit cannot turn one kind of stream into another, nor lose a column."""
+    data = orc_bytes(pa.table({"a": [1]}))
+    for schema in (struct_type(["a"], [STRING]), struct_type(["a", "b"], [LONG, LONG]), struct_type([], [])):
+        with pytest.raises(InternalError, match="does not hold the columns"):
+            edit_tail(tail_of(data), {}, schema)
+    decimals = orc_bytes(pa.table({"a": pa.array([1], pa.decimal128(10, 2))}))
+    with pytest.raises(InternalError):
+        edit_tail(tail_of(decimals), {}, struct_type(["a"], [OrcType(kind=OrcKind.DECIMAL, precision=10, scale=3)]))
+
+
+def test_zlib_footer_is_compressed() -> None:
+    """A ZLIB file's footer is deflated again; a footer larger than the compression block is cut into several chunks."""
+    wide = pa.table({f"a_rather_long_column_name_{i}": [i] for i in range(2000)})
+    data = orc_bytes(wide, compression="zlib", compression_block_size=16384)
+    assert tail_of(data).length > 16384, "more than one first read is needed"
+    edited = apply_edit(data, {"k": "v"})
+    tail = tail_of(edited)
+    first = int.from_bytes(edited[tail.offset : tail.offset + 3], "little")
+    assert first & 1 == 0
+    assert len(zlib.decompress(edited[tail.offset + 3 : tail.offset + 3 + (first >> 1)], -15)) == 16384
+    assert orc.ORCFile(pa.BufferReader(edited)).read().equals(wide)
+
+
+def test_stripes_and_statistics_are_read() -> None:
+    """Row counts of the stripes, the number of rows and the range of an integer column come from the footer."""
+    table = pa.table({"a": pa.array(range(-7, 30_000)), "s": [str(i) for i in range(30_007)]})
+    tail = tail_of(orc_bytes(table, stripe_size=65536, row_index_stride=5000))
+    assert len(tail.stripes) > 1
+    assert sum(tail.stripes) == tail.row_count == 30_007
+    assert tail.row_index_stride == 5000
+    assert tail.integer_range(1) == (-7, 29_999)
+    assert tail.integer_range(2) is None
+    assert tail.integer_range(9) is None
+
+
+def test_short_reads_say_how_much_they_need() -> None:
+    """With too few bytes the tail is short and names the number that is enough."""
+    data = orc_bytes(pa.table({f"c{i}": [i] for i in range(100)}))
+    short = read_tail(data[-100:], len(data), "f")
+    assert short.short
+    assert not read_tail(data[-short.length :], len(data), "f").short
+
+
+def test_files_that_hive_wrote(shared: Path) -> None:
+    """Every bucket file of Hive 3 and 4 shows the stripes, keys and schema that Hive itself says it has."""
+    seen = 0
+    for expected in sorted((shared / "vectors" / "fixtures").glob("*/*/expected.json")):
+        for name, facts in json.loads(expected.read_text(encoding="utf-8"))["files"].items():
+            data = (expected.parent / "table" / name).read_bytes()
+            tail = load_tail(lambda count, data=data: (data[-count:], len(data)), name)
+            assert list(tail.stripes) == facts["stripe_rows"]
+            assert tail.user_metadata.get("hive.acid.key.index") == facts["key_index"]
+            assert tail.user_metadata.get("hive.acid.stats") == facts["stats"]
+            assert tail.codec.name == facts["compression"]
+            assert tail.row_index_stride == facts["row_index_stride"]
+            assert str(tail.schema) == facts["orc_schema"]
+            assert tail.integer_range(ROW_ID_COLUMN) is not None or tail.schema is None or tail.schema.names != EVENT_FIELDS
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: b"not an ORC file, only text",
+        lambda data: data[:-1],
+        lambda data: data[:-1] + b"\xff",
+        lambda data: data[:-30] + bytes(10) + data[-20:],
+        lambda data: data[-20:],
+    ],
+)
+def test_damage_is_named(damage: Callable[[bytes], bytes]) -> None:
+    """A broken tail is a FormatError with the file's name, never a wrong answer or another error."""
+    data = damage(orc_bytes(pa.table({"a": [1, 2]}), compression="zlib"))
+    with pytest.raises(FormatError, match='"/t/bucket_00000" is not a valid ORC file'):
+        load_tail(lambda count: (data[-count:], len(data)), "/t/bucket_00000")
+
+
+@given(st.data())
+def test_random_damage_never_escapes(data: st.DataObject) -> None:
+    """Whatever bytes of a tail are changed, reading it gives a tail or a FormatError."""
+    good = orc_bytes(pa.table({"a": [1, 2], "b": ["x", "y"]}), compression="zlib")
+    broken = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 4))):
+        broken[data.draw(st.integers(len(good) - 250, len(good) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        tail_of(bytes(broken))
+    except FormatError:
+        pass
+
+
+@given(st.binary(max_size=5000), st.sampled_from(OrcCodec), st.integers(1, 700))
+def test_sections_come_back(data: bytes, codec: OrcCodec, block: int) -> None:
+    """What is packed is unpacked, whatever the codec and block size."""
+    assert unpack(pack(data, codec, block), codec) == data
+
+
+PRIMITIVES = st.sampled_from([k for k in OrcKind if k.name not in ("LIST", "MAP", "STRUCT", "UNION", "DECIMAL", "CHAR", "VARCHAR")])
+LEAVES = st.one_of(
+    PRIMITIVES.map(lambda k: OrcType(kind=k)),
+    st.integers(0, 38).map(lambda s: OrcType(kind=OrcKind.DECIMAL, precision=38, scale=s)),
+    st.integers(1, 65535).map(lambda n: OrcType(kind=OrcKind.VARCHAR, maximum_length=n)),
+)
+TYPES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        inner.map(lambda t: OrcType(kind=OrcKind.LIST, children=(t,))),
+        st.tuples(inner, inner).map(lambda c: OrcType(kind=OrcKind.MAP, children=c)),
+        st.lists(st.tuples(st.text(max_size=5), inner), max_size=4).map(lambda f: struct_type([n for n, _ in f], [t for _, t in f])),
+    ),
+    max_leaves=20,
+)
+
+
+@given(TYPES)
+def test_types_come_back(root: OrcType) -> None:
+    """A type tree survives its encoding in a footer."""
+    assert decode_types(encode_types(root)) == root
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_varints_come_back(value: int) -> None:
+    """A number survives its encoding, and the offset after it is right."""
+    encoded = protobuf.encode_varint(value)
+    assert protobuf.decode_varint(encoded + b"\x01", 0) == (value, len(encoded))
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_signed_numbers(value: int) -> None:
+    """``signed`` undoes protobuf's zigzag."""
+    assert protobuf.signed((value << 1) ^ (value >> 63)) == value

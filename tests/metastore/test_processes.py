@@ -1,0 +1,119 @@
+"""Several real processes on one warehouse."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.process import Process
+from acidsql.txn.manager import OperationType, TxnComponent, TxnState
+from tests.metastore.worker import T
+
+ROOT = Path(__file__).resolve().parents[2]
+Start = Callable[[str, int], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(warehouse: Path) -> Iterator[Start]:
+    """Starts a worker, which waits for a line."""
+    workers: list[subprocess.Popen[str]] = []
+
+    def start_one(role: str, count: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tests.metastore.worker", str(warehouse), role, str(count)]
+        worker = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+        workers.append(worker)
+        return worker
+
+    yield start_one
+    for worker in workers:
+        if worker.poll() is None:
+            worker.kill()
+        worker.wait()
+        for stream in (worker.stdin, worker.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def go(*workers: subprocess.Popen[str]) -> None:
+    """All at once, when all are ready."""
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+
+
+def results(*workers: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    lines: list[dict[str, Any]] = []
+    for worker in workers:
+        output, _ = worker.communicate()
+        assert worker.returncode == 0
+        lines += [json.loads(line) for line in output.splitlines()]
+    return lines
+
+
+def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
+    """Processes that even make the warehouse at the same moment: every id once, every commit visible, snapshots right."""
+    workers = [start("insert", 30) for _ in range(3)]
+    go(*workers)
+    done = results(*workers)
+    assert sorted(one["write_id"] for one in done) == list(range(1, 91))
+    assert len({one["txn"] for one in done}) == 90
+    assert all(one["committed"] for one in done)
+    metastore = reopen()
+    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:90:9223372036854775807::"
+    txn_of = {one["write_id"]: one["txn"] for one in done}
+    for one in done:  # each process has one open at a time: at most the other two's
+        assert len(one["invalid"]) <= 2
+        assert all(txn_of[write_id] < one["txn"] for write_id in one["invalid"])
+
+
+def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) -> None:
+    """No two committed ones overlap, and each aborted one names a committed one that it did overlap with."""
+    workers = [start("update", 20) for _ in range(3)]
+    go(*workers)
+    done = results(*workers)
+    txn_of = {one["write_id"]: one["txn"] for one in done}
+    committed = {one["txn"] for one in done if one["committed"]}
+    for one in done:
+        unseen = {txn_of[write_id] for write_id in one["invalid"]}
+        if one["committed"]:
+            assert not unseen & committed
+        else:
+            ours, _, winner, commit_id = map(int, re.findall(r"\d+", one["message"]))
+            assert ours == one["txn"] <= commit_id
+            assert winner in committed
+    assert len(committed) >= 20
+
+
+def test_a_killed_process_holds_nothing_up(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
+    """The next opener aborts its transaction at once, though its parent has not even noticed; its write id stays invisible."""
+    worker = start("hang", 0)
+    go(worker)
+    assert worker.stdout is not None
+    victim = json.loads(worker.stdout.readline())
+    metastore = reopen(clock=lambda: 0.0)
+    assert metastore.begin().txns.open == (victim["txn"],)
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)  # dead, and not collected: still in the process table
+    if not Process.current().machine:
+        pytest.skip("this system does not tell when a process started")
+    opened = metastore.begin([T])
+    assert opened.txns.aborted == (victim["txn"],)
+    metastore.commit(opened.txn_id, [TxnComponent(table=T, partition=None, operation=OperationType.INSERT, write_id=opened.write_ids[T])])
+    seen = metastore.valid_write_ids(T, metastore.valid_txns())
+    assert (seen.aborted, seen.open, seen.high_watermark) == ((victim["write_id"],), (), victim["write_id"] + 1)
+    assert next(info.state for info in metastore.list_txns() if info.txn_id == victim["txn"]) is TxnState.ABORTED

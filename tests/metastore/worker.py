@@ -1,0 +1,51 @@
+"""A process of its own on one warehouse: ``python -m tests.metastore.worker WAREHOUSE ROLE COUNT``.
+
+Says "ready" when it could start, starts when it gets a line, prints one line of JSON for each thing it did.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from acidsql.catalog.model import TableName
+from acidsql.errors import WriteConflictError
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.txn.manager import OperationType, TxnComponent
+
+T = TableName("default", "t")
+
+
+def say(**facts: object) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+def write(metastore: EmbeddedMetastore, operation: OperationType) -> None:
+    """One transaction: what it saw, and whether it committed."""
+    opened = metastore.begin([T])
+    seen = metastore.valid_write_ids(T, opened.txns)
+    write_id = opened.write_ids[T]
+    facts = {"txn": opened.txn_id, "write_id": write_id, "invalid": [w for w in range(1, write_id) if not seen.is_valid(w)]}  # type: ignore[arg-type]
+    try:
+        metastore.commit(opened.txn_id, [TxnComponent(table=T, partition=None, operation=operation, write_id=write_id)])
+        say(**facts, committed=True)
+    except WriteConflictError as error:
+        say(**facts, committed=False, message=error.message)
+
+
+def main(warehouse: str, role: str, count: int) -> None:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with EmbeddedMetastore(warehouse) as metastore:
+        match role:
+            case "insert" | "update":
+                for _ in range(count):
+                    write(metastore, OperationType[role.upper()])
+            case "hang":
+                opened = metastore.begin([T])
+                say(txn=opened.txn_id, write_id=opened.write_ids[T])
+                sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

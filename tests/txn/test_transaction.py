@@ -1,0 +1,227 @@
+"""The life of a transaction, on a real store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.acid.ids import TxnId
+from acidsql.catalog.model import TableName
+from acidsql.errors import (
+    CommitStateUnknownError,
+    InterfaceError,
+    MetastoreError,
+    OperationalError,
+    TransactionAbortedError,
+    WriteConflictError,
+)
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.transaction import ReadSnapshot, Transaction, TransactionState
+
+T = TableName("default", "t")
+OTHER = TableName("default", "other")
+
+
+@pytest.fixture
+def manager(warehouse: Path) -> Iterator[EmbeddedMetastore]:
+    with EmbeddedMetastore(str(warehouse)) as metastore:
+        yield metastore
+
+
+def component(txn: Transaction, operation: OperationType = OperationType.INSERT, table: TableName = T) -> TxnComponent:
+    return TxnComponent(table=table, partition=None, operation=operation, write_id=txn.write_id(table))
+
+
+def insert(manager: EmbeddedMetastore, operation: OperationType = OperationType.INSERT) -> None:
+    with Transaction.begin(manager, [T]) as txn:
+        txn.record([component(txn, operation)])
+        txn.commit()
+
+
+def states(manager: EmbeddedMetastore) -> list[str]:
+    return [info.state.value for info in manager.list_txns()]
+
+
+def visible(manager: EmbeddedMetastore) -> list[int]:
+    seen = ReadSnapshot(manager).write_ids(T)
+    return [write_id for write_id in range(1, 10) if seen.is_valid(write_id)]  # type: ignore[arg-type]
+
+
+def test_the_diagram_of_the_docstring(manager: EmbeddedMetastore) -> None:
+    """Says what happens."""
+    txn1, txn2 = Transaction.begin(manager, [T]), Transaction.begin(manager)
+    txn1.commit()
+    txn3 = Transaction.begin(manager)
+    txn2.write_id(T)
+    txn3.write_id(T)
+    txn3.commit()
+    txn4 = Transaction.begin(manager)
+    txn5 = Transaction.begin(manager, [T])
+    txn5.commit()
+    assert (str(txn4.txns), str(txn4.write_ids(T))) == ("4:2:2:", "default.t:3:2:2:")
+    txn2.commit()
+    assert manager.valid_write_ids(T, txn4.txns) == txn4.write_ids(T)
+    txn4.commit()
+
+
+def test_leaving_without_commit_aborts(manager: EmbeddedMetastore) -> None:
+    """By an error, and by simply not committing."""
+    with pytest.raises(ZeroDivisionError), Transaction.begin(manager, [T]):
+        raise ZeroDivisionError
+    with Transaction.begin(manager, [T]):
+        pass
+    assert states(manager) == ["a", "a"]
+    assert visible(manager) == []
+
+
+def test_leaving_after_the_end_changes_nothing(manager: EmbeddedMetastore) -> None:
+    """An error after the commit does not undo it; after an abort there is nothing to do."""
+    txn = Transaction.begin(manager, [T])
+    txn.record([component(txn)])
+    txn.commit()
+    with pytest.raises(ZeroDivisionError), txn:
+        raise ZeroDivisionError
+    with Transaction.begin(manager) as aborted:
+        aborted.abort()
+        aborted.abort()
+    assert (txn.state, aborted.state) == (TransactionState.COMMITTED, TransactionState.ABORTED)
+    assert visible(manager) == [1]
+
+
+def test_write_ids_come_with_the_beginning_or_on_demand(manager: EmbeddedMetastore) -> None:
+    """One for each table, always the same."""
+    with Transaction.begin(manager, [T]) as txn:
+        assert txn.allocated == {T: 1}
+        assert (txn.write_id(OTHER), txn.write_id(T), txn.write_id(OTHER)) == (1, 1, 1)
+        assert txn.allocated == {T: 1, OTHER: 1}
+
+
+def test_own_writes_join_a_snapshot_already_taken(manager: EmbeddedMetastore) -> None:
+    """A write id taken after the first read is read by the next statement; those others took meanwhile are not."""
+    insert(manager)
+    with Transaction.begin(manager) as txn:
+        assert str(txn.write_ids(T)) == "default.t:1:9223372036854775807::"
+        insert(manager)
+        assert txn.write_ids(T).high_watermark == 1
+        assert txn.write_id(T) == 3
+        assert str(txn.write_ids(T)) == "default.t:3:2:2:"
+
+
+def test_a_read_snapshot_keeps_its_answers(manager: EmbeddedMetastore) -> None:
+    """It opens nothing; two reads of one table agree, and so do tables first read later."""
+    insert(manager)
+    snapshot = ReadSnapshot(manager)
+    first = snapshot.write_ids(T)
+    with Transaction.begin(manager, [T, OTHER]) as txn:
+        txn.commit()
+    assert snapshot.write_ids(T) is first
+    assert snapshot.write_ids(OTHER).high_watermark == 0
+    assert manager.list_txns() == ()
+
+
+def test_a_conflict_ends_the_transaction(manager: EmbeddedMetastore) -> None:
+    """It is aborted; nothing more can be done with it."""
+    with Transaction.begin(manager) as txn:
+        insert(manager, OperationType.UPDATE)
+        txn.record([component(txn, OperationType.DELETE)])
+        with pytest.raises(WriteConflictError):
+            txn.commit()
+        assert txn.state is TransactionState.ABORTED
+        with pytest.raises(InterfaceError, match="transaction txnid:1 is aborted"):
+            txn.write_id(T)
+    assert states(manager) == ["a"]
+
+
+def test_a_commit_after_others_aborted_it(manager: EmbeddedMetastore) -> None:
+    """Fails, and leaving the block adds nothing to that."""
+    txn = Transaction.begin(manager)
+    manager.abort(txn.txn_id)
+    with pytest.raises(TransactionAbortedError), txn:
+        txn.commit()
+    assert txn.state is TransactionState.ABORTED
+
+
+def test_committing_twice_is_no_error(manager: EmbeddedMetastore) -> None:
+    """Aborting what is committed is one."""
+    txn = Transaction.begin(manager)
+    txn.commit()
+    txn.commit()
+    with pytest.raises(OperationalError, match="transaction txnid:1 is committed"):
+        txn.abort()
+
+
+def test_an_abort_tells_the_cleaner_what_was_recorded(manager: EmbeddedMetastore) -> None:
+    """The partitions, where they are known."""
+    told: list[TxnComponent] = []
+
+    class Listening(EmbeddedMetastore):
+        def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
+            told.extend(components)
+
+    with Listening(manager.warehouse) as listening, Transaction.begin(listening, [T]) as txn:
+        recorded = TxnComponent(table=T, partition="p=1", operation=OperationType.INSERT, write_id=txn.write_id(T))
+        txn.record([recorded])
+    assert told == [recorded]
+
+
+class Unreliable(EmbeddedMetastore):
+    """A store whose commit fails in a way the test chooses."""
+
+    failure: BaseException
+    happens = False
+
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
+        if self.happens:
+            super().commit(txn_id, components)
+        raise self.failure
+
+
+@pytest.fixture
+def unreliable(warehouse: Path) -> Iterator[Unreliable]:
+    with Unreliable(str(warehouse)) as metastore:
+        yield metastore
+
+
+def test_an_unknown_commit_is_left_alone(unreliable: Unreliable) -> None:
+    """Neither aborted nor tried again: it may be visible."""
+    unreliable.failure = CommitStateUnknownError("nobody knows")
+    with pytest.raises(CommitStateUnknownError), Transaction.begin(unreliable) as txn:
+        txn.commit()
+    assert txn.state is TransactionState.UNKNOWN
+    assert states(unreliable) == ["o"]
+    with pytest.raises(OperationalError, match="is unknown"):
+        txn.abort()
+
+
+def test_a_commit_refused_before_it_began_leaves_the_transaction_open(unreliable: Unreliable) -> None:
+    """A busy store: it may be tried again, and is aborted when left."""
+    unreliable.failure = MetastoreError("busy")
+    with Transaction.begin(unreliable) as txn:
+        with pytest.raises(MetastoreError, match="busy"):
+            txn.commit()
+        assert txn.state is TransactionState.OPEN
+    assert states(unreliable) == ["a"]
+
+
+@pytest.mark.parametrize("happens", [False, True])
+def test_an_interrupted_commit(unreliable: Unreliable, happens: bool) -> None:
+    """Control-C in the middle of it: aborted if that is still possible, else the interruption says that it is committed."""
+    unreliable.failure, unreliable.happens = KeyboardInterrupt(), happens
+    with pytest.raises(KeyboardInterrupt) as caught, Transaction.begin(unreliable) as txn:
+        txn.commit()
+    assert states(unreliable) == ([] if happens else ["a"])
+    notes = getattr(caught.value, "__notes__", [])
+    assert notes == ([f"transaction txnid:{txn.txn_id} could not be aborted: Transaction txnid:1 is already committed."] if happens else [])
+
+
+def test_no_thread_outlives_a_transaction(manager: EmbeddedMetastore) -> None:
+    """However it ends."""
+    before = set(threading.enumerate())
+    insert(manager)
+    with Transaction.begin(manager):
+        pass
+    assert set(threading.enumerate()) == before
