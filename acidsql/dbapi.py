@@ -274,9 +274,8 @@ def many_rows(operation: str, count: int) -> str | None:
     values = _single_row(operation)
     if values is None:
         return None
-    keyword, row = values.span.cut(operation)[:6], values.span.cut(operation)[6:]
-    head, tail = operation[: values.span.start], operation[values.span.end :]
-    return f"{head}{keyword}{', '.join([row.strip()] * count)}{tail}"
+    row = values.span.cut(operation).lstrip()[len("VALUES") :].strip()
+    return operation[: values.span.end] + f", {row}" * (count - 1) + operation[values.span.end :]
 
 
 def _single_row(operation: str) -> Values | None:

@@ -219,9 +219,15 @@ def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
     on_terminal = sys.stdout.isatty()
     layout = Layout(
         format=parse_format(args.outputformat or ("table" if on_terminal else "tsv")),
-        widest_cell=os.get_terminal_size(sys.stdout.fileno()).columns - 4 if on_terminal else None,
+        widest_cell=_widest_cell() if on_terminal else None,
     )
     return Runner(session=session, console=console, layout=layout, silent=args.silent, verbose=args.verbose, force=args.force)
+
+
+def _widest_cell() -> int | None:
+    """What fits into a table of one column. None where the terminal does not tell its width."""
+    columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(columns - len("|  |"), 1) if columns else None
 
 
 # -- the process

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
-from acidsql.parser.statements import ResetVariable, SetVariable, Statement
-from acidsql.parser.tokens import Token, TokenKind, scan, skip_blank, tokenize
+from acidsql.parser.statements import Statement
+from acidsql.parser.tokens import Token, tokenize
+from acidsql.parser.variables import parse_variable_statement, second_statement
 
 # Statements of Hive that the grammar does not hold, by their leading words.
 UNSUPPORTED = (
@@ -23,8 +22,6 @@ UNSUPPORTED = (
     "SHOW ROLES", "SHOW TABLE EXTENDED",
 )  # fmt: skip
 
-_KEY = re.compile(r"[^\s=;]+")
-
 
 def parse(text: str) -> Statement:
     """The one statement in ``text``, with an optional ``;`` behind it.
@@ -32,7 +29,7 @@ def parse(text: str) -> Statement:
     ParseError with a span into ``text``; its ``incomplete`` is true when more text could make a statement of it.
     UnsupportedStatementError for a statement that Hive knows and acidsql does not.
     """
-    variable = _variable_statement(text)
+    variable = parse_variable_statement(text)
     if variable is not None:
         return variable
     tokens = _one_statement(text, tokenize(text))
@@ -71,9 +68,7 @@ def _one_statement(text: str, tokens: list[Token]) -> list[Token]:
         raise error
     for token in found:
         if token.is_mark(";"):
-            raise ParseError(
-                'unexpected ";", expected one statement', span=token.span, source=text, hint="Statements are run one at a time."
-            )
+            raise second_statement(text, token.span)
     return found
 
 
@@ -85,50 +80,3 @@ def _refuse_unsupported(tokens: list[Token]) -> None:
     for size in range(len(words), 0, -1):
         if (name := " ".join(words[:size])) in UNSUPPORTED:
             raise UnsupportedStatementError(f"{name} is not supported", span=Span(tokens[0].start, tokens[size - 1].end))
-
-
-# ---- SET and RESET: the value is the rest of the text, whatever it is -----------------------------------------------------------------
-
-
-def _variable_statement(text: str) -> SetVariable | ResetVariable | None:
-    start = skip_blank(text, 0)
-    word = re.compile(r"(?:SET|RESET)(?![\w.])", re.IGNORECASE).match(text, start)
-    if word is None:
-        return None
-    end = _statement_end(text)
-    span = Span(start, end)
-    key_start = skip_blank(text, word.end())
-    key = _KEY.match(text, key_start, end)
-    if word.group().upper() == "RESET":
-        return _reset(text, span, key)
-    if key is None:
-        if key_start < end:
-            raise ParseError(f'unexpected "{text[key_start]}", expected a name', span=Span(key_start, key_start + 1), source=text)
-        return SetVariable(span=span, key=None, value=None)
-    if key.group().lower() == "-v":
-        return SetVariable(span=span, key=None, value=None, verbose=True)
-    equals = skip_blank(text, key.end())
-    if equals >= end:
-        return SetVariable(span=span, key=key.group(), value=None)
-    if text[equals] != "=":
-        raise ParseError(f'unexpected "{text[equals:end].split()[0]}", expected "="', span=Span(equals, equals + 1), source=text)
-    return SetVariable(span=span, key=key.group(), value=text[equals + 1 : end].strip())
-
-
-def _reset(text: str, span: Span, key: re.Match[str] | None) -> ResetVariable:
-    if key is not None and skip_blank(text, key.end()) < span.end:
-        raise ParseError("RESET takes one name", span=Span(key.end(), span.end), source=text)
-    return ResetVariable(span=span, key=key.group() if key else None)
-
-
-def _statement_end(text: str) -> int:
-    """Where the text ends without closing semicolons; a semicolon elsewhere, outside quotes, is a second statement."""
-    end = len(text.rstrip())
-    while end and text[end - 1] == ";":
-        end = len(text[: end - 1].rstrip())
-    for token in scan(text[:end]).tokens:
-        if token.kind is TokenKind.MARK and token.text == ";":
-            raise ParseError(
-                'unexpected ";", expected one statement', span=token.span, source=text, hint="Statements are run one at a time."
-            )
-    return end

@@ -1,72 +1,90 @@
-"""A statement as an indented tree a person can check: field names, values, and the text of every span."""
+"""A statement as an indented tree a person can check.
+
+Names are shown in backticks, slices of the source in angle brackets, strings in double quotes; fields at their default are left out.
+With the source at hand, every inner node also shows the slice that its span covers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
+from enum import Enum
 from typing import Any
 
 from acidsql.errors import Span
-from acidsql.parser.statements import Fragment, Name, QualifiedName, Statement
+from acidsql.parser.statements import Fragment, Name, PartitionItem, PartitionSpec, Property, QualifiedName, Statement
 
 INDENT = "  "
 
 
 def show(statement: Statement, source: str | None = None) -> str:
-    """One line a field; fields at their default are left out. ``source``, when given, adds the slice of each span."""
-    return "\n".join(_node(statement, source))
+    """One line a field."""
+    return "\n".join([type(statement).__name__, *_indented(_fields(statement, source))])
 
 
-def _node(value: Any, source: str | None) -> Iterator[str]:
-    yield type(value).__name__
+def _fields(value: Any, source: str | None) -> Iterator[str]:
     for field in fields(value):
         found = getattr(value, field.name)
-        if not _is_default(field, found):
-            yield from _indented(_field(field.name, found, source))
+        if not isinstance(found, Span) and not _is_default(field, found):
+            yield from _field(field.name, found, source)
 
 
 def _field(name: str, value: Any, source: str | None) -> Iterator[str]:
-    if isinstance(value, Span):
-        if source is not None:
-            yield f"{name}: [{value.start}:{value.end}] {_quoted(value.cut(source))}"
-    elif (simple := _simple(value)) is not None:
+    if (simple := _simple(value)) is not None:
         yield f"{name}: {simple}"
     elif isinstance(value, tuple):
         yield f"{name}:"
         for item in value:
-            yield from _indented(_item(item, source))
+            yield from _indented(_node(item, source))
     else:
-        first, *rest = _node(value, source)
-        yield f"{name}: {first}"
+        head, *rest = _node(value, source)
+        yield f"{name}: {head}"
         yield from rest
 
 
-def _item(value: Any, source: str | None) -> Iterator[str]:
-    simple = _simple(value)
-    lines = [simple] if simple is not None else list(_node(value, source)) if not isinstance(value, tuple) else [_row(value)]
-    yield f"- {lines[0]}"
-    yield from (f"{INDENT}{line}" for line in lines[1:])
-
-
-def _row(items: tuple[Any, ...]) -> str:
-    return "(" + ", ".join(_simple(item) or repr(item) for item in items) + ")"
+def _node(value: Any, source: str | None) -> Iterator[str]:
+    if (simple := _simple(value)) is not None:
+        yield simple
+        return
+    span = getattr(value, "span", None)
+    yield type(value).__name__ + (f" <{_one_line(span.cut(source))}>" if span is not None and source is not None else "")
+    yield from _indented(_fields(value, source))
 
 
 def _simple(value: Any) -> str | None:
-    """What fits behind a field's name."""
+    """What fits on the line of its field, or None."""
     match value:
+        case None | bool():
+            return str(value).lower()
+        case Enum():
+            return str(value.value)
+        case int():
+            return str(value)
+        case str():
+            return _quoted(value)
         case Name():
             return f"`{value.text}`"
         case QualifiedName():
             return ".".join(f"`{part.text}`" for part in value.parts)
         case Fragment():
             return f"<{_one_line(value.text)}>"
-        case str():
-            return _quoted(value)
-        case bool() | int() | None:
-            return str(value).lower()
-        case _:
-            return None
+        case Property():
+            return f"{_quoted(value.key)} = {_quoted(value.value)}"
+        case PartitionItem():
+            return f"`{value.name.text}`" + (f" {value.operator} <{value.value.text}>" if value.value else "")
+        case PartitionSpec():
+            return f"({_simple(value.items)})"
+        case tuple():
+            return _tuple(value)
+    return None
+
+
+def _tuple(items: tuple[Any, ...]) -> str | None:
+    """On one line where every item is simple and no tuple itself."""
+    if any(isinstance(item, tuple) for item in items):
+        return None
+    shown = [_simple(item) for item in items]
+    return None if any(item is None for item in shown) else ", ".join(item for item in shown if item is not None) or "()"
 
 
 def _quoted(text: str) -> str:

@@ -22,6 +22,7 @@ class SpanEnd(NamedTuple):
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_BINARY_MARKS = frozenset("=<>*/%|&^:")
 _COMPARISONS = frozenset({"==", "<=", ">=", "<>", "!="})
 _CLAUSE_WORDS = frozenset({"WHERE", "WHEN", "THEN", "SELECT", "HAVING", "UNION", "INTERSECT"})
 _BY_WORDS = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
@@ -72,6 +73,8 @@ def starts_query(tokens: list[Token], at: int) -> bool:
 
 def expression(tokens: list[Token], at: int) -> SpanEnd | None:
     """Up to a comma, a closing bracket or a clause word, none of them inside brackets or CASE .. END."""
+    if tokens[at].kind is TokenKind.MARK and tokens[at].text in _BINARY_MARKS:
+        return None
     start = at
     cases: list[Token] = []
     while at < len(tokens):

@@ -38,7 +38,7 @@ def run_compiled(family: str, text: str, session: Session) -> str:
     """Families ``parse``, ``plan`` and ``error``. ScriptError when a statement does what the script did not foretell."""
     match family:
         case "parse":
-            return _run(text, lambda step: show(parse(step.text)))
+            return _run(text, lambda step: show(parse(step.text), step.text))
         case "plan":
             return _run(text, lambda step: _explained(session, step))
         case "error":

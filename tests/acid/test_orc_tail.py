@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import orc
 
 from acidsql.acid import protobuf
-from acidsql.acid.orc_tail import OrcCodec, OrcTail, edit_tail, load_tail, pack, read_tail, unpack
+from acidsql.acid.orc_tail import FIRST_READ, OrcCodec, OrcTail, edit_tail, load_tail, pack, read_tail, unpack
 from acidsql.acid.orc_types import (
     EVENT_FIELDS,
     ROW_ID_COLUMN,
@@ -96,14 +96,14 @@ def test_types_that_do_not_fit_are_refused() -> None:
 
 def test_zlib_footer_is_compressed() -> None:
     """A ZLIB file's footer is deflated again; a footer larger than the compression block is cut into several chunks."""
-    wide = pa.table({f"a_rather_long_column_name_{i}": [i] for i in range(2000)})
-    data = orc_bytes(wide, compression="zlib", compression_block_size=16384)
-    assert tail_of(data).length > 16384, "more than one first read is needed"
+    wide = pa.table({f"a_rather_long_column_name_{i}": [i] for i in range(3000)})
+    data = orc_bytes(wide, compression="zlib", compression_block_size=65536)
+    assert tail_of(data).length > FIRST_READ, "more than one read is needed"
     edited = apply_edit(data, {"k": "v"})
     tail = tail_of(edited)
     first = int.from_bytes(edited[tail.offset : tail.offset + 3], "little")
     assert first & 1 == 0
-    assert len(zlib.decompress(edited[tail.offset + 3 : tail.offset + 3 + (first >> 1)], -15)) == 16384
+    assert len(zlib.decompress(edited[tail.offset + 3 : tail.offset + 3 + (first >> 1)], -15)) == 65536
     assert orc.ORCFile(pa.BufferReader(edited)).read().equals(wide)
 
 

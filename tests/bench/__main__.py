@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import stat
 import statistics
 import subprocess
@@ -24,13 +23,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from acidsql.session import Session
 from acidsql.spark.session import start
 
 COLUMNS = "k BIGINT, qty INT, price DECIMAL(12,2), disc DOUBLE, ship DATE, flag STRING, mode STRING, cmt STRING"
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM "
+SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM"
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
 VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
 
@@ -87,46 +87,68 @@ def measure_process(folder: Path, rounds: int) -> Measure:
 
 
 def measure_session(folder: Path, rows: int, rounds: int) -> list[Measure]:
+    """Everything that runs in one warm session, on one Spark."""
     source = folder / "source.parquet"
     parquet.write_table(source_rows(rows), source, row_group_size=max(1, rows // 8))
     spark = start("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "3g"})
-    plain = folder / "plain"
-    number = iter(range(1_000_000))
-
-    with Session(str(folder / "session"), spark=spark) as session:
-
-        def write_plain() -> None:
-            spark.read.parquet(str(source)).write.option("compression", "zlib").mode("overwrite").orc(str(plain))
-
-        def make_table() -> str:
-            name = f"t{next(number)}"
-            session.sql(f"CREATE TABLE {name} ({COLUMNS}) {ACID}")
-            return name
-
-        def insert(name: str) -> None:
-            session.sql(f"INSERT INTO {name} SELECT * FROM parquet.`{source}`")
-
-        def drop(name: str) -> None:
-            session.sql(f"DROP TABLE {name}")
-
-        ours, theirs = in_turn(rounds, lambda: timed_on_new(make_table, insert, drop), lambda: seconds_of(write_plain))
-        load = ratio(f"INSERT .. SELECT of {rows:,} rows / write.orc", ours, theirs, goal=1.2)
-
-        session.sql(f"CREATE TABLE t ({COLUMNS}) {ACID}")
-        insert("t")
-        write_plain()
-        scan_ours = lambda: seconds_of(lambda: session.sql(SUMS + "t").to_arrow())  # noqa: E731
-        scan_plain = lambda: seconds_of(lambda: spark.read.orc(str(plain)).createOrReplaceTempView("p") or spark.sql(SUMS + "p").collect())  # noqa: E731
-        ours, theirs = in_turn(rounds + 2, scan_ours, scan_plain)
-        scan = ratio("full scan of a fresh ACID table / plain ORC", ours, theirs, goal=1.4)
-
-        session.sql(f"CREATE TABLE small ({COLUMNS}) {ACID}")
-        values = 1000 * median_of(5 * rounds, lambda: session.sql(f"INSERT INTO small VALUES {VALUES}"))
-        plan = 1000 * median_of(5 * rounds, lambda: session.explain(UPDATE))
+    with Session(folder / "session", spark=spark) as session:
+        sides = Sides(session, spark, source, folder / "plain")
+        measures = [measure_load(sides, rows, rounds), measure_scan(sides, rounds), *measure_small(session, rounds)]
     spark.stop()
+    return measures
+
+
+class Sides:
+    """The same work done by acidsql and by plain Spark; each method returns its seconds."""
+
+    def __init__(self, session: Session, spark: SparkSession, source: Path, plain: Path) -> None:
+        self.session = session
+        self.spark = spark
+        self.source = source
+        self.plain = str(plain)
+        self.tables = 0
+
+    def insert_new(self) -> float:
+        """INSERT .. SELECT into a new table, which is dropped afterwards; only the INSERT counts."""
+        self.tables += 1
+        name = f"t{self.tables}"
+        seconds = self.insert(name)
+        self.session.sql(f"DROP TABLE {name}")
+        return seconds
+
+    def insert(self, name: str) -> float:
+        self.session.sql(f"CREATE TABLE {name} ({COLUMNS}) {ACID}")
+        return seconds_of(lambda: self.session.sql(f"INSERT INTO {name} SELECT * FROM parquet.`{self.source}`"))
+
+    def write_plain(self) -> float:
+        frame = self.spark.read.parquet(str(self.source))
+        return seconds_of(lambda: frame.write.option("compression", "zlib").mode("overwrite").orc(self.plain))
+
+    def scan_table(self) -> float:
+        return seconds_of(lambda: self.session.sql(f"{SUMS} t").to_arrow())
+
+    def scan_plain(self) -> float:
+        self.spark.read.orc(self.plain).createOrReplaceTempView("plain")
+        return seconds_of(lambda: self.spark.sql(f"{SUMS} plain").toArrow())
+
+
+def measure_load(sides: Sides, rows: int, rounds: int) -> Measure:
+    ours, theirs = in_turn(rounds, sides.insert_new, sides.write_plain)
+    return ratio(f"INSERT .. SELECT of {rows:,} rows / write.orc", ours, theirs, goal=1.2)
+
+
+def measure_scan(sides: Sides, rounds: int) -> Measure:
+    sides.insert("t")
+    sides.write_plain()
+    ours, theirs = in_turn(rounds + 2, sides.scan_table, sides.scan_plain)
+    return ratio("full scan of a fresh ACID table / plain ORC", ours, theirs, goal=1.4)
+
+
+def measure_small(session: Session, rounds: int) -> list[Measure]:
+    session.sql(f"CREATE TABLE small ({COLUMNS}) {ACID}")
+    values = 1000 * median_of(5 * rounds, lambda: session.sql(f"INSERT INTO small VALUES {VALUES}"))
+    plan = 1000 * median_of(5 * rounds, lambda: session.explain(UPDATE))
     return [
-        load,
-        scan,
         Measure(name="INSERT VALUES of 3 rows, warm, committed", found=values, unit="ms", goal=50),
         Measure(name="parse + bind + plan of one UPDATE", found=plan, unit="ms", goal=5),
     ]
@@ -149,13 +171,6 @@ def source_rows(count: int) -> pa.Table:
             "cmt": pa.array(random.integers(0, 1 << 62, count)).cast(pa.string()),
         }
     )
-
-
-def timed_on_new(make: Callable[[], str], action: Callable[[str], None], drop: Callable[[str], None]) -> float:
-    name = make()
-    seconds = seconds_of(lambda: action(name))
-    drop(name)
-    return seconds
 
 
 def seconds_of(action: Callable[[], object]) -> float:
@@ -183,5 +198,4 @@ def ratio(name: str, ours: list[float], theirs: list[float], goal: float) -> Mea
 
 
 if __name__ == "__main__":
-    shutil.which("java") or print("note: no java on PATH", file=sys.stderr)
     sys.exit(main())

@@ -90,7 +90,8 @@ def test_a_double_reads_back(value: float) -> None:
     """The text of a double is the same double again, with a point and no plus sign."""
     text = java_double(value)
     assert float(text) == value
-    assert "." in text and "+" not in text
+    assert "." in text
+    assert "+" not in text
     assert ("E" in text) == (value != 0 and not 1e-3 <= abs(value) < 1e7)
 
 
@@ -100,9 +101,7 @@ def test_a_float_reads_back(value: float) -> None:
     assert struct.pack("f", float(java_float(value))) == struct.pack("f", value)
 
 
-_VALUES = st.dictionaries(
-    st.integers(-5, 5), st.lists(st.tuples(st.text(), st.none() | st.floats(), st.none() | st.binary())), max_size=3
-)
+_VALUES = st.dictionaries(st.integers(-5, 5), st.lists(st.tuples(st.text(), st.none() | st.floats(), st.none() | st.binary())), max_size=3)
 
 
 @given(_VALUES)

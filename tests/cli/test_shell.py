@@ -85,7 +85,15 @@ def test_commands(session: Session, tmp_path: Path) -> None:
     """.tables, .schema, .mode, .timer, source and the shell."""
     (tmp_path / "s.sql").write_text("SHOW TABLES;")
     rows, notes, _ = type_lines(
-        session, CREATE, ".tables", ".tables x*", ".mode json", f"source {tmp_path}/s.sql;", ".timer off", "SHOW TABLES;", "!sh echo $((1+1))"
+        session,
+        CREATE,
+        ".tables",
+        ".tables x*",
+        ".mode json",
+        f"source {tmp_path}/s.sql;",
+        ".timer off",
+        "SHOW TABLES;",
+        "!sh echo $((1+1))",
     )
     assert rows == 't\n{"tab_name": "t"}\n{"tab_name": "t"}\n2\n'
     assert notes.endswith("1 row\n")

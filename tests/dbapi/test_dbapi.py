@@ -148,7 +148,7 @@ def test_fetching(connection: Connection) -> None:
 
 def test_a_cursor_can_be_iterated(connection: Connection) -> None:
     """``for row in cursor.execute(..)``."""
-    assert [row for row in connection.cursor().execute("SHOW DATABASES")] == [("default",)]
+    assert list(connection.cursor().execute("SHOW DATABASES")) == [("default",)]
     assert list(connection.execute("SHOW TABLES")) == [("t",)]
 
 
@@ -172,7 +172,7 @@ def test_each_statement_has_an_id_of_its_own(connection: Connection) -> None:
 
 def test_parameters_are_values_never_sql(connection: Connection) -> None:
     """A quote, a semicolon or a question mark in a value stays a value."""
-    nasty = "it's; DROP TABLE t -- ? ${env:HOME} \\"
+    nasty = "it's; DROP TABLE t -- ? \\"
     assert connection.execute("INSERT INTO t VALUES (?, ?, ?)", (1, nasty, Decimal("1.50"))).rowcount == 1
     assert list(connection.execute("SHOW TABLES")) == [("t",)]
     with pytest.raises(acidsql.ProgrammingError):
@@ -280,7 +280,16 @@ def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.spark
 def test_values_come_back_as_they_went(warehouse: Path, spark: SparkSession) -> None:
     """Every type of parameter makes the round trip through a table, and the description tells the types."""
-    row = (7, "it's", Decimal("1.50"), 2.5, True, b"\x00\xff", datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 1, 2, 3, 500000))
+    row = (
+        7,
+        "it's ${env:HOME}",
+        Decimal("1.50"),
+        2.5,
+        True,
+        b"\x00\xff",
+        datetime.date(2024, 2, 29),
+        datetime.datetime(2024, 2, 29, 1, 2, 3, 500000),
+    )
     with acidsql.connect(warehouse, spark=spark) as connection:
         connection.execute(
             "CREATE TABLE v (i INT, s STRING, n DECIMAL(10,2), d DOUBLE, b BOOLEAN, x BINARY, dt DATE, ts TIMESTAMP) "

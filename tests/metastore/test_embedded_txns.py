@@ -13,7 +13,7 @@ import pytest
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Column, Database, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.errors import MetastoreError, TransactionAbortedError, WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
@@ -220,6 +220,18 @@ def test_a_snapshot_older_than_the_store_remembers_is_refused(metastore: Embedde
         insert(metastore)
     with pytest.raises(MetastoreError, match=r'the snapshot is too old to read "default\.t"'):
         metastore.valid_write_ids(T, snapshot)
+
+
+def test_house_keeping_keeps_what_an_open_transaction_may_conflict_with(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last one: a commit id that is the open transaction's own id still overlaps with it."""
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
+    first, second = metastore.begin([T]), metastore.begin([T])
+    metastore.commit(first.txn_id, [component(T, 1, OperationType.UPDATE)])
+    metastore.begin()
+    with pytest.raises(WriteConflictError, match=r"committed by \[txnid:1,2\]"):
+        metastore.commit(second.txn_id, [component(T, 2, OperationType.UPDATE)])
 
 
 # --- dropped tables --------------------------------------------------------------------------------------------------

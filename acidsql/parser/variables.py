@@ -1,0 +1,95 @@
+"""SET and RESET, which are no matter of tokens: the value is the rest of the statement, whatever it is."""
+
+from __future__ import annotations
+
+import re
+
+from acidsql.errors import ParseError, Span, UnsupportedStatementError
+from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
+from acidsql.parser.tokens import scan, skip_blank
+
+_FIRST_WORD = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
+_KEY = re.compile(r"[^\s=;]+")
+_SWITCH = re.compile(r"TRUE|FALSE", re.IGNORECASE)
+# What Hive and Spark also begin with SET.
+_UNSUPPORTED = re.compile(r"SET\s+(ROLE|TIME\s+ZONE)\b", re.IGNORECASE)
+
+VariableStatement = SetVariable | SetAutocommit | ResetVariable
+
+
+def parse_variable_statement(text: str) -> VariableStatement | None:
+    """The statement, when ``text`` is a SET or RESET. ParseError when it is one and wrong."""
+    start = skip_blank(text, 0)
+    word = _FIRST_WORD.match(text, start)
+    if word is None:
+        return None
+    span = Span(start, _end(text))
+    if unsupported := _UNSUPPORTED.match(text, start, span.end):
+        name = " ".join(unsupported[0].upper().split())
+        raise UnsupportedStatementError(f"{name} is not supported", span=Span(*unsupported.span()), source=text)
+    at = min(skip_blank(text, word.end()), span.end)
+    if word[1].upper() == "RESET":
+        return _reset(text, span, at)
+    return _set(text, span, at)
+
+
+def _set(text: str, span: Span, at: int) -> SetVariable | SetAutocommit:
+    if at == span.end:
+        return SetVariable(span=span, key=None, value=None)
+    key = _KEY.match(text, at, span.end)
+    if key is None:
+        raise _unexpected(text, at, span.end, "a name")
+    if key[0].lower() == "-v":
+        _nothing_more(text, key.end(), span.end)
+        return SetVariable(span=span, key=None, value=None, verbose=True)
+    equals = min(skip_blank(text, key.end()), span.end)
+    if equals == span.end:
+        return SetVariable(span=span, key=key[0], value=None)
+    if text[equals] == "=":
+        return SetVariable(span=span, key=key[0], value=text[equals + 1 : span.end].strip())
+    if key[0].upper() == "AUTOCOMMIT":
+        return _autocommit(text, span, equals)
+    raise _unexpected(text, equals, span.end, '"="')
+
+
+def _autocommit(text: str, span: Span, at: int) -> SetAutocommit:
+    switch = _SWITCH.fullmatch(text, at, span.end)
+    if switch is None:
+        raise _unexpected(text, at, span.end, 'FALSE, TRUE, "="')
+    return SetAutocommit(span=span, on=switch[0].upper() == "TRUE")
+
+
+def _reset(text: str, span: Span, at: int) -> ResetVariable:
+    if at == span.end:
+        return ResetVariable(span=span, key=None)
+    key = _KEY.match(text, at, span.end)
+    if key is None:
+        raise _unexpected(text, at, span.end, "a name")
+    _nothing_more(text, key.end(), span.end)
+    return ResetVariable(span=span, key=key[0])
+
+
+def _nothing_more(text: str, at: int, end: int) -> None:
+    if (rest := skip_blank(text, at)) < end:
+        raise _unexpected(text, rest, end, "the end of the statement")
+
+
+def _unexpected(text: str, at: int, end: int, expected: str) -> ParseError:
+    word = _KEY.match(text, at, end)
+    stop = word.end() if word else at + 1
+    return ParseError(f'unexpected "{text[at:stop]}", expected {expected}', span=Span(at, stop), source=text)
+
+
+def _end(text: str) -> int:
+    """Where the statement ends without its semicolons; a semicolon before that, outside quotes, begins a second statement."""
+    end = len(text.rstrip())
+    while end and text[end - 1] == ";":
+        end = len(text[: end - 1].rstrip())
+    for token in scan(text[:end]).tokens:
+        if token.is_mark(";"):
+            raise second_statement(text, token.span)
+    return end
+
+
+def second_statement(text: str, semicolon: Span) -> ParseError:
+    return ParseError('unexpected ";", expected one statement', span=semicolon, source=text, hint="Statements are run one at a time.")

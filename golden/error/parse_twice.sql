@@ -1,0 +1,11 @@
+-- a clause that stands twice, or one that cannot stand here
+CREATE TABLE t (a int) COMMENT 'a' COMMENT 'b';
+CREATE TABLE t (a int COMMENT 'a' COMMENT 'b');
+CREATE TABLE t (a int NOT NULL NOT NULL);
+CREATE TABLE t (a int ENABLE);
+CREATE TABLE t (a int CONSTRAINT c);
+CREATE TABLE t (a int) STORED AS ORC STORED BY 'x';
+CREATE TABLE t (a int) STORED AS DIRECTORIES;
+CREATE TABLE t LIKE s COMMENT 'x';
+ALTER TABLE t COMPACT 'major' AND WAIT AND WAIT;
+INSERT INTO t PARTITION (a = 1) PARTITION (b = 2) VALUES (1);

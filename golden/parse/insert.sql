@@ -1,0 +1,20 @@
+INSERT INTO t VALUES (1, 'a', NULL), (f(2, 3), 'x,y', CASE WHEN a THEN b ELSE c END);
+INSERT INTO TABLE db.t (id, `order`) VALUES (1, DEFAULT);
+insert into t select /*+ hint */ * from s where a > 1;
+INSERT INTO t (id) SELECT id FROM s;
+INSERT INTO t (SELECT id FROM s);
+INSERT INTO t (id) (SELECT id FROM s);
+INSERT INTO t TABLE s;
+INSERT INTO t FROM s SELECT id;
+INSERT INTO t WITH q AS (SELECT 1) SELECT * FROM q;
+WITH q AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM q;
+INSERT OVERWRITE TABLE t SELECT id + 100 FROM t;
+INSERT INTO TABLE p PARTITION (ds = '2024-01-01', hr) (id) VALUES (1, 2);
+INSERT OVERWRITE TABLE p PARTITION (ds = DATE '2024-01-01', n = -1, hr) IF NOT EXISTS SELECT * FROM s;
+FROM s
+INSERT INTO TABLE t1 SELECT id WHERE id < 3
+INSERT OVERWRITE TABLE p PARTITION (ds = 'x') SELECT id, insert(v, 1, 1, 'a') GROUP BY id;
+WITH q AS (SELECT 1 AS a) FROM (SELECT a FROM q) x INSERT INTO t (id) SELECT a;
+-- keywords as names
+INSERT INTO compact (locks, value, partitions) VALUES (1, 2, 3);
+INSERT INTO `insert` VALUES (1);

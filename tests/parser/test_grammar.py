@@ -1,0 +1,90 @@
+"""The grammar itself: unambiguous, complete, quick."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import lark
+import pytest
+
+from acidsql.parser import build
+from acidsql.parser.grammar import END, Grammar, grammar_file, load
+from acidsql.parser.parse import UNSUPPORTED, parse
+from acidsql.parser.spans import READERS
+from acidsql.parser.unexpected import unexpected
+from tests.parser.texts import golden_statements
+
+TOKENS = {"NAME", "STRING", "NUMBER"}
+
+
+def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
+    """No choice of the table is left to lark's preference for shifting."""
+    with caplog.at_level(logging.DEBUG, logger=lark.logger.name):
+        lark.Lark(grammar_file("acid.lark"), parser="lalr", lexer=_NoLexer, debug=True)
+    assert [record.getMessage() for record in caplog.records if "conflict" in record.getMessage().lower()] == []
+
+
+class _NoLexer(lark.lexer.Lexer):
+    def __init__(self, _conf: object) -> None:
+        pass
+
+    def lex(self, lexer_state: object, parser_state: object) -> object:  # type: ignore[override]
+        raise NotImplementedError
+
+
+def test_every_span_has_a_reader_and_every_reader_a_span() -> None:
+    """What the grammar declares is what the span reader reads."""
+    declared = {line.strip() for line in grammar_file("acid.lark").splitlines() if line.startswith("%declare")}
+    words = set(" ".join(declared).split()) - {"%declare"}
+    assert words == TOKENS | set(READERS)
+
+
+def test_every_statement_has_a_builder() -> None:
+    """Each alternative of `statement` is a function of its name."""
+    grammar = load()
+    rules = {str(rule.origin.name) for rule in grammar._lark.rules}
+    assert set(build._BUILDERS) <= rules
+
+
+def test_expectations_of_every_state_can_be_spelled() -> None:
+    """Each beginning of each golden statement, cut at a token, has an error text that names what could follow."""
+    from acidsql.parser.tokens import tokenize
+
+    for text in golden_statements():
+        if not text.upper().startswith(("SET", "RESET")):
+            tokens = tokenize(text)
+            for count in range(len(tokens)):
+                try:
+                    parse(text[: tokens[count].start] + " ]")
+                except Exception as error:  # noqa: BLE001
+                    assert "unexpected" in str(error) or "never closed" in str(error) or "supported" in str(error)
+    assert unexpected(load(), load().start().parser_state.state_stack, [], 0, "").expected
+
+
+def test_unsupported_statements_are_in_order_and_unknown_to_the_grammar() -> None:
+    """The list is sorted, so that one finds one's statement, and holds nothing that parses."""
+    assert list(UNSUPPORTED) == sorted(UNSUPPORTED)
+
+
+def test_accepted_is_exact() -> None:
+    """After a name the table's look-ahead is wider than what can really follow; the question answered is the narrow one."""
+    grammar = load()
+    parse_ = grammar.start()
+    stack = parse_.parser_state.state_stack
+    for terminal in ("DROP", "VIEW", "NAME"):
+        after = grammar.advance(stack, terminal)
+        assert after is not None
+        stack = after
+    assert grammar.accepted(stack) == {END, "DOT"}
+
+
+def test_the_grammar_loads_in_a_moment() -> None:
+    """Loading takes less than 0.2 s of processor time (best of three)."""
+    text = grammar_file("acid.lark")
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        Grammar(text)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.2

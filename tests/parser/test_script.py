@@ -1,0 +1,103 @@
+"""Scripts: splitting, what is complete, variables."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidsql.errors import ProgrammingError
+from acidsql.parser.parse import parse
+from acidsql.parser.script import is_complete, split, substitute
+from acidsql.parser.show import show
+from acidsql.parser.tokens import scan, skip_blank
+from tests.parser.texts import any_text, golden_statements
+
+
+def texts(script: str) -> list[str]:
+    return [found.text for found in split(script)]
+
+
+def test_semicolons_in_quotes_and_comments_do_not_split() -> None:
+    """Only a semicolon between tokens ends a statement; comments around statements are dropped."""
+    script = "-- a;b\nSELECT ';', \";\", `;` /* ; */ -- ;\n FROM t;\r\n;; /*;*/ DELETE FROM t;"
+    assert texts(script) == ["SELECT ';', \";\", `;` /* ; */ -- ;\n FROM t", "DELETE FROM t"]
+
+
+def test_what_is_never_closed_belongs_to_the_last_statement() -> None:
+    """The statements before it are kept."""
+    assert texts("SELECT 1; SELECT 'a; SELECT 2;\n") == ["SELECT 1", "SELECT 'a; SELECT 2;"]
+    assert texts("SELECT 1; /* a; ") == ["SELECT 1", "/* a;"]
+
+
+def test_set_keeps_its_value_to_the_semicolon() -> None:
+    """The value of SET is the text up to the semicolon, marks of comments included."""
+    assert texts("SET a=b--c ; SELECT 1 -- d\n; set x = /* y */;") == ["SET a=b--c", "SELECT 1", "set x = /* y */"]
+
+
+@given(st.lists(any_text(), max_size=5).map(";".join))
+def test_splitting_loses_no_character(script: str) -> None:
+    """Between the statements there are only blanks, comments and semicolons, whatever the script."""
+    at = 0
+    for found in split(script):
+        assert found.span.cut(script) == found.text
+        assert found.text == found.text.strip()
+        assert is_blank(script[at : found.span.start])
+        at = found.span.end
+    assert is_blank(script[at:])
+
+
+def is_blank(gap: str) -> bool:
+    found = scan(gap)
+    return found.unclosed is None and all(token.is_mark(";") for token in found.tokens)
+
+
+@given(st.lists(st.sampled_from(golden_statements()), max_size=8), st.sampled_from([";", ";\r\n", " ; -- c ;\n", "\n;/* ; */"]))
+def test_joined_statements_come_apart_again(statements: list[str], by: str) -> None:
+    """Statements joined to a script are split into the same statements, which parse to the same."""
+    found = split(by.join(statements))
+    assert [show(parse(one.text)) for one in found] == [show(parse(one)) for one in statements]
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("", True), ("  -- c", True), ("SELECT 1", False), ("SELECT 1;", True), ("SELECT 1; -- c", True), ("SELECT 1 -- c;", False),
+        ("SELECT ';", False), ("SELECT 1; SELECT", False), ("SELECT `a;", False), ("/* c ;", False), ("SELEC 1;", True), ("(;", True),
+    ],
+)  # fmt: skip
+def test_a_shell_knows_when_to_run(text: str, complete: bool) -> None:
+    """A text is run when nothing is open and the last statement has its semicolon, be it right or wrong."""
+    assert is_complete(text) is complete
+
+
+@given(any_text())
+def test_a_closed_text_with_a_semicolon_is_complete(text: str) -> None:
+    """A text in which nothing is open is complete with a semicolon on a new line."""
+    closed = scan(text).unclosed is None
+    assert is_complete(f"{text}\n;") is closed or not closed
+    assert skip_blank(text, 0) <= len(text)
+
+
+def test_variables_are_replaced_everywhere_and_unknown_ones_stay() -> None:
+    """Hive's variables are text, also in quotes; those that nobody set are left alone."""
+    text = "SELECT ${hivevar:a}, '${b}', ${hiveconf:c}, ${env:HOME}, ${system:user}, ${d}, ${e:f}, $a, ${}"
+    found = substitute(text, hivevar={"a": "1", "b": "2"}, hiveconf={"c": "3"}, env={"HOME": "/h"}, system={"user": "u"})
+    assert found == "SELECT 1, '2', 3, /h, u, ${d}, ${e:f}, $a, ${}"
+
+
+def test_variables_may_hold_variables() -> None:
+    """A value is looked through again; one that holds itself is an error."""
+    assert substitute("${a}", hivevar={"a": "${b}${hiveconf:c}", "b": "1"}, hiveconf={"c": "2"}) == "12"
+    with pytest.raises(ProgrammingError, match="levels deep"):
+        substitute("${a}", hivevar={"a": "x${a}"})
+
+
+def test_a_long_script_is_split_quickly() -> None:
+    """Over a thousand statements a second, tokenised once."""
+    script = "".join(f"UPDATE t{i} SET a = {i}, b = 'x;y' WHERE id = {i}; -- c\n" for i in range(3_000))
+    start = time.process_time()
+    assert len(split(script)) == 3_000
+    assert time.process_time() - start < 3

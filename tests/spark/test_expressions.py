@@ -1,0 +1,161 @@
+"""Bucket numbers inside Spark: the same as those of acid.bucketing, which are Hive's."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.murmur import SEED
+from acidsql.catalog.types import parse_type
+from acidsql.errors import NotSupportedError
+from acidsql.spark.expressions import SEED_LITERAL, bucket_number, bucket_number_sql
+from acidsql.spark.schema import arrow_type, spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ROWS = 300
+CHANCE = random.Random(5)
+ALPHABET = "ab z0é日\U0001f600\x00\x7f"
+
+
+def text() -> str:
+    return "".join(CHANCE.choices(ALPHABET, k=CHANCE.randrange(12)))
+
+
+def bits(count: int) -> int:
+    return CHANCE.getrandbits(count) - (1 << count - 1)
+
+
+def floating(dtype: type[np.floating[Any]], width: str) -> float:
+    """Any bit pattern: denormals, infinities, NaNs."""
+    return float(np.array(CHANCE.getrandbits(8 * int(width[1])), width).view(dtype))
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 12.34, float("nan"), float("inf"), float("-inf")]
+NATIVE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    "boolean": (lambda: CHANCE.random() < 0.5, [True, False]),
+    "tinyint": (lambda: bits(8), [-128, 127, 0]),
+    "smallint": (lambda: bits(16), [-(2**15), 2**15 - 1, 0, 255, 256, -1, 128, -128]),
+    "int": (lambda: bits(32), [-(2**31), 2**31 - 1, 0, -1, 128, 255, 65280]),
+    "bigint": (lambda: bits(64), [-(2**63), 2**63 - 1, 0, -1, 1 << 32, 255 << 24]),
+    "date": (lambda: datetime.date.fromordinal(CHANCE.randrange(1, 3_652_059)), [datetime.date(1970, 1, 1), datetime.date(1, 1, 1)]),
+    "float": (lambda: floating(np.float32, "u4"), SPECIAL),
+    "double": (lambda: floating(np.float64, "u8"), SPECIAL),
+    "string": (text, ["", " ", "a" * 1000, "é" * 7]),
+    "varchar(12)": (text, ["", "a "]),
+    "char(12)": (text, ["", "   ", "a  ", "\t"]),
+}
+MICROSECONDS = datetime.timedelta(microseconds=1)
+EPOCH = datetime.datetime(1970, 1, 1)
+BY_ARROW: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    "decimal(10,2)": (
+        lambda: Decimal(CHANCE.randrange(-(10**10) + 1, 10**10)).scaleb(-2),
+        [Decimal("1.50"), Decimal("100.00"), Decimal(0)],
+    ),
+    "decimal(38,18)": (lambda: Decimal(CHANCE.randrange(10**30)).scaleb(-18), [Decimal("-1.5"), Decimal("99999999999999999999")]),
+    "timestamp": (lambda: EPOCH + CHANCE.randrange(-(10**16), 10**17) * MICROSECONDS, [EPOCH, EPOCH - MICROSECONDS]),
+    "binary": (lambda: CHANCE.randbytes(CHANCE.randrange(10)), [b"", b"\xff"]),
+    "array<string>": (lambda: [text() for _ in range(CHANCE.randrange(4))], [[], [None]]),
+    "struct<a:int,b:string>": (lambda: {"a": bits(32), "b": text()}, [{"a": None, "b": None}]),
+    "map<string,int>": (lambda: [(str(n), bits(32)) for n in range(CHANCE.randrange(4))], [[]]),
+}
+
+
+def column(type_text: str) -> pa.Array:
+    """Random values, those that are special for the type, and NULL."""
+    draw, special = (NATIVE | BY_ARROW)[type_text]
+    values = [None, *special, *(draw() for _ in range(ROWS))][:ROWS]
+    return pa.array(values, arrow_type(parse_type(type_text)))
+
+
+def in_spark(spark: SparkSession, columns: dict[str, pa.Array], count: int, version: int, *, sql: bool) -> list[int]:
+    """Bucket numbers as Spark finds them, of columns given by their Hive types."""
+    from pyspark.sql import functions
+
+    types = [parse_type(t) for t in columns]
+    names = [f"c{n}" for n in range(len(types))]
+    frame = spark.createDataFrame(pa.table([*columns.values(), pa.array(range(ROWS))], names=[*names, "n"]))
+    typed = frame.selectExpr("n", *(f"CAST({name} AS {spark_type(t)}) AS {name}" for name, t in zip(names, types, strict=True)))
+    sources = list(zip(names, types, strict=True))
+    number = functions.expr(bucket_number_sql(sources, count, version)) if sql else bucket_number(sources, count, version)
+    placed = typed.select("n", number.alias("b"))
+    return [row.b for row in sorted(placed.collect(), key=lambda row: row.n)]
+
+
+def plain(columns: dict[str, pa.Array], count: int, version: Any) -> list[int]:
+    return bucket_numbers([(values, t) for t, values in columns.items()], count, version).tolist()
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "ansi"])
+def either(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[SparkSession]:
+    """The session without and with ANSI arithmetic."""
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", str(request.param).lower())
+    yield spark
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_the_seed(spark: SparkSession) -> None:
+    """The literal before the value makes Spark start where Hive starts."""
+    assert spark.sql(f"SELECT hash({SEED_LITERAL})").first() == (SEED,)
+
+
+def test_native_hashes(either: SparkSession) -> None:
+    """Each type that has a SQL expression, random and special values, with both kinds of arithmetic."""
+    for type_text in NATIVE:
+        columns = {type_text: column(type_text)}
+        assert in_spark(either, columns, 4093, 2, sql=True) == plain(columns, 4093, 2), type_text
+
+
+def test_several_columns(either: SparkSession) -> None:
+    """All native types together, the polynomial wrapping as Java's int does."""
+    columns = {t: column(t) for t in NATIVE}
+    assert in_spark(either, columns, 4093, 2, sql=True) == plain(columns, 4093, 2)
+
+
+def test_hashes_through_arrow(spark: SparkSession) -> None:
+    """The types without a SQL expression, and version 1, go through the Arrow function; the caller need not know."""
+    for type_text in BY_ARROW:
+        columns = {type_text: column(type_text), "int": column("int")}
+        assert in_spark(spark, columns, 4093, 2, sql=False) == plain(columns, 4093, 2), type_text
+    both = {t: column(t) for t in ("string", "bigint", "char(12)")}
+    assert in_spark(spark, both, 4093, 1, sql=False) == plain(both, 4093, 1)
+    assert in_spark(spark, both, 4093, 2, sql=False) == plain(both, 4093, 2)
+
+
+@pytest.mark.parametrize("type_text", ["string", "decimal(10,2)"])
+def test_rows_go_to_the_task_of_their_bucket(spark: SparkSession, type_text: str) -> None:
+    """The number can be used where the writer uses it: as the task of a repartitioning."""
+    from pyspark.sql import functions
+
+    values = column(type_text)
+    frame = spark.createDataFrame(pa.table({"c": values, "n": range(ROWS)}))
+    number = bucket_number([("c", parse_type(type_text))], 7)
+    placed = frame.repartitionById(7, number).select("n", functions.spark_partition_id().alias("task"))
+    found = [row.task for row in sorted(placed.collect(), key=lambda row: row.n)]
+    assert found == plain({type_text: values}, 7, 2)
+
+
+def test_text_that_is_not_utf_8(spark: SparkSession) -> None:
+    """Such a row is refused rather than put where Hive will not look for it."""
+    number = bucket_number_sql([("c", parse_type("string"))], 4)
+    with pytest.raises(Exception, match="not UTF-8"):
+        spark.sql(f"SELECT {number} FROM (SELECT CAST(X'61FF' AS STRING) AS c)").collect()
+
+
+def test_no_expression() -> None:
+    """Asking for the SQL of a type that has none is an error, not a guess."""
+    for hive_type, version in (("decimal(10,2)", 2), ("int", 1)):
+        with pytest.raises(NotSupportedError):
+            bucket_number_sql([("c", parse_type(hive_type))], 4, version)

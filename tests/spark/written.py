@@ -1,0 +1,82 @@
+"""Tables and rows for the writers' tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from acidsql.acid.ids import StatementId, WriteId
+from acidsql.catalog.model import Bucketing, Column, Table, TableName
+from acidsql.catalog.types import parse_type
+from acidsql.spark.schema import arrow_schema
+from acidsql.spark.target import WriteTarget
+from tests.spark.naive_reader import EVENT, Key
+
+EVERY_TYPE = {
+    "b": "boolean",
+    "ti": "tinyint",
+    "si": "smallint",
+    "i": "int",
+    "bi": "bigint",
+    "f": "float",
+    "d": "double",
+    "dec": "decimal(20,4)",
+    "s": "string",
+    "c": "char(5)",
+    "vc": "varchar(6)",
+    "bin": "binary",
+    "dt": "date",
+    "ts": "timestamp",
+    "arr": "array<int>",
+    "m": "map<string,bigint>",
+    "st": "struct<x:int,y:string>",
+    "deep": "array<struct<k:char(3),v:map<int,array<decimal(5,2)>>>>",
+    "bucket": "int",
+    "row": "string",
+}
+"""The last two are names of an event's own fields."""
+
+
+def make_table(root: Path, columns: dict[str, str], *, clustered: tuple[str, ...] = (), buckets: int = 4, **properties: str) -> Table:
+    return Table(
+        name=TableName("default", "t"),
+        columns=tuple(Column(name=name, type=parse_type(text)) for name, text in columns.items()),
+        location=str(root),
+        bucketing=Bucketing(columns=clustered, count=buckets) if clustered else None,
+        properties={key.replace("_", "."): value for key, value in properties.items()},
+    )
+
+
+def target(table: Table, write_id: int, statement: int = 0, *, path: str = "auto", max_bytes: int = 64 << 20, overwrite: bool = False) -> WriteTarget:
+    return WriteTarget(
+        table=table,
+        write_id=WriteId(write_id),
+        statement_id=StatementId(statement),
+        codec=table.properties.get("orc.compress", "ZLIB"),
+        staging=f".staging_{write_id}_{statement}",
+        force_path=path,
+        max_bytes=max_bytes,
+        overwrite=overwrite,
+    )
+
+
+def arrow_rows(table: Table, rows: list[dict[str, object]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, arrow_schema(table.columns))
+
+
+def id_table(keys: list[Key]) -> pa.Table:
+    types = (pa.int64(), pa.int32(), pa.int64())
+    columns = zip(*keys, strict=True) if keys else ((), (), ())
+    return pa.Table.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=EVENT[1:4])
+
+
+def changed_rows(table: Table, rows: dict[Key, dict[str, object]]) -> pa.Table:
+    """The ids beside the new values, as an UPDATE hands them over."""
+    ids, values = id_table(list(rows)), arrow_rows(table, list(rows.values()))
+    return pa.Table.from_arrays([*ids.columns, *values.columns], names=[*ids.column_names, *values.column_names])
+
+
+def names_below(root: Path) -> list[str]:
+    """All files below a directory, hidden ones too."""
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()) if root.is_dir() else []
