@@ -94,7 +94,7 @@ class _Demo:
 
     def _size(self, directory: str) -> str:
         files = list((self.warehouse / directory).glob("bucket_*"))
-        return f"{len(files)} bucket files, {sum(f.stat().st_size for f in files):,} bytes"
+        return f"{len(files)} bucket file{'s' * (len(files) != 1)}, {sum(f.stat().st_size for f in files):,} bytes"
 
     def _check(self, answer: pa.Table, expected: demo_flights.Frame) -> bool:
         self._progress("checking every row against pandas")

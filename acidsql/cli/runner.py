@@ -210,8 +210,9 @@ def system_properties() -> Mapping[str, str]:
 def cancelled_by_ctrl_c(session: Session) -> Iterator[None]:
     """While it is open, Ctrl-C cancels the Spark jobs and raises KeyboardInterrupt, so that the transaction is rolled back.
 
-    A second Ctrl-C, while that goes on, leaves the program. Elsewhere than in the main thread, and where interrupts are ignored
-    (nohup), nothing is changed.
+    A second Ctrl-C, while that goes on, leaves the program. PySpark installs a handler of its own when it starts in the main thread,
+    and its clean-up may raise the cancelled job's error over the interrupt: an error that grew out of an interrupt is one. Elsewhere
+    than in the main thread, and where interrupts are ignored (nohup), nothing is changed.
     """
     previous = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else signal.SIG_IGN
     if previous in (signal.SIG_IGN, None):
@@ -230,5 +231,19 @@ def cancelled_by_ctrl_c(session: Session) -> Iterator[None]:
     signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except Error as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False

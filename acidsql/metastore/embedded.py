@@ -48,7 +48,6 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedTxns):
             clock=clock,
             txn_timeout_seconds=txn_timeout_seconds,
         )
-        self._make_default_database()
 
     def close(self) -> None:
         """Closes its connections; transactions stay as they are. Closing twice is no error."""

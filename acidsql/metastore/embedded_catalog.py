@@ -12,7 +12,7 @@ from sqlalchemy import Table as SqlTable
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Table, TableName
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError
-from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.table_rows import delete_table, find_table, insert_table
 from acidsql.metastore.tables import (
@@ -117,15 +117,6 @@ class EmbeddedCatalog:
         with self._store.read() as connection:
             return _list_tables(connection, _require_database(connection, database))
 
-    def _make_default_database(self) -> None:
-        with self._store.read() as connection:
-            if _db_id(connection, DEFAULT_DATABASE) is not None:
-                return
-        with self._store.write() as connection:
-            if _db_id(connection, DEFAULT_DATABASE) is None:
-                default = Database(name=DEFAULT_DATABASE, location=self._store.warehouse, comment="Default Hive database")
-                self._insert_database(connection, default)
-
     def _insert_database(self, connection: Connection, database: Database) -> None:
         location = database.location or os.path.join(self._store.warehouse, f"{database.name}.db")
         db_id = insert_row(
@@ -141,7 +132,7 @@ class EmbeddedCatalog:
             connection.execute(insert(DATABASE_PARAMS), params)
 
     def _default_location(self, connection: Connection, db_id: int, table: str) -> str:
-        stored = connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id)) or "."
+        stored = connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id)) or WAREHOUSE
         return f"{given_location(stored, self._store.warehouse).rstrip('/')}/{table}"
 
     def _drop_table(self, connection: Connection, name: TableName) -> Table:

@@ -10,6 +10,8 @@ import re
 
 from acidsql.errors import MetastoreError
 
+WAREHOUSE = "."
+"""The stored form of the warehouse's own directory."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/.*)")
 
 

@@ -10,18 +10,26 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, insert, inspect, select, update
 
+from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
-from acidsql.metastore.tables import METADATA, TXNS, VERSION
+from acidsql.metastore.locations import WAREHOUSE
+from acidsql.metastore.tables import DBS, METADATA, TXNS, VERSION
 
 Migration = Callable[[Connection], None]
 
 
 def create_tables(connection: Connection) -> None:
-    """Everything, and transaction 0: committed, so that there always is a highest transaction id. Hive 4 seeds the same row."""
+    """Everything, with the two rows that Hive seeds too: the default database, and a committed transaction 0, so that there always
+    is a highest transaction id.
+    """
     METADATA.create_all(connection)
-    if connection.scalar(select(TXNS.c.TXN_ID).where(TXNS.c.TXN_ID == 0)) is None:
-        nobody = {"TXN_STARTED": 0, "TXN_LAST_HEARTBEAT": 0, "TXN_USER": "", "TXN_HOST": "", "TXN_TYPE": 0}
-        connection.execute(insert(TXNS).values(TXN_ID=0, TXN_STATE="c", **nobody))
+    if connection.scalar(select(TXNS.c.TXN_ID).where(TXNS.c.TXN_ID == 0)) is not None:
+        return
+    nobody = {"TXN_STARTED": 0, "TXN_LAST_HEARTBEAT": 0, "TXN_USER": "", "TXN_HOST": "", "TXN_TYPE": 0}
+    connection.execute(insert(TXNS).values(TXN_ID=0, TXN_STATE="c", **nobody))
+    connection.execute(
+        insert(DBS).values(NAME=DEFAULT_DATABASE, DESC="Default Hive database", DB_LOCATION_URI=WAREHOUSE, OWNER_NAME="public")
+    )
 
 
 MIGRATIONS: tuple[Migration, ...] = (create_tables,)

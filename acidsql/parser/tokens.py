@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -67,28 +68,51 @@ def tokenize(text: str) -> list[Token]:
 
 
 def unclosed_error(text: str, span: Span) -> ParseError:
-    opener = text[span.start + 1] if text[span.start] in "rR" else text[span.start]
-    error = ParseError(f"{_OPENERS.get(opener, 'string')} is never closed", span=span, source=text)
+    opener = text[span.start :].lstrip("rRnN")[:1]
+    error = ParseError(f"{_OPENERS.get(opener, 'text')} is never closed", span=span, source=text)
     error.incomplete = True
     return error
 
 
 def scan(text: str) -> Scan:
     """The tokens up to the end or up to an unclosed quote or comment; never raises."""
+    tokens: list[Token] = []
+    base = 0
+    while True:
+        found = _run(text, base)
+        tokens += found
+        rest = skip_blank(text, found[-1].end if found else base)
+        if rest == len(text):
+            return Scan(tokens, None)
+        if rest == base and not found:
+            return Scan(tokens, Span(rest, rest + 1))
+        base = rest
+
+
+def _run(text: str, base: int) -> list[Token]:
+    """The tokens from ``base`` on, as far as sqlglot's tokenizer comes and can be believed."""
     from sqlglot.errors import TokenError
 
     tokenizer = _tokenizer_class()(dialect=_hive())
-    try:
-        tokenizer.tokenize(text)
-        failed = False
-    except TokenError:
-        failed = True
+    with suppress(TokenError):
+        tokenizer.tokenize(text[base:] if base else text)
     kinds = _kinds()
-    tokens = [_token(raw, kinds) for raw in tokenizer.tokens]
-    rest = skip_blank(text, tokens[-1].end if tokens else 0)
-    if rest == len(text) and not failed:
-        return Scan(tokens, None)
-    return Scan(tokens, Span(rest, min(rest + 1, len(text))))
+    tokens = [_token(raw, kinds, base) for raw in tokenizer.tokens]
+    return _believable(text, tokens, base) if _MISREAD in text else tokens
+
+
+# sqlglot takes the last two of these three characters for the start of another comment and swallows what follows.
+_MISREAD = "*/*"
+
+
+def _believable(text: str, tokens: list[Token], base: int) -> list[Token]:
+    """The tokens before the first gap that is more than blanks and comments."""
+    end = base
+    for index, token in enumerate(tokens):
+        if skip_blank(text, end) != token.start:
+            return tokens[:index]
+        end = token.end
+    return tokens
 
 
 def skip_blank(text: str, at: int) -> int:
@@ -127,11 +151,11 @@ def _comment_end(text: str, at: int) -> int | None:
     return None
 
 
-def _token(raw: Any, kinds: Mapping[Any, TokenKind]) -> Token:
+def _token(raw: Any, kinds: Mapping[Any, TokenKind], base: int) -> Token:
     kind = kinds.get(raw.token_type, TokenKind.MARK)
     if kind is TokenKind.WORD and raw.text[0] in "0123456789" and _NUMBER.fullmatch(raw.text):
         kind = TokenKind.NUMBER
-    return Token(kind, raw.text, raw.start, raw.end + 1)
+    return Token(kind, raw.text, base + raw.start, base + raw.end + 1)
 
 
 @cache

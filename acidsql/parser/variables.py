@@ -1,4 +1,8 @@
-"""SET and RESET, which are no matter of tokens: the value is the rest of the statement, whatever it is."""
+"""SET and RESET, which are no matter of tokens: the value is the text up to the ``;`` of its line, whatever it is.
+
+So ``SET opts=--add-opens x;`` and ``SET owner=it's me;`` mean what they say. Only a ``;`` between quotes closed on the same line
+belongs to the value. Without a ``;`` on its line the value goes on to where the statement ends.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from acidsql.parser.tokens import scan, skip_blank
 
 _FIRST_WORD = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
 _KEY = re.compile(r"[^\s=;]+")
+_ASSIGNMENT = re.compile(r"SET\s+[^\s=;]+\s*=", re.IGNORECASE)
+_QUOTED_OR_END = re.compile(r"""'[^'\r\n]*'|"[^"\r\n]*"|[;\r\n]""")
 _SWITCH = re.compile(r"TRUE|FALSE", re.IGNORECASE)
 # What Hive and Spark also begin with SET.
 _UNSUPPORTED = re.compile(r"SET\s+(ROLE|TIME\s+ZONE)\b", re.IGNORECASE)
@@ -23,7 +29,7 @@ def parse_variable_statement(text: str) -> VariableStatement | None:
     word = _FIRST_WORD.match(text, start)
     if word is None:
         return None
-    span = Span(start, _end(text))
+    span = Span(start, _end(text, start))
     if unsupported := _UNSUPPORTED.match(text, start, span.end):
         name = " ".join(unsupported[0].upper().split())
         raise UnsupportedStatementError(f"{name} is not supported", span=Span(*unsupported.span()), source=text)
@@ -80,15 +86,24 @@ def _unexpected(text: str, at: int, end: int, expected: str) -> ParseError:
     return ParseError(f'unexpected "{text[at:stop]}", expected {expected}', span=Span(at, stop), source=text)
 
 
-def _end(text: str) -> int:
-    """Where the statement ends without its semicolons; a semicolon before that, outside quotes, begins a second statement."""
-    end = len(text.rstrip())
-    while end and text[end - 1] == ";":
-        end = len(text[: end - 1].rstrip())
-    for token in scan(text[:end]).tokens:
-        if token.is_mark(";"):
-            raise second_statement(text, token.span)
-    return end
+def assignment_end(text: str, start: int) -> int | None:
+    """The offset of the ``;`` that ends the ``SET k=v`` at ``start`` on the line of its value; None where there is none."""
+    found = _ASSIGNMENT.match(text, start)
+    if found is None:
+        return None
+    mark = next((m for m in _QUOTED_OR_END.finditer(text, found.end()) if len(m[0]) == 1), None)
+    return mark.start() if mark is not None and mark[0] == ";" else None
+
+
+def _end(text: str, start: int) -> int:
+    """Where the statement ends without its semicolons; what follows them is a second statement, which is refused."""
+    stop = assignment_end(text, start)
+    if stop is None:
+        stop = next((token.start for token in scan(text).tokens if token.is_mark(";")), len(text))
+    rest = scan(text[stop:])
+    if rest.unclosed is not None or not all(token.is_mark(";") for token in rest.tokens):
+        raise second_statement(text, Span(stop, stop + 1))
+    return start + len(text[start:stop].rstrip())
 
 
 def second_statement(text: str, semicolon: Span) -> ParseError:

@@ -99,7 +99,7 @@ def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
         raise _parse_error(error, text, span, len(wrap), source) from None
     if len(trees) != 1 or trees[0] is None or not isinstance(trees[0], _query_types()):
         raise ParseError("expected a query", span=span, source=source)
-    return cast("exp.Expr", trees[0])
+    return trees[0]
 
 
 @cache
@@ -116,6 +116,8 @@ def _parse_error(error: Exception, text: str, span: Span, wrapped: int, source: 
     at = text.find(before + highlight) + len(before) if highlight else len(text.rstrip())
     place = Span(span.start - wrapped + at, span.start - wrapped + at + max(1, len(highlight)))
     message = str(facts.get("description") or "this is not a query or an expression").split(" but got ")[0].rstrip(".")
+    if message.startswith("Required keyword"):
+        message = "something is missing before or after this"
     if "Unexpected token" in message:
         message = f'unexpected "{highlight}"'
     return ParseError(message[:1].lower() + message[1:], span=place, source=source)

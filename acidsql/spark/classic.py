@@ -17,7 +17,7 @@ import numpy as np
 from acidsql.errors import ExecutionError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Jvm = Any
 JavaObject = Any
@@ -239,3 +239,29 @@ def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
         while java is not None and seen < 20:
             yield str(java.getClass().getName()), str(java.getMessage() or "")
             java, seen = java.getCause(), seen + 1
+
+
+# ---- plans ---------------------------------------------------------------------------------------------------------------------
+
+_KEEPS_ALL_ROWS = ("Project", "LogicalRelation", "LocalRelation", "LogicalRDD", "Range", "Union", "SubqueryAlias", "View", "DataSourceV2ScanRelation")
+
+
+def estimated_bytes(frame: DataFrame) -> int | None:
+    """Spark's own estimate of a plan's output, None without a Java handle. Joins and aggregates make it far too large or small."""
+    if not hasattr(frame, "_jdf"):
+        return None
+    return int(str(cast(Any, frame)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def keeps_all_rows(frame: DataFrame) -> bool:
+    """Whether the plan only scans and computes columns, so that the estimate of its size is one of what is really there."""
+    if not hasattr(frame, "_jdf"):
+        return False
+    pending = [cast(Any, frame)._jdf.queryExecution().optimizedPlan()]
+    while pending:
+        plan = pending.pop()
+        if str(plan.nodeName()).split()[0] not in _KEEPS_ALL_ROWS and not str(plan.nodeName()).startswith("Relation"):
+            return False
+        children = plan.children()
+        pending += [children.apply(i) for i in range(children.size())]
+    return True

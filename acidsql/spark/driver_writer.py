@@ -184,7 +184,7 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
         return
     types = {c.name: str(c.type) for c in table.columns}
     keys = [(values.field(name), types[name]) for name in bucketing.columns]
-    numbers = bucket_numbers(keys, bucketing.count, bucketing.version)
+    numbers = bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)
     order = np.argsort(numbers, kind="stable")
     ordered = values.take(pa.array(order))
     for bucket, part in _runs(numbers[order]):

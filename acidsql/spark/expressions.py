@@ -42,8 +42,9 @@ def bucket_number(columns: Sequence[Source], count: int, version: int = 2) -> Co
 
     if _is_native(columns, version):
         return functions.expr(bucket_number_sql(columns, count, version))
-    function = functions.arrow_udf(_arrow_function([str(t) for _, t in columns], count, 1 if version == 1 else 2), returnType="int")
-    return function(*(functions.expr(sql) for sql, _ in columns))
+    function = _arrow_function([str(t) for _, t in columns], count, 1 if version == 1 else 2)
+    in_arrow: Callable[..., Column] = functions.arrow_udf(function, returnType="int")  # type: ignore[attr-defined]  # not in the stubs
+    return in_arrow(*(functions.expr(sql) for sql, _ in columns))
 
 
 def bucket_number_sql(columns: Sequence[Source], count: int, version: int = 2) -> str:
@@ -136,17 +137,24 @@ def _double(sql: str) -> str:
 
 
 def _float_bits(sql: str) -> str:
-    return f"CAST(reflect('java.lang.Float', 'floatToIntBits', {sql}) AS INT)"
+    call = _call("java.lang.Float", "floatToIntBits", f"coalesce({sql}, CAST(0 AS FLOAT))")
+    return f"CAST({call} AS INT)"
 
 
 def _double_bits(sql: str) -> str:
-    return f"CAST(reflect('java.lang.Double', 'doubleToLongBits', {sql}) AS BIGINT)"
+    call = _call("java.lang.Double", "doubleToLongBits", f"coalesce({sql}, CAST(0 AS DOUBLE))")
+    return f"CAST({call} AS BIGINT)"
 
 
 def _text(sql: str) -> str:
     """A Java string cannot hold bytes that are not UTF-8; Hive hashes them as they are."""
-    hashed = f"CAST(reflect('org.apache.commons.codec.digest.MurmurHash3', 'hash32', {sql}) AS BIGINT)"
-    return f"IF(is_valid_utf8({sql}), {hashed}, raise_error('a text that is not UTF-8 cannot be bucketed'))"
+    call = _call("org.apache.commons.codec.digest.MurmurHash3", "hash32", f"coalesce({sql}, '')")
+    return f"IF(is_valid_utf8({sql}), CAST({call} AS BIGINT), raise_error('a text that is not UTF-8 cannot be bucketed'))"
+
+
+def _call(class_name: str, method: str, argument: str) -> str:
+    """``argument`` must never be NULL: Spark moves the call out of any IF around it where it stands in a repartitioning."""
+    return f"reflect('{class_name}', '{method}', {argument})"
 
 
 def _seeded(sql: str) -> str:

@@ -115,7 +115,7 @@ def expression(sql: str) -> SparkColumn:
 
 def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
     """One file for each task and folder."""
-    options = {"compression": _CODECS[target.orc_codec], "orc.stripe.size": target.stripe_size, "maxRecordsPerFile": 0}
+    options: dict[str, str | int] = {"compression": _CODECS[target.orc_codec], "orc.stripe.size": target.stripe_size, "maxRecordsPerFile": 0}
     return events.write.options(**options)
 
 

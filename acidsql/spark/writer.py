@@ -23,6 +23,7 @@ from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, S
 from acidsql.planner.lowering import spark_type
 from acidsql.spark import classic, driver_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.expressions import bucket_number
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
 from acidsql.spark.target import ID_BYTES, WriteTarget, Written, row_limit
@@ -166,11 +167,9 @@ def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return rows.coalesce(sinks.MAX_TASKS)
-    from acidsql.spark.expressions import bucket_number_sql
-
     columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
-    number = bucket_number_sql([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
-    return rows.repartitionById(bucketing.count, sinks.expression(number))
+    number = bucket_number([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
+    return rows.repartitionById(bucketing.count, number)
 
 
 def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:

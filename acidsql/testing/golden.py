@@ -115,7 +115,7 @@ def _set(session: Session, step: Step) -> None:
 
 def _foretold_error(session: Session, step: Step) -> str:
     try:
-        session.sql(step.text)
+        outcome_text(session.sql(step.text), step)  # a query fails when its rows are fetched
     except Error as error:
         if step.error and type(error).__name__ != step.error:
             raise

@@ -15,6 +15,7 @@ import pytest
 
 from acidsql.cli.main import main
 from acidsql.cli.runner import ExitCode, Tally, cancelled_by_ctrl_c
+from acidsql.errors import ExecutionError
 from acidsql.session import Session
 
 CREATE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -257,6 +258,20 @@ def test_ctrl_c_interrupts_and_a_second_one_leaves(warehouse: Path) -> None:
             twice()
         assert left.value.code == ExitCode.INTERRUPTED
         assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_error_over_an_interrupt_is_an_interrupt(warehouse: Path) -> None:
+    """When the clean-up of an interrupted statement fails, the user is still told of the interrupt."""
+
+    def interrupted(session: Session) -> None:
+        with cancelled_by_ctrl_c(session):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                raise ExecutionError("the job was cancelled")
+
+    with Session(str(warehouse)) as session, pytest.raises(KeyboardInterrupt):
+        interrupted(session)
 
 
 def test_a_reader_that_leaves_early_is_no_drama(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 from acidsql.catalog.catalog import Catalog
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.manager import TxnManager
+
+MEMORY = "/dev/shm"
 
 
 class Clock:
@@ -20,6 +24,13 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """In memory where there is such a place: waiting for disks is most of the time otherwise, and durability is not tested."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,7 +228,8 @@ def test_a_commit_that_took_place_though_it_failed(metastore: EmbeddedMetastore)
 def test_a_forked_child_uses_its_own_connections(metastore: EmbeddedMetastore) -> None:
     """A connection of SQLite must not cross a fork."""
     txn_id = metastore.open_txn()
-    child = os.fork()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # newer Pythons dislike a fork beside threads
+        child = os.fork()
     if child == 0:
         code = 1
         try:

@@ -18,12 +18,11 @@ from acidsql.errors import WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.manager import OperationType, TxnComponent
+from tests.metastore.conftest import MEMORY
 
 TABLES = (TableName("default", "a"), TableName("default", "b"))
 PARTITIONS = (None, None, "p=1")
 OPERATIONS = (*[OperationType.INSERT] * 3, OperationType.UPDATE, OperationType.DELETE)
-MEMORY = "/dev/shm"
-"""Durability is not what is looked at here."""
 CHANGES = {OperationType.UPDATE, OperationType.DELETE}
 
 
@@ -133,7 +132,7 @@ STEPS: tuple[Callable[[History, int], None], ...] = (
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 29)), min_size=60, max_size=90))
 def test_the_store_agrees_with_the_rules(steps: list[tuple[Callable[[History, int], None], int]]) -> None:
     """Whatever happens, with house-keeping as eager as it can be: ids, visibility, conflicts."""

@@ -32,9 +32,17 @@ def test_what_is_never_closed_belongs_to_the_last_statement() -> None:
     assert texts("SELECT 1; /* a; ") == ["SELECT 1", "/* a;"]
 
 
-def test_set_keeps_its_value_to_the_semicolon() -> None:
-    """The value of SET is the text up to the semicolon, marks of comments included."""
-    assert texts("SET a=b--c ; SELECT 1 -- d\n; set x = /* y */;") == ["SET a=b--c", "SELECT 1", "set x = /* y */"]
+def test_set_keeps_its_value_to_the_semicolon_of_its_line() -> None:
+    """The value of SET is no SQL: comment marks and lone quotes in it do not reach the next statement."""
+    script = "SET a=--b 'c ; SELECT 1 -- d\n; set x = /* y */; SET q='z;z';\nSET m=1\n  2; SET;UPDATE t\nSET a='--;';"
+    assert texts(script) == [
+        "SET a=--b 'c", "SELECT 1", "set x = /* y */", "SET q='z;z'", "SET m=1\n  2", "SET", "UPDATE t\nSET a='--;'",
+    ]  # fmt: skip
+    for text in texts(script):
+        parse(text)
+    assert is_complete(script)
+    assert is_complete("SET a=it's;")
+    assert not is_complete("SET a=it's")
 
 
 @given(st.lists(any_text(), max_size=5).map(";".join))
@@ -54,7 +62,10 @@ def is_blank(gap: str) -> bool:
     return found.unclosed is None and all(token.is_mark(";") for token in found.tokens)
 
 
-@given(st.lists(st.sampled_from(golden_statements()), max_size=8), st.sampled_from([";", ";\r\n", " ; -- c ;\n", "\n;/* ; */"]))
+@given(
+    st.lists(st.sampled_from([text for text in golden_statements() if not text.upper().startswith("SET")]), max_size=8),
+    st.sampled_from([";", ";\r\n", " ; -- c ;\n", "\n;/* ; */"]),
+)
 def test_joined_statements_come_apart_again(statements: list[str], by: str) -> None:
     """Statements joined to a script are split into the same statements, which parse to the same."""
     found = split(by.join(statements))

@@ -44,6 +44,13 @@ def test_comments_and_hints_are_no_tokens() -> None:
     assert [token.text for token in tokenize(text)] == ["a", "f", "{", "#", "g", "#", "}"]
 
 
+def test_comments_that_end_together_are_not_misread() -> None:
+    """The slash that ends an inner comment does not begin another one."""
+    assert [token.text for token in tokenize("/* a /* b */*/ SELECT 'x' /**/*/**/ /* c */ FROM t")] == ["SELECT", "x", "*", "FROM", "t"]
+    with pytest.raises(ParseError, match="^comment is never closed"):
+        tokenize("/* a /* b */* / 'x'")
+
+
 def test_operators_come_as_single_marks_with_their_places() -> None:
     """Marks are single characters, so that any operator of Spark passes."""
     assert [token.start for token in tokenize("a<=>b->c::d||?")] == list(range(14))
@@ -57,14 +64,10 @@ def test_offsets_count_code_points() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ("a 'b", 2, "string"),
-        ('"', 0, "string"),
-        ("x `y", 2, "quoted name"),
+        ("a 'b", 2, "string"), ('"', 0, "string"), ("r'", 0, "string"), ("'\\'", 0, "string"), ("x `y", 2, "quoted name"),
         ("x /* y /* */", 2, "comment"),
-        ("r'", 0, "string"),
-        ("'\\'", 0, "string"),
     ],
-)
+)  # fmt: skip
 def test_what_is_never_closed_is_incomplete(text: str, place: int, what: str) -> None:
     """An open quote, backtick or comment is an incomplete text, and the error points at where it begins."""
     with pytest.raises(ParseError, match=f"^{what} is never closed") as caught:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 import random
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,6 +134,27 @@ def test_hashes_through_arrow(spark: SparkSession) -> None:
     both = {t: column(t) for t in ("string", "bigint", "char(12)")}
     assert in_spark(spark, both, 4093, 1, sql=False) == plain(both, 4093, 1)
     assert in_spark(spark, both, 4093, 2, sql=False) == plain(both, 4093, 2)
+
+
+def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
+    """The vectors of the native types, without the way through acid.bucketing."""
+    cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))["cases"]
+    of_type: dict[str, list[dict[str, Any]]] = {}
+    for case in cases:
+        type_text = case["columns"][0]["type"]
+        if len(case["columns"]) == 1 and (type_text in NATIVE or "char(" in type_text):
+            of_type.setdefault(type_text, []).append(case)
+    for type_text, group in of_type.items():
+        values = [hive_value(case["columns"][0]["value"], type_text) for case in group]
+        array = pa.array([*values, *[None] * (ROWS - len(values))], arrow_type(parse_type(type_text)))
+        found = in_spark(spark, {type_text: array}, 4096, 2, sql=True)
+        assert found[: len(values)] == [case["bucket_v2"]["4096"] for case in group], type_text
+
+
+def hive_value(value: Any, type_text: str) -> Any:
+    if type_text == "date" and value is not None:
+        return datetime.date.fromisoformat(value)
+    return float(value) if type_text in ("float", "double") and value is not None else value
 
 
 @pytest.mark.parametrize("type_text", ["string", "decimal(10,2)"])
