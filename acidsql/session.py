@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from acidsql import crash_points
-from acidsql.catalog.model import DEFAULT_DATABASE
-from acidsql.errors import Error, InterfaceError
+from acidsql.catalog.model import DEFAULT_DATABASE, Table
+from acidsql.errors import Error, InterfaceError, TransactionAbortedError
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.explain import explain
 from acidsql.planner.physical import CatalogCommand, ExplainPlan, Plan, ReadPlan, SessionCommand, SinkKind, WritePlan, plan
@@ -123,6 +123,7 @@ class Session:
         table = made.table.name
         with Transaction.begin(self.store, [table], heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
             crash_points.reached("begun")
+            self._check_unchanged(made.table)
             write_id = txn.write_id(table)
             done = self._engine.write(made, txn, write_id)
             crash_points.reached("written")
@@ -142,6 +143,12 @@ class Session:
             path=done.path,
         )
         return Result((), stats)
+
+    def _check_unchanged(self, table: Table) -> None:
+        """The write id belongs to the table that was bound, not to one made anew under its name since."""
+        found = self.store.find_table(table.name)
+        if found is None or found.table_id != table.table_id:
+            raise TransactionAbortedError(f"table {table.name} was dropped while the statement began")
 
     # ---- the parts
 

@@ -30,9 +30,7 @@ def footer_keys(last_ids: Sequence[RowId], *, inserts: int = 0, deletes: int = 0
     return {KEY_INDEX: index, STATS: f"{inserts},0,{deletes}", VERSION: "2"}
 
 
-def is_strictly_ascending(
-    write_ids: npt.NDArray[np.int64], bucket_properties: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]
-) -> bool:
+def is_strictly_ascending(write_ids: npt.NDArray[np.int64], bucket_properties: npt.NDArray[np.int32], rows: npt.NDArray[np.int64]) -> bool:
     """Whether the id triples rise from each row to the next, as every reader of a delta expects."""
     write = np.sign(np.diff(write_ids))
     bucket = np.sign(np.diff(bucket_properties))

@@ -227,7 +227,9 @@ def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
         raise InternalError(f'the tail of "{tail.path}" was not read to its end')
     stored, declared = list(preorder(tail.schema)), list(preorder(schema))
     if len(stored) != len(declared) or not all(map(same_storage, stored[1:], declared[1:])):
-        raise InternalError(f'"{tail.path}" does not hold the columns it was written for', detail=f"{tail.schema} is not stored as {schema}")
+        raise InternalError(
+            f'"{tail.path}" does not hold the columns it was written for', detail=f"{tail.schema} is not stored as {schema}"
+        )
     return schema
 
 

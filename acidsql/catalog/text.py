@@ -52,6 +52,8 @@ def strict_json(hive_type: HiveType) -> Printer:
 
 def java_double(value: float) -> str:
     """``Double.toString``: the fewest digits that read back as the same double, at least one behind the point."""
+    if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return repr(value)  # there the two languages agree
     return _java_number(value, repr(abs(value)), float)
 
 
@@ -59,7 +61,10 @@ def java_float(value: float) -> str:
     """``Float.toString`` of a value that a 32 bit float holds exactly."""
     import numpy
 
-    return _java_number(value, str(numpy.float32(abs(value))), lambda text: float(numpy.float32(text)))
+    shortest = str(numpy.float32(value))
+    if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return shortest
+    return _java_number(value, shortest.lstrip("-"), lambda text: float(numpy.float32(text)))
 
 
 def timestamp_text(value: datetime.datetime) -> str:

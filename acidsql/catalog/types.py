@@ -101,7 +101,7 @@ class _Reader:
 
     def error(self, message: str, start: int | None = None) -> BindError:
         begin = self.at if start is None else start
-        return BindError(f"{message}: \"{self.text}\"", span=Span(begin, max(self.at, begin + 1)))
+        return BindError(f'{message}: "{self.text}"', span=Span(begin, max(self.at, begin + 1)))
 
     def blanks(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():
@@ -116,7 +116,7 @@ class _Reader:
 
     def expect(self, mark: str) -> None:
         if not self.take(mark):
-            raise self.error(f"expected \"{mark}\" in a type")
+            raise self.error(f'expected "{mark}" in a type')
 
     def word(self) -> str:
         self.blanks()

@@ -79,10 +79,12 @@ def _read(runner: Runner, argument: str) -> bool:
 
 
 def _shell(runner: Runner, argument: str) -> bool:
-    """The command's own output counts as rows: it goes where they go."""
-    runner.console.rows.flush()
-    done = subprocess.run(_needed(argument, ".sh COMMAND"), shell=True, stdout=subprocess.PIPE, text=True, errors="replace", check=False)
-    runner.console.rows.write(done.stdout)
+    """The command's own output counts as rows: it goes where they go. On a terminal it has the terminal to itself."""
+    rows = runner.console.rows
+    rows.flush()
+    stdout = None if rows.isatty() else subprocess.PIPE
+    done = subprocess.run(_needed(argument, ".sh COMMAND"), shell=True, stdout=stdout, text=True, errors="replace", check=False)
+    rows.write(done.stdout or "")
     if done.returncode:
         raise ProgrammingError(f"the command ended with exit code {done.returncode}")
     return True

@@ -49,11 +49,14 @@ def query(tokens: list[Token], at: int) -> SpanEnd | None:
 
 
 def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
-    """``FROM ..`` that an INSERT follows."""
-    if _word(tokens, at) != "FROM":
+    """``FROM ..`` that an INSERT follows, without a SELECT of its own."""
+    found = query(tokens, at) if _word(tokens, at) == "FROM" else None
+    if found is None or _word(tokens, found.end) != "INSERT":
         return None
-    found = query(tokens, at)
-    return found if found is not None and _word(tokens, found.end) == "INSERT" else None
+    inner = expression(tokens, at + 1)
+    while inner is not None and inner.end < found.end and tokens[inner.end].is_mark(","):
+        inner = expression(tokens, inner.end + 1)
+    return None if inner is not None and _word(tokens, inner.end) == "SELECT" else found
 
 
 def subquery(tokens: list[Token], at: int) -> SpanEnd | None:

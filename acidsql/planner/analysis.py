@@ -251,7 +251,7 @@ def _is_cte(table: exp.Table) -> bool:
     node = table.parent
     while node is not None:
         clause = node if isinstance(node, exp.With) else node.args.get("with_") or node.args.get("with")
-        if isinstance(clause, exp.With) and not (clause is child):
+        if isinstance(clause, exp.With) and clause is not child:
             recursive = bool(clause.args.get("recursive"))
             for cte in clause.expressions:
                 if cte is child and not recursive:

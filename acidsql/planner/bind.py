@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Database, Table, TableKind, TableName

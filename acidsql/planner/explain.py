@@ -39,7 +39,9 @@ def _write(plan: WritePlan) -> Iterator[str]:
             yield f"INSERT INTO {plan.table.name}"
             if len(action.columns) != len(plan.table.columns):
                 yield f"  columns: {', '.join(c.name for c in action.columns)}; the others are NULL"
-            yield from [f"  {len(action.source.rows)} literal rows, no Spark"] if isinstance(action.source, BoundRows) else _query(action.source)
+            yield from (
+                [f"  {len(action.source.rows)} literal rows, no Spark"] if isinstance(action.source, BoundRows) else _query(action.source)
+            )
         case BoundUpdate():
             yield f"UPDATE {plan.table.name}"
             yield f"  set: {', '.join(c.name for c in action.changed)}"

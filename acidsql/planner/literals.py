@@ -113,6 +113,8 @@ def _timestamp(text: str) -> datetime.datetime:
         moment = datetime.time(int(found[2]), int(found[3]), int(found[4]), int((found[5] or "0").ljust(6, "0")))
     except ValueError:
         raise NotPlain(text) from None
+    if day.year < 1970 and moment.microsecond:
+        raise NotPlain(text)  # only ORC's Java writer stores such a fraction right
     return datetime.datetime.combine(day, moment)
 
 

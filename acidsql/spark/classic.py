@@ -243,7 +243,17 @@ def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
 
 # ---- plans ---------------------------------------------------------------------------------------------------------------------
 
-_KEEPS_ALL_ROWS = ("Project", "LogicalRelation", "LocalRelation", "LogicalRDD", "Range", "Union", "SubqueryAlias", "View", "DataSourceV2ScanRelation")
+_KEEPS_ALL_ROWS = (
+    "Project",
+    "LogicalRelation",
+    "LocalRelation",
+    "LogicalRDD",
+    "Range",
+    "Union",
+    "SubqueryAlias",
+    "View",
+    "DataSourceV2ScanRelation",
+)
 
 
 def estimated_bytes(frame: DataFrame) -> int | None:

@@ -74,9 +74,7 @@ def pack(events: DeleteEvents) -> DeadRows | None:
     if (len(write_ids) - 1).bit_length() + bucket_bits + row_bits > _KEY_BITS:
         return None
     keys = ((places.astype(np.int64) << bucket_bits | bucket_places) << row_bits) | events.rows
-    return DeadRows(
-        write_ids=write_ids, bucket_properties=buckets, keys=np.unique(keys), bucket_bits=bucket_bits, row_bits=row_bits
-    )
+    return DeadRows(write_ids=write_ids, bucket_properties=buckets, keys=np.unique(keys), bucket_bits=bucket_bits, row_bits=row_bits)
 
 
 def _round_up(bits: int, step: int) -> int:

@@ -25,10 +25,10 @@ from acidsql.acid.paths import bucket_file_name
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import CardinalityError
-from acidsql.spark.chars import padded_array
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
 from acidsql.spark.schema import arrow_schema
+from acidsql.spark.stored import stored_array
 from acidsql.spark.target import WriteTarget, Written
 
 ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
@@ -90,7 +90,7 @@ def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
     ordered = take_ids(ids, order)
     check_distinct(ordered)
     values = row_values(changed.select(list(range(len(ID_COLUMNS), changed.num_columns))), target.table.columns)
-    files = [*delete_files(target, ordered), *_update_files(target, ordered, values.take(pa.array(order)))]
+    files = [*delete_files(target, ordered), *_update_files(target, ordered, order, values)]
     return Written(directories=_write(io, target, files), updated=changed.num_rows)
 
 
@@ -135,13 +135,9 @@ def cardinality_error(row_id: RowId) -> CardinalityError:
 
 
 def row_values(rows: pa.Table, columns: Sequence[Column]) -> pa.StructArray:
-    """The rows as one struct array of the table's types, char values padded."""
-    schema = arrow_schema(columns)
-    arrays = []
-    for column, field, values in zip(columns, schema, rows.columns, strict=True):
-        array = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
-        arrays.append(padded_array(array if array.type == field.type else array.cast(field.type), column.type))
-    return pa.StructArray.from_arrays(arrays, fields=list(schema))
+    """The rows as one struct array of the table's types. DataError for a value that cannot be stored."""
+    arrays = [stored_array(values, c.type) for values, c in zip(_typed_columns(rows, columns), columns, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=list(arrow_schema(columns)))
 
 
 def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
@@ -186,9 +182,14 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
     keys = [(values.field(name), types[name]) for name in bucketing.columns]
     numbers = bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)
     order = np.argsort(numbers, kind="stable")
-    ordered = values.take(pa.array(order))
     for bucket, part in _runs(numbers[order]):
-        yield bucket, ordered.slice(part.start, part.stop - part.start)
+        yield bucket, values.take(pa.array(order[part]))  # not a slice: pyarrow's writer trips over offsets
+
+
+def _typed_columns(rows: pa.Table, columns: Sequence[Column]) -> Iterator[pa.Array]:
+    for field, values in zip(arrow_schema(columns), rows.columns, strict=True):
+        array = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+        yield array if array.type == field.type else array.cast(field.type)
 
 
 def _write(io: FileIO, target: WriteTarget, files: Sequence[EventFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
@@ -203,9 +204,9 @@ def _insert_files(target: WriteTarget, values: pa.StructArray) -> Iterator[Event
         yield _new_rows(target, bucket, part)
 
 
-def _update_files(target: WriteTarget, ordered: RowIds, values: pa.StructArray) -> Iterator[EventFile]:
+def _update_files(target: WriteTarget, ordered: RowIds, order: npt.NDArray[np.int64], values: pa.StructArray) -> Iterator[EventFile]:
     for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
-        yield _new_rows(target, bucket, values.slice(part.start, part.stop - part.start))
+        yield _new_rows(target, bucket, values.take(pa.array(order[part])))
 
 
 def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> EventFile:

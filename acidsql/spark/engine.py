@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
@@ -253,7 +252,9 @@ class Engine:
         places = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
         casts = []
         for column in action.table.columns:
-            pieces = store_cast((places[column.name],), column.type) if column.name in places else (f"CAST(NULL AS {spark_type(column.type)})",)
+            pieces = (
+                store_cast((places[column.name],), column.type) if column.name in places else (f"CAST(NULL AS {spark_type(column.type)})",)
+            )
             casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
         with translated(lambda error: _place(error, action)):
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
@@ -353,5 +354,3 @@ def _relocate(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
 def _place(error: Error, action: BoundInsert) -> Error:
     error.span = action.span
     return error
-
-

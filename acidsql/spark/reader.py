@@ -10,6 +10,7 @@ becomes an anti-join with the delete files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -31,7 +32,7 @@ from acidsql.spark.views import Views
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 HIVE_TYPE = "acidsql.type"
@@ -56,6 +57,7 @@ _META_DDL = ", ".join(f"{name} {kind}" for name, kind in _META)
 # ORC knows an ACID file by its six columns and fails on a read that leaves one out: each must be needed by something.
 _META_NEEDED = " AND ".join(f"{name} IS NOT NULL" for name, _ in _META)
 _ROW_ID_SQL = f"named_struct('writeid', originalTransaction, 'bucketid', bucket, 'rowid', rowId) AS {ROW_ID}"
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
 # From the cheapest to decode upwards.
 _CHEAP_TYPES = ("boolean", "tinyint", "date", "int", "smallint", "bigint", "float", "double")
 
@@ -160,7 +162,7 @@ class SnapshotReader:
         """The live rows of files of insert events whose columns are named in the same way."""
         names = [f"_col{place}" if numbered else column.name for place, column in enumerate(scan.columns)]
         options = pushdown.read_options(self._spark, scan.tests, scan.columns, names)
-        reader = self._read().options(**options).schema(self._event_schema(scan.columns, names))
+        reader = self._spark.read.options(**options).schema(self._event_schema(scan.columns, names))
         rows = reader.orc([_uri(file.path) for file in files]).where(_condition(scan, files, names))
         shown = ["row.*"]
         if numbered:
@@ -172,18 +174,13 @@ class SnapshotReader:
         if not files:
             return self._empty(columns, row_id=False)
         options = pushdown.read_options(self._spark, tests, columns, [column.name for column in columns])
-        return self._read().options(**options).schema(self._row_schema(columns)).orc([_uri(f"{root}/{file.path}") for file in files])
+        return self._spark.read.options(**options).schema(self._row_schema(columns)).orc([_uri(f"{root}/{file.path}") for file in files])
 
     def _empty(self, columns: tuple[Column, ...], *, row_id: bool) -> DataFrame:
         shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns]
         if row_id:
             shown.append(f"CAST(NULL AS struct<writeid:bigint,bucketid:int,rowid:bigint>) AS {ROW_ID}")
         return self._spark.sql(f"SELECT {', '.join(shown)} WHERE false")
-
-    def _read(self) -> DataFrameReader:
-        # A place may have any name: braces and stars in it are no patterns. Without the second option Spark then reads every file of such a
-        # place as often as there are files.
-        return self._spark.read.options(__globPaths__="false", recursiveFileLookup="true")
 
     # ---- delete events
 
@@ -228,7 +225,7 @@ class SnapshotReader:
         # The last condition holds for every event and needs the column "row", which is null in all of them.
         condition = f"{_META_NEEDED} AND (row IS NULL OR operation >= 0)"
         condition += _visible_sql(scan.write_ids, scan.deletes)
-        events = self._read().schema(ddl).orc([_uri(file.path) for file in scan.deletes]).where(condition)
+        events = self._spark.read.schema(ddl).orc([_uri(file.path) for file in scan.deletes]).where(condition)
         dead = events.selectExpr(*(f"{name} AS _dead_{name}" for name in _IDS))
 
         def without(rows: DataFrame) -> DataFrame:
@@ -327,5 +324,9 @@ def _with_hive_types(ddl: str, columns: Sequence[Column], *, nested: bool) -> St
 
 
 def _uri(path: str) -> str:
-    """Hadoop's name of a local file: without the scheme it would look on the cluster's default file system."""
-    return f"file://{path}"
+    """A local file as Spark wants to be told: without the scheme it would look on the cluster's default file system.
+
+    Braces, brackets and stars are escaped, or Spark takes the name for a pattern. (Its own switch against that, ``__globPaths__``, makes it
+    read every file of such a directory once for each of them.)
+    """
+    return "file://" + _PATTERN.sub(r"\\\g<0>", path)

@@ -29,10 +29,10 @@ from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column
 from acidsql.errors import InternalError
 from acidsql.planner.lowering import identifier, spark_type
-from acidsql.spark.chars import padded_sql
 from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error
 from acidsql.spark.fileio import FileIO, local_path
 from acidsql.spark.publish import StagedFile
+from acidsql.spark.stored import stored_sql
 from acidsql.spark.target import WriteTarget
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
 
 
 def stored_columns(columns: Sequence[Column]) -> list[str]:
-    """The data columns as Hive stores them, char values padded."""
-    return [f"{padded_sql(name, c.type)} AS {name}" for name, c in zip(data_names(columns), columns, strict=True)]
+    """The data columns as Hive stores them."""
+    return [f"{stored_sql(name, c.type)} AS {name}" for name, c in zip(data_names(columns), columns, strict=True)]
 
 
 def expression(sql: str) -> SparkColumn:
@@ -115,7 +115,11 @@ def expression(sql: str) -> SparkColumn:
 
 def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
     """One file for each task and folder."""
-    options: dict[str, str | int] = {"compression": _CODECS[target.orc_codec], "orc.stripe.size": target.stripe_size, "maxRecordsPerFile": 0}
+    options: dict[str, str | int] = {
+        "compression": _CODECS[target.orc_codec],
+        "orc.stripe.size": target.stripe_size,
+        "maxRecordsPerFile": 0,
+    }
     return events.write.options(**options)
 
 

@@ -15,18 +15,20 @@ attempt counts; the files are then finished and published.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column
-from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
-from acidsql.planner.lowering import spark_type
+from acidsql.catalog.types import HiveType
 from acidsql.spark import classic, driver_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.expressions import bucket_number
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
+from acidsql.spark.stored import holds, is_timestamp, refusals, wall_clock_type
 from acidsql.spark.target import ID_BYTES, WriteTarget, Written, row_limit
+from acidsql.spark.timestamps import needs_java_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +53,8 @@ def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame
         return driver_writer.write_rows(io, target, found)
     with staging(io, target) as directory:
         placed = _in_tasks(target, rows)
-        sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(f"{directory}/rows")
+        with refusals():
+            sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(f"{directory}/rows")
         files = _finish(lambda part: sinks.finish_inserts(io, target, part), sinks.part_files(io, f"{directory}/rows"))
         empty = (target.insert_directory,) if target.overwrite else ()
         directories = publish(io, target, files, empty=empty)
@@ -69,11 +72,8 @@ def update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFr
         return driver_writer.write_update(io, target, found)
     with staging(io, target) as directory:
         placed = _in_tasks_of_old_rows(target, changed)
-        spark.conf.set(_CONCURRENT_WRITERS, 2)  # two open files instead of a sort by sink
-        try:
+        with _two_open_files(spark), refusals():
             sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK).orc(f"{directory}/rows")
-        finally:
-            spark.conf.unset(_CONCURRENT_WRITERS)
         new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
         old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
         deletes = _delete_files(spark, io, target, directory, old)
@@ -102,7 +102,8 @@ def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: Dat
         return driver_writer.write_plain_rows(io, target, found)
     with staging(io, target) as directory:
         placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns))
-        sinks.orc_writer(target, placed).orc(f"{directory}/rows")
+        with refusals():
+            sinks.orc_writer(target, placed).orc(f"{directory}/rows")
         files = _finish(lambda part: sinks.finish_plain(io, target, part), sinks.part_files(io, f"{directory}/rows"))
         publish_plain(io, target, files)
     return Written(inserted=_rows(files), path="big")
@@ -126,37 +127,20 @@ def _fetch(
         return None
     values = [_wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
     selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values)
-    if target.force_path == "small":
-        return selected.toArrow()
+    forced = target.force_path == "small"
     limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
     try:
-        found = selected.limit(limit + 1).toArrow()
+        found = (selected if forced else selected.limit(limit + 1)).toArrow()
     except Exception as error:
-        if _TOO_LARGE in str(error):  # values far wider than their types let expect
+        if _TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
             return None
         raise
-    return found if found.num_rows <= limit else None
+    fits = forced or found.num_rows <= limit
+    return found if fits and not needs_java_writer(found) else None
 
 
 def _wall_clock(name: str, hive_type: HiveType) -> str:
-    if not _holds_timestamp(hive_type):
-        return name
-    wall_clock = re.sub(r"\btimestamp\b", "timestamp_ntz", spark_type(hive_type))
-    return f"CAST({name} AS {wall_clock}) AS {name}"
-
-
-def _holds_timestamp(hive_type: HiveType) -> bool:
-    match hive_type:
-        case PrimitiveType(name):
-            return name == "timestamp"
-        case ArrayType(element):
-            return _holds_timestamp(element)
-        case MapType(key, value):
-            return _holds_timestamp(key) or _holds_timestamp(value)
-        case StructType(fields):
-            return any(_holds_timestamp(f.type) for f in fields)
-        case _:
-            return False
+    return f"CAST({name} AS {wall_clock_type(hive_type)}) AS {name}" if holds(hive_type, is_timestamp) else name
 
 
 # ---- the big path's jobs
@@ -183,6 +167,8 @@ def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
 def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, parts: list[PartFile]) -> list[StagedFile]:
     """Delete files of staged ids: sorted in memory if they fit, else by a job of their own."""
     count = sum(sinks.tail_of(io, part.path).row_count for part in parts)
+    if not count:
+        return []
     if count * ID_BYTES > target.max_bytes:
         paths = [_literal_path(part.path) for part in parts]
         schema = "originalTransaction bigint, bucket int, rowId bigint"
@@ -199,6 +185,16 @@ def _delete_by_job(spark: SparkSession, io: FileIO, target: WriteTarget, directo
     events = sinks.delete_events(target, ids, tasks)
     sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY).orc(f"{directory}/ids")
     return _finish(lambda part: sinks.finish_deletes(io, target, part), sinks.bucket_folders(io, f"{directory}/ids"))
+
+
+@contextmanager
+def _two_open_files(spark: SparkSession) -> Iterator[None]:
+    """A task may write both sinks at once, instead of sorting its rows by sink first."""
+    spark.conf.set(_CONCURRENT_WRITERS, 2)
+    try:
+        yield
+    finally:
+        spark.conf.unset(_CONCURRENT_WRITERS)
 
 
 def _finish(finish: Callable[[PartFile], StagedFile | None], parts: list[PartFile]) -> list[StagedFile]:

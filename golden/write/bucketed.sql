@@ -10,4 +10,4 @@ INSERT INTO b SELECT id * 100, name, d FROM b;
 SELECT ROW__ID.bucketid, id FROM b;
 CREATE TABLE two (k STRING, n BIGINT, v INT) CLUSTERED BY (k, n) INTO 3 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true', 'orc.compress'='NONE');
 INSERT INTO two SELECT name, id, id FROM b;
-SELECT ROW__ID, * FROM two;
+SELECT ROW__ID.bucketid, * FROM two;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(700)]
 
 
 @pytest.mark.parametrize("name", ["basic_dml", "row_ids", "bucketed"])
@@ -16,6 +16,6 @@ def test_rows_are_those_of_hive(name: str, shared: Path) -> None:
     """``acidsql -f NAME.sql`` prints line for line what Hive 4 printed."""
     command = Path(sys.executable).with_name("acidsql")
     runner = [sys.executable, str(shared / "conformance" / "run.py"), "--acidsql", str(command), "--only", name]
-    ran = subprocess.run(runner, capture_output=True, text=True, timeout=280, check=False)
+    ran = subprocess.run(runner, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode == 0, ran.stdout
     assert ran.stdout.splitlines()[-1] == "1 passed, 0 failed"

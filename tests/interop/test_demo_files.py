@@ -14,7 +14,7 @@ from acidsql.session import Session
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_warehouse
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

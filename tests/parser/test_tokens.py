@@ -47,7 +47,7 @@ def test_comments_and_hints_are_no_tokens() -> None:
 def test_comments_that_end_together_are_not_misread() -> None:
     """The slash that ends an inner comment does not begin another one."""
     assert [token.text for token in tokenize("/* a /* b */*/ SELECT 'x' /**/*/**/ /* c */ FROM t")] == ["SELECT", "x", "*", "FROM", "t"]
-    with pytest.raises(ParseError, match="^comment is never closed"):
+    with pytest.raises(ParseError, match=r"^comment is never closed"):
         tokenize("/* a /* b */* / 'x'")
 
 

@@ -63,10 +63,16 @@ def test_a_missing_table_is_named_at_its_place(bound: Bind) -> None:
     [
         ("SELECT * FROM t", "SELECT * FROM V0 AS `t`"),
         ("SELECT ROW__ID, * FROM t", "SELECT ROW__ID, * EXCEPT (`t`.ROW__ID) FROM V0 AS `t`"),
-        ("SELECT x.*, y.* FROM t x, t y WHERE x.row__id.rowid = 1", "SELECT x.* EXCEPT (ROW__ID), y.* EXCEPT (ROW__ID) FROM V0 x, V1 y WHERE x.row__id.rowid = 1"),
+        (
+            "SELECT x.*, y.* FROM t x, t y WHERE x.row__id.rowid = 1",
+            "SELECT x.* EXCEPT (ROW__ID), y.* EXCEPT (ROW__ID) FROM V0 x, V1 y WHERE x.row__id.rowid = 1",
+        ),
         ("SELECT count(*), ROW__ID.writeid FROM t GROUP BY 2", "SELECT count(*), ROW__ID.writeid FROM V0 AS `t` GROUP BY 2"),
         ("SELECT * FROM (SELECT ROW__ID r FROM t) q", "SELECT * FROM (SELECT ROW__ID r FROM V0 AS `t`) q"),
-        ("SELECT * FROM b WHERE EXISTS (SELECT 1 FROM t WHERE b.ROW__ID = t.ROW__ID)", "SELECT * EXCEPT (`b`.ROW__ID) FROM V0 AS `b` WHERE EXISTS (SELECT 1 FROM V1 AS `t` WHERE b.ROW__ID = t.ROW__ID)"),
+        (
+            "SELECT * FROM b WHERE EXISTS (SELECT 1 FROM t WHERE b.ROW__ID = t.ROW__ID)",
+            "SELECT * EXCEPT (`b`.ROW__ID) FROM V0 AS `b` WHERE EXISTS (SELECT 1 FROM V1 AS `t` WHERE b.ROW__ID = t.ROW__ID)",
+        ),
         ("SELECT default.t.id, default.t.* FROM default.t", "SELECT t.id, t.* FROM V0 AS `t`"),
     ],
 )
@@ -156,7 +162,9 @@ def test_known_columns_of_dml(bound: Bind, sql: str) -> None:
     bound(sql)
 
 
-@pytest.mark.parametrize("sql", ["SELECT FROM WHERE", "SELECT * FROM t WHERE id = = 3", "SELECT (1 FROM t", "SELECT * FROM t LIMIT 5 SAMPLE x"])
+@pytest.mark.parametrize(
+    "sql", ["SELECT FROM WHERE", "SELECT * FROM t WHERE id = = 3", "SELECT (1 FROM t", "SELECT * FROM t LIMIT 5 SAMPLE x"]
+)
 def test_broken_queries(bound: Bind, sql: str) -> None:
     """What is no query is a ParseError with a place inside the text."""
     with pytest.raises(ParseError) as caught:

@@ -116,7 +116,9 @@ def valid(high_watermark: int, *, still_open: Iterable[int] = (), aborted: Itera
     )
 
 
-def rows(spark: SparkSession, reader: SnapshotReader, seen: TableSnapshot, predicates: Iterable[Predicate] = (), where: str = "true") -> list[Row]:
+def rows(
+    spark: SparkSession, reader: SnapshotReader, seen: TableSnapshot, predicates: Iterable[Predicate] = (), where: str = "true"
+) -> list[Row]:
     """All rows of a view with ROW__ID, sorted by id."""
     name = reader.view(seen, row_id=True, predicates=predicates)
     found = [r.asDict(recursive=True) for r in spark.sql(f"SELECT * FROM {name} WHERE {where}").collect()]

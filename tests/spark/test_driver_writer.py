@@ -17,7 +17,7 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import struct_type
 from acidsql.catalog.model import Table
-from acidsql.errors import BindError, CardinalityError, ExecutionError, UnsupportedStatementError
+from acidsql.errors import BindError, CardinalityError, DataError, ExecutionError, UnsupportedStatementError
 from acidsql.spark.driver_writer import write_delete, write_plain_rows, write_rows, write_update
 from acidsql.spark.fileio import LocalFileIO
 from acidsql.spark.schema import orc_row_type
@@ -106,7 +106,7 @@ def test_one_row_changed_twice(tmp_path: Path, doomed: bool) -> None:
     write_rows(IO, target(table, 1), arrow_rows(table, pairs(1, 2)))
     before = names_below(tmp_path)
     keys = [*visible_rows(table), (1, 1 << 29, 1)]
-    with pytest.raises(CardinalityError, match=r"more than one source row") as caught:
+    with pytest.raises(CardinalityError, match=r"more than one source row") as caught:  # noqa: PT012
         if doomed:
             write_delete(IO, target(table, 2), id_table(keys))
         else:
@@ -183,7 +183,7 @@ def test_codecs_hive_cannot_read(tmp_path: Path) -> None:
 
 def test_several_stripes(tmp_path: Path) -> None:
     """A file of several stripes has one entry in the key index for each, in insert and in delete files."""
-    table = make_table(tmp_path / "t", PAIRS, **{"orc_stripe_size": "65536"})
+    table = make_table(tmp_path / "t", PAIRS, orc_stripe_size="65536")
     write_rows(IO, target(table, 1), arrow_rows(table, [{"k": i * i * 7919 % 1_000_003, "v": f"{i * i}"} for i in range(40_000)]))
     doomed = [(1, 1 << 29, r * r % 40_000_003) for r in range(6000)]
     write_delete(IO, target(table, 2), id_table(list(set(doomed))))
@@ -197,11 +197,19 @@ def test_several_stripes(tmp_path: Path) -> None:
 def test_char_is_stored_padded(tmp_path: Path) -> None:
     """char(n) values are padded with blanks to n characters, nested ones too, as Hive stores them; varchar is not."""
     table = make_table(tmp_path / "t", {"c": "char(3)", "v": "varchar(3)", "n": "map<char(2),struct<l:array<char(4)>>>"})
-    rows = [{"c": "é", "v": "a", "n": [("k", {"l": ["x", None]}), ("q", None)]}, {"c": None, "v": None, "n": None}, {"c": "abc", "v": "", "n": []}]
+    rows = [
+        {"c": "é", "v": "a", "n": [("k", {"l": ["x", None]}), ("q", None)]},
+        {"c": None, "v": None, "n": None},
+        {"c": "abc", "v": "", "n": []},
+    ]
     write_rows(IO, target(table, 1), arrow_rows(table, rows))
     assert values_of(table) == [["é  ", "a", [("k ", {"l": ["x   ", None]}), ("q ", None)]], [None, None, None], ["abc", "", []]]
 
 
+NESTED = st.fixed_dictionaries(
+    {"x": st.none() | st.integers(0, 9), "y": st.none() | st.fixed_dictionaries({"z": st.none() | st.text(max_size=3)})}
+)
+PAIRED = st.lists(st.tuples(st.text(max_size=3), st.none() | st.fixed_dictionaries({"c": st.none() | st.integers(0, 9)})), max_size=2)
 ROWS = st.fixed_dictionaries(
     {
         "b": st.none() | st.booleans(),
@@ -223,6 +231,7 @@ ROWS = st.fixed_dictionaries(
         "st": st.none() | st.fixed_dictionaries({"x": st.none() | st.integers(0, 9), "y": st.none() | st.text(max_size=3)}),
         "deep": st.none()
         | st.lists(st.none() | st.fixed_dictionaries({"k": st.just("abc"), "v": st.just([(1, [Decimal("1.25"), None])])}), max_size=2),
+        "nest": st.none() | st.fixed_dictionaries({"a": st.none() | NESTED, "b": st.none() | PAIRED}),
         "bucket": st.none() | st.integers(0, 9),
         "row": st.none() | st.text(max_size=3),
     }
@@ -236,6 +245,34 @@ def test_values_of_every_type_come_back(tmp_path_factory: pytest.TempPathFactory
     table = make_table(tmp_path_factory.mktemp("any") / "t", EVERY_TYPE)
     write_rows(IO, target(table, 1), arrow_rows(table, rows))
     assert values_of(table) == [[row[name] for name in EVERY_TYPE] for row in rows]
+
+
+def test_structs_within_structs(tmp_path: Path) -> None:
+    """NULLs at every depth of nested structs stay where they are, in more rows than a writer's batch, in files of several buckets."""
+    table = make_table(tmp_path / "t", {"k": "bigint", "s": "struct<a:struct<x:int,y:string>,l:array<struct<z:struct<w:int>>>>"}, clustered=("k",))
+
+    def value(k: int) -> dict[str, object] | None:
+        inner = None if k % 3 == 0 else {"x": None if k % 7 == 0 else k, "y": f"y{k}"}
+        items = None if k % 5 == 0 else [None if i % 2 else {"z": None if k % 4 == 0 else {"w": k + i}} for i in range(k % 4)]
+        return None if k % 11 == 0 else {"a": inner, "l": items}
+
+    rows = [{"k": k, "s": value(k)} for k in range(5000)]
+    write_rows(IO, target(table, 1), arrow_rows(table, rows))
+    assert sorted(visible_rows(table).values(), key=lambda row: row["k"]) == rows
+    changed = {key: row for key, row in visible_rows(table).items() if row["k"] % 2}
+    write_update(IO, target(table, 2), changed_rows(table, changed))
+    assert sorted(visible_rows(table).values(), key=lambda row: row["k"]) == rows
+
+
+def test_timestamps_orc_cannot_hold_are_refused(tmp_path: Path) -> None:
+    """A timestamp every reader would take for another one is an error, wherever it is nested."""
+    table = make_table(tmp_path / "t", {"a": "array<struct<ts:timestamp>>"})
+    late, early = datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime.datetime(1969, 12, 31, 23, 59, 59, 1000)
+    for ts in (late, early):
+        with pytest.raises(DataError, match="cannot be stored in ORC"):
+            write_rows(IO, target(table, 1), arrow_rows(table, [{"a": [{"ts": ts}]}]))
+    assert names_below(tmp_path) == []
+    write_rows(IO, target(table, 1), arrow_rows(table, [{"a": [{"ts": datetime.datetime(1969, 12, 31, 23, 59, 59)}]}]))
 
 
 def test_plain_files_are_named_as_hive_names_them(tmp_path: Path) -> None:

@@ -62,7 +62,14 @@ def test_deleting_what_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("location", "path"),
-    [("/a/b", "/a/b"), ("file:/a/b", "/a/b"), ("file:///a/b%20c", "/a/b%20c"), ("file://host/a", "/a"), ("/a:b/c", "/a:b/c"), ("FILE:/x", "/x")],
+    [
+        ("/a/b", "/a/b"),
+        ("file:/a/b", "/a/b"),
+        ("file:///a/b%20c", "/a/b%20c"),
+        ("file://host/a", "/a"),
+        ("/a:b/c", "/a:b/c"),
+        ("FILE:/x", "/x"),
+    ],
 )
 def test_locations(location: str, path: str) -> None:
     """Paths and file: URLs are local; percent signs stay."""

@@ -93,7 +93,9 @@ def test_ids_that_differ_in_one_part_only_are_different_rows(spark: SparkSession
     assert len(table.live(write_ids)) == len(near) - 1
 
 
-@pytest.mark.parametrize("write_ids", [valid(9), valid(9, aborted=[3, 6]), valid(9, still_open=[4], aborted=[7]), valid(5), valid(7, aborted=[2])])
+@pytest.mark.parametrize(
+    "write_ids", [valid(9), valid(9, aborted=[3, 6]), valid(9, still_open=[4], aborted=[7]), valid(5), valid(7, aborted=[2])]
+)
 def test_directories_of_several_write_ids(spark: SparkSession, reader: SnapshotReader, tmp_path: Path, write_ids: Any) -> None:
     """Rows and delete events of write ids that are not valid are as if not there, though their directory is chosen."""
     table = EventTable(root=tmp_path, columns=KS)
@@ -127,7 +129,9 @@ def test_all_rows_deleted(spark: SparkSession, reader: SnapshotReader, tmp_path:
     assert spark.sql(f"SELECT count(*) FROM {reader.view(seen, columns_used=frozenset())}").first() == (0,)
 
 
-@pytest.mark.parametrize("first", ["k bigint, s string", "s string, n int", "l array<int>, m map<string,int>", "d date, b boolean, s string"])
+@pytest.mark.parametrize(
+    "first", ["k bigint, s string", "s string, n int", "l array<int>, m map<string,int>", "d date, b boolean, s string"]
+)
 def test_count_reads_one_cheap_column(spark: SparkSession, reader: SnapshotReader, tmp_path: Path, first: str) -> None:
     """count(*) counts every live row, also those of nothing but nulls."""
     table = EventTable(root=tmp_path, columns=columns(first))
@@ -284,7 +288,9 @@ def test_update_events_of_old_files_are_refused(reader: SnapshotReader, tmp_path
         reader.view(other.snapshot(valid(2)))
 
 
-def test_bytes_broken_inside_a_stripe_are_an_error_that_names_the_file(spark: SparkSession, plain_reader: SnapshotReader, tmp_path: Path) -> None:
+def test_bytes_broken_inside_a_stripe_are_an_error_that_names_the_file(
+    spark: SparkSession, plain_reader: SnapshotReader, tmp_path: Path
+) -> None:
     """Damage that shows only while rows are decoded: Spark's failure becomes a FormatError with the file's name."""
     table = EventTable(root=tmp_path, columns=KS)
     path = delta(table, count=5000)
@@ -292,7 +298,7 @@ def test_bytes_broken_inside_a_stripe_are_an_error_that_names_the_file(spark: Sp
     content[3:2000] = bytes(1997)
     path.write_bytes(bytes(content))
     name = plain_reader.view(table.snapshot(valid(1)))
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017  (any error of Spark)
+    with pytest.raises(Exception) as caught:
         spark.sql(f"SELECT sum(k), max(s) FROM {name}").collect()
     error = translate(caught.value)
     assert isinstance(error, FormatError)
@@ -305,7 +311,7 @@ def test_file_that_vanished_is_an_execution_error(spark: SparkSession, plain_rea
     path = delta(table)
     name = plain_reader.view(table.snapshot(valid(1)))
     path.unlink()
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+    with pytest.raises(Exception) as caught:
         spark.sql(f"SELECT sum(k) FROM {name}").collect()
     assert "is gone" in translate(caught.value).message
 
@@ -328,7 +334,8 @@ def test_plain_table(spark: SparkSession, plain_reader: SnapshotReader, tmp_path
     spark.range(1000).selectExpr("id AS k", "cast(id AS string) AS s").repartition(3).write.orc(str(root / "in"))
     table = Table(name=TableName("default", "p"), columns=KS, location=str(root / "in"))
     files = [
-        FileEntry(path=path.name, size=path.stat().st_size, mtime_ns=path.stat().st_mtime_ns) for path in sorted((root / "in").glob("part-*"))
+        FileEntry(path=path.name, size=path.stat().st_size, mtime_ns=path.stat().st_mtime_ns)
+        for path in sorted((root / "in").glob("part-*"))
     ]
     seen = TableSnapshot.plain(table, files)
     assert spark.sql(f"SELECT count(*), sum(k) FROM {plain_reader.view(seen)}").first() == (1000, 499500)

@@ -68,7 +68,11 @@ def shown(value: Any, hive_type: HiveType) -> Any:
         case PrimitiveType("date"):
             return value.isoformat() if isinstance(value, datetime.date) else value
         case PrimitiveType("timestamp"):
-            return value.strftime("%Y-%m-%d %H:%M:%S.%f") if isinstance(value, datetime.datetime) else f"{value}{'' if '.' in value else '.'}000000"[:26]
+            return (
+                value.strftime("%Y-%m-%d %H:%M:%S.%f")
+                if isinstance(value, datetime.datetime)
+                else f"{value}{'' if '.' in value else '.'}000000"[:26]
+            )
         case DecimalType():
             return Decimal(value)
         case CharType():

@@ -32,6 +32,7 @@ EVERY_TYPE = {
     "m": "map<string,bigint>",
     "st": "struct<x:int,y:string>",
     "deep": "array<struct<k:char(3),v:map<int,array<decimal(5,2)>>>>",
+    "nest": "struct<a:struct<x:int,y:struct<z:string>>,b:map<string,struct<c:int>>>",
     "bucket": "int",
     "row": "string",
 }
@@ -48,7 +49,9 @@ def make_table(root: Path, columns: dict[str, str], *, clustered: tuple[str, ...
     )
 
 
-def target(table: Table, write_id: int, statement: int = 0, *, path: str = "auto", max_bytes: int = 64 << 20, overwrite: bool = False) -> WriteTarget:
+def target(
+    table: Table, write_id: int, statement: int = 0, *, path: str = "auto", max_bytes: int = 64 << 20, overwrite: bool = False
+) -> WriteTarget:
     return WriteTarget(
         table=table,
         write_id=WriteId(write_id),
