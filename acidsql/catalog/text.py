@@ -62,7 +62,7 @@ def java_float(value: float) -> str:
     import numpy
 
     shortest = str(numpy.float32(value))
-    if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+    if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW and "e" not in shortest:
         return shortest
     return _java_number(value, shortest.lstrip("-"), lambda text: float(numpy.float32(text)))
 

@@ -6,7 +6,7 @@ expression can contain at its top level matter here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from acidsql.errors import ParseError, Span
@@ -33,19 +33,25 @@ def query(tokens: list[Token], at: int) -> SpanEnd | None:
     """Up to the end, a bracket closed without being opened, or the INSERT INTO | OVERWRITE of a multi-insert's branch."""
     if not starts_query(tokens, at):
         return None
-    start = at
+    end = at
+    for index in _top_level(tokens, at):
+        if index > at and tokens[index].word == "INSERT" and _word(tokens, index + 1) in ("INTO", "OVERWRITE"):
+            break
+        end = index + 1
+    return SpanEnd(end)
+
+
+def _top_level(tokens: list[Token], at: int) -> Iterator[int]:
+    """The tokens outside brackets, and the closing one of each bracket, up to a bracket that closes what was not opened."""
     while at < len(tokens):
         token = tokens[at]
         if token.kind is TokenKind.MARK:
             if token.text in _CLOSING:
-                at = _bracket(tokens, at)
-                continue
-            if token.text in _CLOSING.values():
-                break
-        elif at > start and token.word == "INSERT" and _word(tokens, at + 1) in ("INTO", "OVERWRITE"):
-            break
+                at = _bracket(tokens, at) - 1
+            elif token.text in _CLOSING.values():
+                return
+        yield at
         at += 1
-    return SpanEnd(at)
 
 
 def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -53,10 +59,8 @@ def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
     found = query(tokens, at) if _word(tokens, at) == "FROM" else None
     if found is None or _word(tokens, found.end) != "INSERT":
         return None
-    inner = expression(tokens, at + 1)
-    while inner is not None and inner.end < found.end and tokens[inner.end].is_mark(","):
-        inner = expression(tokens, inner.end + 1)
-    return None if inner is not None and _word(tokens, inner.end) == "SELECT" else found
+    words = (tokens[index].word for index in _top_level(tokens, at) if index < found.end)
+    return None if "SELECT" in words else found
 
 
 def subquery(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -136,6 +140,8 @@ def value(tokens: list[Token], at: int) -> SpanEnd | None:
     """A literal, a name or a call, with an optional sign."""
     if at < len(tokens) and tokens[at].kind is TokenKind.MARK and tokens[at].text in "+-":
         at += 1
+    if at + 1 < len(tokens) and tokens[at].is_mark(".") and tokens[at + 1].kind is TokenKind.NUMBER:  # .5
+        return SpanEnd(at + 2)
     if at >= len(tokens) or tokens[at].kind is TokenKind.MARK:
         return None
     first = tokens[at]

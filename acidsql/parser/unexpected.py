@@ -40,7 +40,7 @@ def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, tex
     error = ParseError(f"unexpected {what}, expected {' or '.join(shown) if len(shown) < 3 else ', '.join(shown)}", span=span, source=text)
     error.expected = expected
     error.incomplete = at >= len(tokens)
-    error.hint = _hint(words, tokens, at)
+    error.hint = _hint(grammar, words, tokens, at)
     return error
 
 
@@ -61,9 +61,10 @@ def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
     return words, others
 
 
-def _hint(words: set[str], tokens: list[Token], at: int) -> str | None:
+def _hint(grammar: Grammar, words: set[str], tokens: list[Token], at: int) -> str | None:
     """Did-you-mean for the word itself, or for the one before it, which may have been taken for an alias."""
-    if close := _close(words, tokens, at, 0.6):
+    known = at < len(tokens) and tokens[at].word in grammar.keywords
+    if close := _close(words, tokens, at, 0.75 if known else 0.6):
         return f"did you mean {close}?"
     if close := _close(words, tokens, at - 1, 0.75):
         return f'did you mean {close} instead of "{tokens[at - 1].text}"?'

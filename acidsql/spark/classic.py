@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from acidsql.errors import ExecutionError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 Jvm = Any
 JavaObject = Any
@@ -97,16 +100,32 @@ def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
     return bool(zone(one).hasSameRules(zone(other)))
 
 
+# ---- scans ---------------------------------------------------------------------------------------------------------------------
+
+
+def read_orc(spark: SparkSession, paths: Sequence[str], schema: StructType | str, options: Mapping[str, str]) -> DataFrame:
+    """``spark.read.orc``, told all paths in one call: PySpark would make one for each of them."""
+    reader = spark.read.options(**options).schema(schema)
+    door = jvm(spark)
+    if door is None:
+        return reader.orc(list(paths))
+    from pyspark.sql import DataFrame
+
+    texts = _java(door, "java.util.regex.Pattern").compile("\0").split("\0".join(paths))
+    return DataFrame(cast(Any, reader)._jreader.orc(texts), spark)
+
+
 # ---- a filter whose constants are objects --------------------------------------------------------------------------------------
 
 
-def sorted_longs(spark: SparkSession, values: np.ndarray) -> JavaObject:
+def sorted_longs(spark: SparkSession, values: npt.NDArray[np.int64]) -> JavaObject:
     """``values`` (ascending) as a Java long[]."""
     door = cast(Any, jvm(spark))
     array = cast(Any, spark.sparkContext._gateway).new_array(door.long, len(values))
     if len(values):
         # Big-endian bytes go over in one call; a call for each element would take minutes.
-        door.java.nio.ByteBuffer.wrap(np.ascontiguousarray(values, dtype=">i8").tobytes()).asLongBuffer().get(array)
+        content = np.ascontiguousarray(values, dtype=">i8").tobytes()
+        _java(door, "java.nio.ByteBuffer").wrap(content).asLongBuffer().get(array)
     return array
 
 
@@ -116,69 +135,95 @@ def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column
     The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
     """
     door = cast(Any, jvm(spark))
-    catalyst = door.org.apache.spark.sql.catalyst.expressions
-    types = door.org.apache.spark.sql.types
-    literal = catalyst.Literal(array, types.ObjectType(_class(door, "[J")))
-    search = catalyst.objects.StaticInvoke(
+    search = _java(door, f"{_CATALYST}.objects.StaticInvoke")(
         _class(door, "java.util.Arrays"),
-        _singleton(door, "org.apache.spark.sql.types.IntegerType"),
+        _singleton(door, f"{_TYPES}.IntegerType"),
         "binarySearch",
-        _seq(door, [literal, _expression(door, value)]),
-        _seq(door, []),
+        _seq(door, _literal(door, array, "[J"), _expression(door, value)),
+        _seq(door),
         False,  # propagate nulls: both arguments are known not to be null
         False,  # may return null
         True,  # deterministic
-        door.scala.Option.empty(),
+        _none(door),
     )
     return _column(door, search)
 
 
-def is_in_bitmap(spark: SparkSession, values: np.ndarray, value: Column) -> Column:
+def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
     """Whether a bigint ``value`` is one of ``values`` (ascending), by a compressed bitmap that is sent once to each executor.
 
     The bitmap travels as a broadcast: the plan's own text would otherwise list every member of it, and every task carry a copy.
     """
     door = cast(Any, jvm(spark))
-    bitmap = door.org.roaringbitmap.longlong.Roaring64Bitmap()
+    bitmap = _java(door, _BITMAP)()
     bitmap.add(sorted_longs(spark, values))
     bitmap.runOptimize()
     broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
-    catalyst = door.org.apache.spark.sql.catalyst.expressions
-    types = door.org.apache.spark.sql.types
-    shipped = catalyst.Literal(broadcast, types.ObjectType(_class(door, "org.apache.spark.broadcast.Broadcast")))
-    opened = _invoke(door, shipped, "value", types.ObjectType(bitmap.getClass()), [])
-    boolean = _singleton(door, "org.apache.spark.sql.types.BooleanType")
-    return _column(door, _invoke(door, opened, "contains", boolean, [_expression(door, value)]))
+    shipped = _literal(door, broadcast, "org.apache.spark.broadcast.Broadcast")
+    opened = _invoke(door, shipped, "value", _java(door, f"{_TYPES}.ObjectType")(_class(door, _BITMAP)))
+    boolean = _singleton(door, f"{_TYPES}.BooleanType")
+    return _column(door, _invoke(door, opened, "contains", boolean, _expression(door, value)))
 
 
-def _invoke(door: Jvm, target: JavaObject, method: str, returns: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
-    invoke = door.org.apache.spark.sql.catalyst.expressions.objects.Invoke
-    return invoke(target, method, returns, _seq(door, arguments), _seq(door, []), False, False, True)
+_CATALYST = "org.apache.spark.sql.catalyst.expressions"
+_TYPES = "org.apache.spark.sql.types"
+_BITMAP = "org.roaringbitmap.longlong.Roaring64Bitmap"
+
+_found: WeakKeyDictionary[Jvm, dict[str, JavaObject]] = WeakKeyDictionary()
+"""What was looked up once in a Java process: a name costs a round trip for each of its parts, and a filter needs a hundred."""
+
+
+def _remembered(door: Jvm, key: str, look_up: Callable[[], JavaObject]) -> JavaObject:
+    known = _found.setdefault(door, {})
+    if key not in known:
+        known[key] = look_up()
+    return known[key]
+
+
+def _java(door: Jvm, name: str) -> JavaObject:
+    """A Java class by its full name, to call or to take static members from."""
+    return _remembered(door, name, lambda: getattr(door, name))
 
 
 def _class(door: Jvm, name: str) -> JavaObject:
-    return door.java.lang.Class.forName(name)
+    """The ``java.lang.Class`` of that name."""
+    return _remembered(door, f"class {name}", lambda: _java(door, "java.lang.Class").forName(name))
 
 
 def _singleton(door: Jvm, name: str) -> JavaObject:
-    return getattr(getattr(door, name + "$"), "MODULE$")
+    """A Scala object."""
+    return _remembered(door, f"object {name}", lambda: getattr(getattr(door, f"{name}$"), "MODULE$"))
 
 
-def _seq(door: Jvm, items: Sequence[JavaObject]) -> JavaObject:
-    found = door.java.util.ArrayList()
+def _none(door: Jvm) -> JavaObject:
+    return _remembered(door, "None", lambda: _java(door, "scala.Option").empty())
+
+
+def _seq(door: Jvm, *items: JavaObject) -> JavaObject:
+    listed = _java(door, "java.util.ArrayList")()
     for item in items:
-        found.add(item)
-    return door.scala.jdk.javaapi.CollectionConverters.asScala(found).toSeq()
+        listed.add(item)
+    return _java(door, "org.apache.spark.api.python.PythonUtils").toSeq(listed)
+
+
+def _literal(door: Jvm, value: JavaObject, class_name: str) -> JavaObject:
+    kind = _remembered(door, f"type {class_name}", lambda: _java(door, f"{_TYPES}.ObjectType")(_class(door, class_name)))
+    return _java(door, f"{_CATALYST}.Literal")(value, kind)
+
+
+def _invoke(door: Jvm, target: JavaObject, method: str, returns: JavaObject, *arguments: JavaObject) -> JavaObject:
+    invoke = _java(door, f"{_CATALYST}.objects.Invoke")
+    return invoke(target, method, returns, _seq(door, *arguments), _seq(door), False, False, True)
 
 
 def _expression(door: Jvm, column: Column) -> JavaObject:
-    return door.org.apache.spark.sql.classic.ExpressionUtils.expression(cast(Any, column)._jc)
+    return _java(door, "org.apache.spark.sql.classic.ExpressionUtils").expression(cast(Any, column)._jc)
 
 
 def _column(door: Jvm, expression: JavaObject) -> Column:
     from pyspark.sql.classic.column import Column
 
-    return Column(door.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+    return Column(_java(door, "org.apache.spark.sql.classic.ExpressionUtils").column(expression))
 
 
 # ---- search arguments ----------------------------------------------------------------------------------------------------------
@@ -193,38 +238,36 @@ def search_argument_options(
     the files. {} if none of the tests can be a search argument.
     """
     door = cast(Any, jvm(spark))
-    sources = door.org.apache.spark.sql.sources
-    filters = [getattr(sources, kind)(column, *arguments) for kind, column, arguments in tests]
-    schema = door.org.apache.spark.sql.types.StructType.fromDDL(ddl)
-    orc = door.org.apache.spark.sql.execution.datasources.orc.OrcFilters
-    argument = orc.createFilter(schema, _seq(door, filters), door.scala.Option.empty())
+    filters = [_java(door, f"org.apache.spark.sql.sources.{kind}")(column, *arguments) for kind, column, arguments in tests]
+    schema = _java(door, f"{_TYPES}.StructType").fromDDL(ddl)
+    orc = _java(door, "org.apache.spark.sql.execution.datasources.orc.OrcFilters")
+    argument = orc.createFilter(schema, _seq(door, *filters), _none(door))
     if not argument.isDefined():
         return {}
-    conf = door.org.apache.hadoop.conf.Configuration(False)
-    columns = java_strings(spark, names)
-    door.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, argument.get(), columns)
+    conf = _java(door, "org.apache.hadoop.conf.Configuration")(False)
+    _java(door, "org.apache.orc.mapred.OrcInputFormat").setSearchArgument(conf, argument.get(), java_strings(spark, names))
     return {key: str(conf.get(key)) for key in ("orc.kryo.sarg", "orc.sarg.column.names")}
 
 
 def java_strings(spark: SparkSession, texts: Sequence[str]) -> JavaObject:
-    door = cast(Any, jvm(spark))
-    array = cast(Any, spark.sparkContext._gateway).new_array(door.java.lang.String, len(texts))
-    for place, text in enumerate(texts):
-        array[place] = text
-    return array
+    """A Java String[]."""
+    return _array(spark, "java.lang.String", texts)
 
 
 def java_objects(spark: SparkSession, values: Sequence[Any]) -> JavaObject:
     """A Java Object[], as the filter class In wants its values."""
-    door = cast(Any, jvm(spark))
-    array = cast(Any, spark.sparkContext._gateway).new_array(door.java.lang.Object, len(values))
+    return _array(spark, "java.lang.Object", values)
+
+
+def _array(spark: SparkSession, kind: str, values: Sequence[Any]) -> JavaObject:
+    array = cast(Any, spark.sparkContext._gateway).new_array(_java(cast(Any, jvm(spark)), kind), len(values))
     for place, value in enumerate(values):
         array[place] = value
     return array
 
 
 def java_date(spark: SparkSession, iso: str) -> JavaObject:
-    return cast(Any, jvm(spark)).java.sql.Date.valueOf(iso)
+    return _java(cast(Any, jvm(spark)), "java.sql.Date").valueOf(iso)
 
 
 # ---- failing -------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Spark's own ``hash()`` is Murmur3 too, but chained from seed 42, over other bytes, with another tail. Three tricks make it Hive's without
 a Python worker: ``hash(SEED_LITERAL, x)`` leaves Hive's seed behind for ``x``; swapped bytes make Spark's little-endian blocks of Hive's
 big-endian ones; and commons-codec, which Spark ships, took its ``hash32(String)`` from Hive, seed and faulty tail included. What that does
-not reach (decimal, timestamp, binary, nested types, bucketing version 1) an Arrow function does; executors then import
+not reach (float, double, decimal, timestamp, binary, nested types, bucketing version 1) an Arrow function does; executors then import
 ``acidsql.acid.bucketing`` and nothing else of acidsql. Every expression gives the numbers of that module.
 
 Arithmetic is in bigint, cut to 32 bits step by step, so that it never overflows, whatever the session's ANSI setting.
@@ -127,34 +127,13 @@ def _date(sql: str) -> str:
     return _int(f"unix_date({sql})")
 
 
-def _float(sql: str) -> str:
-    """Hive converts the bits, taken as an int, to a float again, and hashes that float's bits."""
-    return _int(_float_bits(f"CAST({_float_bits(sql)} AS FLOAT)"))
-
-
-def _double(sql: str) -> str:
-    return _bigint(_double_bits(f"CAST({_double_bits(sql)} AS DOUBLE)"))
-
-
-def _float_bits(sql: str) -> str:
-    call = _call("java.lang.Float", "floatToIntBits", f"coalesce({sql}, CAST(0 AS FLOAT))")
-    return f"CAST({call} AS INT)"
-
-
-def _double_bits(sql: str) -> str:
-    call = _call("java.lang.Double", "doubleToLongBits", f"coalesce({sql}, CAST(0 AS DOUBLE))")
-    return f"CAST({call} AS BIGINT)"
-
-
 def _text(sql: str) -> str:
-    """A Java string cannot hold bytes that are not UTF-8; Hive hashes them as they are."""
-    call = _call("org.apache.commons.codec.digest.MurmurHash3", "hash32", f"coalesce({sql}, '')")
+    """A Java string cannot hold bytes that are not UTF-8; Hive hashes them as they are.
+
+    The argument of the call is never NULL: in a repartitioning Spark moves the call out of the IF around it.
+    """
+    call = f"reflect('org.apache.commons.codec.digest.MurmurHash3', 'hash32', coalesce({sql}, ''))"
     return f"IF(is_valid_utf8({sql}), CAST({call} AS BIGINT), raise_error('a text that is not UTF-8 cannot be bucketed'))"
-
-
-def _call(class_name: str, method: str, argument: str) -> str:
-    """``argument`` must never be NULL: Spark moves the call out of any IF around it where it stands in a repartitioning."""
-    return f"reflect('{class_name}', '{method}', {argument})"
 
 
 def _seeded(sql: str) -> str:
@@ -168,7 +147,5 @@ _PRIMITIVES: dict[str, Callable[[str], str]] = {
     "int": _int,
     "bigint": _bigint,
     "date": _date,
-    "float": _float,
-    "double": _double,
     "string": _text,
 }

@@ -11,8 +11,10 @@ becomes an anti-join with the delete files.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from acidsql.acid.snapshot import AcidDirectory, DataFile, FileEntry
@@ -24,7 +26,7 @@ from acidsql.planner.lowering import identifier, spark_type
 from acidsql.planner.plan import Predicate
 from acidsql.settings import Settings
 from acidsql.spark import classic, pushdown
-from acidsql.spark.deletes import DeadRows, DeleteEventReader, pack
+from acidsql.spark.deletes import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.spark.fileio import file_io, local_path
 from acidsql.spark.footers import EventFile, Footers
 from acidsql.spark.schema import spark_ddl
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+_Filter = Callable[["DataFrame", str], "DataFrame"]
+
 HIVE_TYPE = "acidsql.type"
 """Metadata key of a view's char and varchar columns, which are strings to Spark: the type as Hive writes it ("char(5)").
 
@@ -44,6 +48,9 @@ Spark carries it along to every result column that shows such a column unchanged
 ROW_ID = "ROW__ID"
 MAX_ARRAY = 200_000
 """Dead rows up to this number are a sorted array that travels with each task; more are a compressed bitmap, sent once."""
+
+MAX_KEPT_FILTERS = 8
+"""Filters of delete events kept for the next view of the same snapshot."""
 
 _META = (
     ("operation", "int"),
@@ -93,12 +100,14 @@ class SnapshotReader:
         self._views = Views(spark)
         self._footers = Footers()
         self._deletes = DeleteEventReader()
+        self._alive: OrderedDict[Hashable, SparkColumn | None] = OrderedDict()
         self._schemas: dict[Hashable, StructType] = {}
 
     def close(self) -> None:
         """Drops the views. Results that were asked for before stay readable."""
         self._views.close()
         self._deletes.close()
+        self._alive.clear()
 
     def view(
         self,
@@ -157,24 +166,23 @@ class SnapshotReader:
         return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
 
     def _events(
-        self, scan: _Scan, files: Sequence[EventFile], without_dead: Callable[[DataFrame], DataFrame], *, row_id: bool, numbered: bool
+        self, scan: _Scan, files: Sequence[EventFile], without_dead: _Filter, *, row_id: bool, numbered: bool
     ) -> DataFrame:
         """The live rows of files of insert events whose columns are named in the same way."""
         names = [f"_col{place}" if numbered else column.name for place, column in enumerate(scan.columns)]
         options = pushdown.read_options(self._spark, scan.tests, scan.columns, names)
-        reader = self._spark.read.options(**options).schema(self._event_schema(scan.columns, names))
-        rows = reader.orc([_uri(file.path) for file in files]).where(_condition(scan, files, names))
+        rows = classic.read_orc(self._spark, [_uri(file.path) for file in files], self._event_schema(scan.columns, names), options)
         shown = ["row.*"]
         if numbered:
             shown = [f"row.{identifier(n)} AS {identifier(c.name)}" for n, c in zip(names, scan.columns, strict=True)]
-        return without_dead(rows).selectExpr(*shown, *([_ROW_ID_SQL] if row_id else []))
+        return without_dead(rows, _condition(scan, files, names)).selectExpr(*shown, *([_ROW_ID_SQL] if row_id else []))
 
     def _plain(self, columns: tuple[Column, ...], root: str, files: Sequence[FileEntry], tests: tuple[pushdown.Test, ...]) -> DataFrame:
         """A table that is not transactional: its files as they are."""
         if not files:
             return self._empty(columns, row_id=False)
         options = pushdown.read_options(self._spark, tests, columns, [column.name for column in columns])
-        return self._spark.read.options(**options).schema(self._row_schema(columns)).orc([_uri(f"{root}/{file.path}") for file in files])
+        return classic.read_orc(self._spark, [_uri(f"{root}/{file.path}") for file in files], self._row_schema(columns), options)
 
     def _empty(self, columns: tuple[Column, ...], *, row_id: bool) -> DataFrame:
         shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns]
@@ -184,25 +192,33 @@ class SnapshotReader:
 
     # ---- delete events
 
-    def _without_dead(self, scan: _Scan) -> Callable[[DataFrame], DataFrame]:
-        """What takes the rows hit by a visible delete event out of a frame of insert events."""
+    def _without_dead(self, scan: _Scan) -> _Filter:
+        """What filters a frame of insert events by a condition, and takes out the rows hit by a visible delete event."""
         if not scan.deletes or not scan.inserts:
-            return lambda rows: rows
+            return _where
         kind = self._settings.get("acidsql.read.deletes")
         most = int(self._settings.number("acidsql.read.deletes.max.events"))
         count = sum(file.rows for file in scan.deletes)
         if kind == "join" or classic.jvm(self._spark) is None or (kind == "auto" and count > most):
             return self._anti_join(scan)
-        events = self._deletes.read(scan.deletes, scan.write_ids, keep=max(most, count))
-        if not len(events):
-            return lambda rows: rows
-        dead = pack(events)
-        if dead is None:
-            return self._anti_join(scan)
-        alive = self._alive(dead)
-        return lambda rows: rows.where(alive)
+        key = (scan.deletes, scan.write_ids)
+        if key not in self._alive:
+            self._alive[key] = self._alive_column(self._deletes.read(scan.deletes, scan.write_ids, keep=max(most, count)))
+            while len(self._alive) > MAX_KEPT_FILTERS:
+                self._alive.popitem(last=False)
+        alive = self._alive[key]
+        return self._anti_join(scan) if alive is None else partial(_where, alive=alive)
 
-    def _alive(self, dead: DeadRows) -> SparkColumn:
+    def _alive_column(self, events: DeleteEvents) -> SparkColumn | None:
+        """True for the rows of insert events that no event kills; None if the ids are too wide for such a test."""
+        from pyspark.sql import functions as F
+
+        if not len(events):
+            return F.lit(True)
+        dead = pack(events)
+        return None if dead is None else self._test(dead)
+
+    def _test(self, dead: DeadRows) -> SparkColumn:
         from pyspark.sql import functions as F
 
         spark = self._spark
@@ -219,17 +235,17 @@ class SnapshotReader:
         has_key = (write_id >= 0) & (bucket >= 0) & row.between(0, (1 << dead.row_bits) - 1)
         return ~F.when(has_key, hit).otherwise(F.lit(False))
 
-    def _anti_join(self, scan: _Scan) -> Callable[[DataFrame], DataFrame]:
+    def _anti_join(self, scan: _Scan) -> _Filter:
         """The delete files as a relation; Spark chooses how to join."""
         ddl = f"{_META_DDL}, row struct<{identifier(scan.columns[0].name)}:{spark_type(scan.columns[0].type)}>"
         # The last condition holds for every event and needs the column "row", which is null in all of them.
         condition = f"{_META_NEEDED} AND (row IS NULL OR operation >= 0)"
         condition += _visible_sql(scan.write_ids, scan.deletes)
-        events = self._spark.read.schema(ddl).orc([_uri(file.path) for file in scan.deletes]).where(condition)
+        events = classic.read_orc(self._spark, [_uri(file.path) for file in scan.deletes], ddl, {}).where(condition)
         dead = events.selectExpr(*(f"{name} AS _dead_{name}" for name in _IDS))
 
-        def without(rows: DataFrame) -> DataFrame:
-            return rows.join(dead, [rows[name] == dead[f"_dead_{name}"] for name in _IDS], "left_anti")
+        def without(rows: DataFrame, condition: str) -> DataFrame:
+            return rows.where(condition).join(dead, [rows[name] == dead[f"_dead_{name}"] for name in _IDS], "left_anti")
 
         return without
 
@@ -263,6 +279,13 @@ class _Scan:
     write_ids: ValidWriteIdList | None
     tests: tuple[pushdown.Test, ...]
     cheapest: int | None
+
+
+def _where(rows: DataFrame, condition: str, alive: SparkColumn | None = None) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    # One filter and not two: each is a round trip and an analysis.
+    return rows.where(condition if alive is None else F.expr(condition) & alive)
 
 
 def _refuse_raw(files: Iterable[DataFile], root: str) -> None:

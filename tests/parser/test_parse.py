@@ -103,6 +103,7 @@ def test_any_text_parses_or_fails_with_a_parse_error(text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @settings(max_examples=100_000)
 @given(any_text())
 def test_any_of_very_many_texts_parses_or_fails_with_a_parse_error(text: str) -> None:

@@ -249,7 +249,9 @@ def test_values_of_every_type_come_back(tmp_path_factory: pytest.TempPathFactory
 
 def test_structs_within_structs(tmp_path: Path) -> None:
     """NULLs at every depth of nested structs stay where they are, in more rows than a writer's batch, in files of several buckets."""
-    table = make_table(tmp_path / "t", {"k": "bigint", "s": "struct<a:struct<x:int,y:string>,l:array<struct<z:struct<w:int>>>>"}, clustered=("k",))
+    table = make_table(
+        tmp_path / "t", {"k": "bigint", "s": "struct<a:struct<x:int,y:string>,l:array<struct<z:struct<w:int>>>>"}, clustered=("k",)
+    )
 
     def value(k: int) -> dict[str, object] | None:
         inner = None if k % 3 == 0 else {"x": None if k % 7 == 0 else k, "y": f"y{k}"}

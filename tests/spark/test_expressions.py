@@ -52,8 +52,6 @@ NATIVE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "int": (lambda: bits(32), [-(2**31), 2**31 - 1, 0, -1, 128, 255, 65280]),
     "bigint": (lambda: bits(64), [-(2**63), 2**63 - 1, 0, -1, 1 << 32, 255 << 24]),
     "date": (lambda: datetime.date.fromordinal(CHANCE.randrange(1, 3_652_059)), [datetime.date(1970, 1, 1), datetime.date(1, 1, 1)]),
-    "float": (lambda: floating(np.float32, "u4"), SPECIAL),
-    "double": (lambda: floating(np.float64, "u8"), SPECIAL),
     "string": (text, ["", " ", "a" * 1000, "é" * 7]),
     "varchar(12)": (text, ["", "a "]),
     "char(12)": (text, ["", "   ", "a  ", "\t"]),
@@ -61,6 +59,8 @@ NATIVE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
 MICROSECONDS = datetime.timedelta(microseconds=1)
 EPOCH = datetime.datetime(1970, 1, 1)
 BY_ARROW: dict[str, tuple[Callable[[], Any], list[Any]]] = {
+    "float": (lambda: floating(np.float32, "u4"), SPECIAL),
+    "double": (lambda: floating(np.float64, "u8"), SPECIAL),
     "decimal(10,2)": (
         lambda: Decimal(CHANCE.randrange(-(10**10) + 1, 10**10)).scaleb(-2),
         [Decimal("1.50"), Decimal("100.00"), Decimal(0)],
@@ -152,9 +152,7 @@ def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
 
 
 def hive_value(value: Any, type_text: str) -> Any:
-    if type_text == "date" and value is not None:
-        return datetime.date.fromisoformat(value)
-    return float(value) if type_text in ("float", "double") and value is not None else value
+    return datetime.date.fromisoformat(value) if type_text == "date" and value is not None else value
 
 
 @pytest.mark.parametrize("type_text", ["string", "decimal(10,2)"])

@@ -145,7 +145,7 @@ def test_delete(spark: SparkSession, tmp_path: Path, path: str) -> None:
     table = make_table(tmp_path / "t", PAIRS)
     keys: list[Key] = [(w, 1 << 29 | b << 16 | s, r) for w in (9, 2) for s in (3, 0) for b in (0, 1, 2, 7, 4095) for r in range(20)]
     written = writer.delete(spark, IO, target(table, 10, 1, path=path), ids_frame(spark, keys))
-    assert written == Written(directories=("delete_delta_0000010_0000010_0001",), deleted=200, path=path)
+    assert written == Written(directories=("delete_delta_0000010_0000010_0001",), deleted=400, path=path)
     files = read_files(tmp_path / "t")
     assert [f.bucket for f in files] == [0, 1, 2, 7, 4095]
     assert [key for f in files for key in f.keys] == sorted(keys, key=lambda k: (k[1] >> 16 & 4095, k))
