@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from tests.interop.judge import Judge
 
 pytest_plugins = ("pytester",)
+
+# How fast an example runs is the machine's business, not a promise of ours.
+settings.register_profile("acidsql", deadline=None)
+settings.load_profile("acidsql")
 
 ROOT = Path(__file__).resolve().parent.parent
 SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}

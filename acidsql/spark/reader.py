@@ -165,9 +165,7 @@ class SnapshotReader:
             return self._empty(scan.columns, row_id=row_id)
         return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
 
-    def _events(
-        self, scan: _Scan, files: Sequence[EventFile], without_dead: _Filter, *, row_id: bool, numbered: bool
-    ) -> DataFrame:
+    def _events(self, scan: _Scan, files: Sequence[EventFile], without_dead: _Filter, *, row_id: bool, numbered: bool) -> DataFrame:
         """The live rows of files of insert events whose columns are named in the same way."""
         names = [f"_col{place}" if numbered else column.name for place, column in enumerate(scan.columns)]
         options = pushdown.read_options(self._spark, scan.tests, scan.columns, names)
