@@ -14,7 +14,7 @@ from acidsql.errors import InterfaceError
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _HTML_ROWS = 50
 
@@ -88,6 +88,12 @@ class Result:
 
     def to_pandas(self) -> pandas.DataFrame:
         return self._table.to_pandas()
+
+    def over_spark(self, spark: Callable[[], SparkSession]) -> Result:
+        """Itself, with a ``df`` made from the rows if it has none of its own."""
+        if self._make_df is None and self.columns:
+            self._make_df = lambda: spark().createDataFrame(self._table)
+        return self
 
     @cached_property
     def df(self) -> DataFrame:

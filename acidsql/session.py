@@ -79,7 +79,7 @@ class Session:
                 error.at(source)
             raise
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
-        return result
+        return result.over_spark(lambda: self.spark)
 
     def explain(self, text: str) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
@@ -184,6 +184,10 @@ class Session:
     def cancel(self) -> None:
         """Cancels the Spark jobs of the running statement; it then fails and is rolled back. For another thread or a signal."""
         self._engine.cancel()
+
+    def running_tasks(self) -> tuple[int, int] | None:
+        """(tasks done, tasks known so far) of the Spark jobs that run now, None if there are none. For another thread."""
+        return self._engine.running_tasks()
 
     def close(self) -> None:
         """Drops what the session keeps; a SparkSession that was handed in stays open. Closing twice is no error."""

@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import NoReturn
 
 from acidsql.cli.commands import find_command
 from acidsql.cli.console import Console, change_summary, rows_summary
+from acidsql.cli.progress import progress
 from acidsql.cli.render import Format, Layout, write_rows
 from acidsql.errors import Error, InternalError, ProgrammingError
 from acidsql.parser.script import ScriptStatement, split, substitute
@@ -118,7 +119,10 @@ class Runner:
             text = substitute(text, **self.variables())
             started = time.perf_counter()
             with cancelled_by_ctrl_c(self.session):
-                result = self.session.sql(text)
+                with self.progress():
+                    result = self.session.sql(text)
+                    if result.columns:
+                        result.to_arrow()
                 self.show(result, started, vertical=vertical)
         except Error as error:
             return self.failed(error, script, line=place(error, text, statement, script))
@@ -144,6 +148,11 @@ class Runner:
         count = write_rows(self.console.rows, result.columns, result.rows(), layout)
         self.console.rows.flush()
         self.note(rows_summary(count, self.seconds(started)))
+
+    def progress(self) -> AbstractContextManager[None]:
+        """Long statements say on a terminal how far they are."""
+        notes = self.console.notes
+        return nullcontext() if self.silent or not notes.isatty() else progress(notes, self.session.running_tasks)
 
     def seconds(self, started: float) -> float | None:
         return time.perf_counter() - started if self.timer else None

@@ -7,6 +7,7 @@ is ``NotPlain`` and Spark evaluates the row.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -19,12 +20,15 @@ class NotPlain(Exception):  # noqa: N818  (a signal between two functions, not a
     """The expression is no plain literal, or its conversion is Spark's business."""
 
 
-Literal = None | bool | int | float | Decimal | str | datetime.date | datetime.datetime
+Literal = None | bool | int | float | Decimal | str | bytes | datetime.date | datetime.datetime
 
 _NUMBER = re.compile(r"([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?(BD|[LSYDF])?", re.IGNORECASE)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?")
 _TYPED = re.compile(r"(DATE|TIMESTAMP)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE)
+_BYTES = re.compile(r"unhex\('((?:[0-9a-f]{2})*)'\)")
+_NOT_FINITE = re.compile(r"CAST\('(NaN|-?Infinity)' AS DOUBLE\)")
+_UNICODE = re.compile(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "\\": "\\", "'": "'", '"': '"', "Z": "\x1a"}
 _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _SUFFIX_BITS = {"Y": 8, "S": 16, "L": 64}
@@ -37,7 +41,7 @@ def value_of(text: str, hive_type: HiveType) -> Any:
 
 
 def parse_literal(text: str) -> Literal:
-    """The literal's own value. NotPlain for anything else."""
+    """The literal's own value, also of the calls that stand for values without a literal (parser.parameters). NotPlain for anything else."""
     word = text.strip()
     match word.upper():
         case "NULL" | "DEFAULT":
@@ -52,6 +56,10 @@ def parse_literal(text: str) -> Literal:
         return _date(typed[2][1:-1]) if typed[1].upper() == "DATE" else _timestamp(typed[2][1:-1])
     if number := _NUMBER.fullmatch(word):
         return _number(number)
+    if given := _BYTES.fullmatch(word):
+        return bytes.fromhex(given[1])
+    if given := _NOT_FINITE.fullmatch(word):
+        return float(given[1])
     raise NotPlain(word)
 
 
@@ -68,6 +76,10 @@ def _string(word: str) -> str:
         if mark == "\\":
             at += 1
             escaped = body[at : at + 1]
+            if (code := _UNICODE.match(body, at)) and not 0xD800 <= int(code[1], 16) <= 0xDFFF:
+                out.append(chr(int(code[1], 16)))
+                at = code.end()
+                continue
             if escaped not in _ESCAPES or (escaped == "0" and body[at + 1 : at + 2].isdigit()) or not escaped:
                 raise NotPlain(word)
             mark = _ESCAPES[escaped]
@@ -158,7 +170,7 @@ def _as_decimal(literal: Any) -> Decimal:
             return Decimal(int(literal))
         case int() | Decimal():
             return Decimal(literal)
-        case float():
+        case float() if math.isfinite(literal):
             return Decimal(repr(literal))
         case str() if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", literal):
             return Decimal(literal.strip())
@@ -200,6 +212,8 @@ def _double(literal: Any) -> float:
 def _float(literal: Any) -> float:
     """A value a 32-bit float holds exactly, or one of few digits: there rounding twice equals rounding once."""
     value = _double(literal)
+    if not math.isfinite(value):
+        return value
     digits = len(Decimal(repr(value)).as_tuple().digits)
     if digits > 7 or not (value == 0 or 1e-30 < abs(value) < 1e30):
         raise NotPlain(repr(literal))
@@ -240,6 +254,8 @@ def _to_timestamp(literal: Any) -> datetime.datetime:
 
 
 def _binary(literal: Any) -> bytes:
+    if isinstance(literal, bytes):
+        return literal
     if isinstance(literal, str):
         return literal.encode()
     raise NotPlain(repr(literal))

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -51,24 +53,44 @@ def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
     """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints reaches our stdout.
 
     quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are the detail of the ExecutionError.
+    An interrupt leaves the start to go on in the background, and the next call joins it: no Java process is orphaned.
     """
+    global _start
+    from pyspark import SparkContext
+
+    with _one_start:
+        if SparkContext._gateway is not None:  # a stopped Spark leaves its Java process to the next one
+            return
+        if _start is None or _start.done():
+            _start = Future()
+            threading.Thread(target=_launch, args=(_start, dict(conf), quiet), daemon=True, name="acidsql-start-spark").start()
+        start = _start
+    start.result()
+
+
+_one_start = threading.Lock()
+_start: Future[None] | None = None
+
+
+def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    if SparkContext._gateway is not None:  # a stopped Spark leaves its Java process to the next one
-        return
     options = SparkConf(loadDefaults=False)
     for key, value in conf.items():
         options.set(key, value)
     with tempfile.TemporaryFile() as log:
         try:
             gateway = cast(Any, launch_gateway)(options, {"stdout": log if quiet else 2, "stderr": log if quiet else 2})
+            SparkContext._ensure_initialized(gateway=gateway, conf=options)
+            start.set_result(None)
         except (PySparkException, OSError) as error:
             log.seek(0)
             words = log.read().decode(errors="replace").strip()[-_LOG_TAIL:]
-            raise ExecutionError("the Java process of Spark did not start", detail=words or str(error)) from error
-    SparkContext._ensure_initialized(gateway=gateway, conf=options)
+            start.set_exception(ExecutionError("the Java process of Spark did not start", detail=words or str(error)))
+        except BaseException as error:
+            start.set_exception(error)
 
 
 def clone_session(spark: SparkSession) -> SparkSession:
@@ -270,6 +292,22 @@ def java_date(spark: SparkSession, iso: str) -> JavaObject:
     return _java(cast(Any, jvm(spark)), "java.sql.Date").valueOf(iso)
 
 
+def running_tasks(spark: SparkSession) -> tuple[int, int] | None:
+    """(tasks done, tasks known) of the jobs a session runs now; None if there are none, or without a Java handle."""
+    if jvm(spark) is None:
+        return None
+    tracker = spark.sparkContext.statusTracker()
+    tag = cast(Any, spark)._jsparkSession.sessionJobTag()
+    done = known = 0
+    for job in cast(Any, spark.sparkContext._jsc).sc().statusTracker().getJobIdsForTag(tag):
+        info = tracker.getJobInfo(job)
+        for stage in info.stageIds if info is not None and info.status == "RUNNING" else ():
+            tasks = tracker.getStageInfo(stage)
+            if tasks is not None:
+                done, known = done + tasks.numCompletedTasks, known + tasks.numTasks
+    return (done, known) if known else None
+
+
 # ---- failing -------------------------------------------------------------------------------------------------------------------
 
 
@@ -308,12 +346,39 @@ def estimated_bytes(frame: DataFrame) -> int | None:
 
 def keeps_all_rows(frame: DataFrame) -> bool:
     """Whether the plan only scans and computes columns, so that the estimate of its size is one of what is really there."""
-    if not hasattr(frame, "_jdf"):
-        return False
+    return hasattr(frame, "_jdf") and _consists_of(frame, _KEEPS_ALL_ROWS)
+
+
+def task_count(frame: DataFrame) -> int | None:
+    """How many tasks run a plan that only scans, filters and computes columns; None for another plan, or without a Java handle."""
+    if not hasattr(frame, "_jdf") or not _consists_of(frame, (*_KEEPS_ALL_ROWS, "Filter", "LocalLimit")):
+        return None
+    # Sub-queries would run here and now.
+    execution = cast(Any, frame)._jdf.queryExecution()
+    if not execution.optimizedPlan().subqueriesAll().isEmpty():
+        return None
+    return int(execution.toRdd().getNumPartitions())
+
+
+def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
+    """At most ``rows`` rows of each task: ``limit`` without the exchange that gathers all rows in one task."""
+    from pyspark.sql import DataFrame
+
+    door = cast(Any, jvm(frame.sparkSession))
+    java = cast(Any, frame)._jdf
+    count = _java(door, f"{_CATALYST}.Literal")(rows, _singleton(door, f"{_TYPES}.IntegerType"))
+    limited = _java(door, "org.apache.spark.sql.catalyst.plans.logical.LocalLimit")(count, java.queryExecution().logical())
+    return DataFrame(
+        _java(door, "org.apache.spark.sql.classic.Dataset").ofRows(frame.sparkSession._jsparkSession, limited), frame.sparkSession
+    )
+
+
+def _consists_of(frame: DataFrame, kinds: Collection[str]) -> bool:
     pending = [cast(Any, frame)._jdf.queryExecution().optimizedPlan()]
     while pending:
         plan = pending.pop()
-        if str(plan.nodeName()).split()[0] not in _KEEPS_ALL_ROWS and not str(plan.nodeName()).startswith("Relation"):
+        name = str(plan.nodeName())
+        if name.split()[0] not in kinds and not name.startswith("Relation"):
             return False
         children = plan.children()
         pending += [children.apply(i) for i in range(children.size())]

@@ -25,9 +25,10 @@ from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRow
 from acidsql.planner.lowering import identifier, spark_type, store_cast
 from acidsql.planner.physical import WritePlan
 from acidsql.settings import Settings, show_value
-from acidsql.spark import driver_writer
+from acidsql.spark import classic, driver_writer
 from acidsql.spark.fileio import FileIO, file_io, local_path
 from acidsql.spark.schema import arrow_schema
+from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import WriteTarget, Written
 
 if TYPE_CHECKING:
@@ -114,6 +115,10 @@ class Engine:
         if self._ours is not None:
             self._ours.interruptTag(self._tag)
 
+    def running_tasks(self) -> tuple[int, int] | None:
+        """(tasks done, tasks known) of the Spark jobs that run now. For another thread."""
+        return None if self._ours is None else classic.running_tasks(self._ours)
+
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
@@ -165,8 +170,16 @@ class Engine:
             for name in query.views:
                 with translated():
                     session.import_view(spark, self._theirs, name)
+        self._check_time_zone(*(read.table for read in query.reads))
         with translated():
             return [self.reader.view(snapshots[r.table.name], row_id=r.row_id, predicates=r.predicates) for r in query.reads]
+
+    def _check_time_zone(self, *tables: Table) -> None:
+        """ExecutionError where the timestamps of these tables would shift: see session.check_time_zone."""
+        if any(holds(column.type, is_timestamp) for table in tables for column in table.columns):
+            from acidsql.spark import session
+
+            session.check_time_zone(self.spark)
 
     def _collect(self, df: DataFrame) -> pa.Table:
         with translated(), self._tagged():
@@ -199,6 +212,7 @@ class Engine:
 
         action = plan.action
         spark = self.spark
+        self._check_time_zone(plan.table)
         match action:
             case BoundInsert():
                 rows = self._rows_to_insert(action, visible)
@@ -227,6 +241,7 @@ class Engine:
                 return driver_writer.write_plain_rows(io, target, literal_table(action, action.source))
         from acidsql.spark import writer
 
+        self._check_time_zone(plan.table)
         rows = self._rows_to_insert(action, visible)
         with translated(), self._tagged():
             return writer.insert_plain(self.spark, io, target, rows)

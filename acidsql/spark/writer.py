@@ -42,6 +42,9 @@ _CONCURRENT_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 _INSERT_SHARE = 4
 """An INSERT's share of ``max_bytes``: its rows go to one file, which one thread compresses."""
 
+_FEW_TASKS = 4
+"""So many tasks may send the driver as many rows each as it wants in all."""
+
 _TOO_LARGE = "spark.driver.maxResultSize"
 
 
@@ -130,13 +133,19 @@ def _fetch(
     forced = target.force_path == "small"
     limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
     try:
-        found = (selected if forced else selected.limit(limit + 1)).toArrow()
+        found = (selected if forced else _bounded(selected, limit + 1)).toArrow()
     except Exception as error:
         if _TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
             return None
         raise
     fits = forced or found.num_rows <= limit
     return found if fits and not needs_java_writer(found) else None
+
+
+def _bounded(rows: DataFrame, limit: int) -> DataFrame:
+    """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all."""
+    tasks = classic.task_count(rows)
+    return classic.limit_each_task(rows, limit) if tasks is not None and 1 < tasks <= _FEW_TASKS else rows.limit(limit)
 
 
 def _wall_clock(name: str, hive_type: HiveType) -> str:
@@ -150,17 +159,23 @@ def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
     """The rows in tasks whose numbers are bucket numbers."""
     bucketing = target.table.bucketing
     if bucketing is None:
-        return rows.coalesce(sinks.MAX_TASKS)
+        return _in_few_tasks(rows)
     columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
     number = bucket_number([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
     return rows.repartitionById(bucketing.count, number)
+
+
+def _in_few_tasks(rows: DataFrame) -> DataFrame:
+    """As many tasks as there can be buckets. ``coalesce`` copies each row, also where there is nothing to do."""
+    tasks = classic.task_count(rows)
+    return rows if tasks is not None and tasks <= sinks.MAX_TASKS else rows.coalesce(sinks.MAX_TASKS)
 
 
 def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
     """A row stays in its bucket; without CLUSTERED BY any bucket will do, and it stays where it was read."""
     bucketing = target.table.bucketing
     if bucketing is None:
-        return changed.coalesce(sinks.MAX_TASKS)
+        return _in_few_tasks(changed)
     return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.errors import BindError, ColumnNotFoundError, InterfaceError, ParseError, TableNotFoundError
+from acidsql.errors import BindError, ColumnNotFoundError, ExecutionError, InterfaceError, ParseError, TableNotFoundError
 from acidsql.result import Stats
 from acidsql.session import Session
 
@@ -38,6 +38,9 @@ with Session({str(warehouse)!r}) as s:
                 "EXPLAIN SELECT * FROM t", "CREATE DATABASE d", "USE d", "DROP DATABASE d", "CREATE TABLE p (id INT) STORED AS ORC",
                 "INSERT INTO p VALUES (1)", "DROP TABLE t"]:
         s.sql(sql)
+    s.sql("CREATE TABLE v (a STRING, b BINARY, c DOUBLE, d TIMESTAMP) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    import datetime
+    s.sql("INSERT INTO v VALUES (?, ?, ?, ?)", ["it's \\ ${{x}}", b"\\x00\\xff", float("nan"), datetime.datetime(2024, 1, 1)])
     for sql in ["SELEC 1", "SELECT * FROM nope", "UPDATE p SET id = 1", "INSERT INTO p VALUES (1, 2)"]:
         try:
             s.sql(sql)
@@ -71,6 +74,7 @@ def test_shapes_of_a_result(session: Session) -> None:
     assert pa.table(result).num_rows == 2
     assert "<td>NULL</td>" in result._repr_html_()
     assert result.stats.statement == "SELECT"
+    assert [row.tab_name for row in session.sql("SHOW TABLES").df.collect()] == ["t"]
 
 
 @pytest.mark.spark
@@ -125,6 +129,24 @@ def test_a_spark_session_handed_in(spark: SparkSession, warehouse: Path) -> None
         assert spark.range(1).count() == 1
     finally:
         spark.catalog.dropTempView("numbers")
+
+
+@pytest.mark.spark
+def test_a_time_zone_that_would_shift_timestamps_is_refused(spark: SparkSession, warehouse: Path) -> None:
+    """ORC's readers live in the Java process's zone: another one in the session is refused for tables with timestamps, and only there."""
+    session = Session(warehouse, spark=spark)
+    session.sql(TABLE)
+    session.sql("CREATE TABLE u (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    session.sql("INSERT INTO t VALUES (1, 'a', 1.5, '2024-01-01 10:00:00')")
+    session.sql("SET spark.sql.session.timeZone=Asia/Tokyo")
+    for text in ("SELECT id FROM t", "UPDATE t SET name = 'b'", "INSERT INTO t SELECT 2, 'b', 2.5, current_timestamp()"):
+        with pytest.raises(ExecutionError, match="time zone"):
+            session.sql(text)
+    session.sql("INSERT INTO u SELECT 1")
+    assert list(session.sql("SELECT * FROM u").rows()) == [(1,)]
+    session.sql("SET spark.sql.session.timeZone=Etc/UTC")
+    assert list(session.sql("SELECT name, at FROM t").rows()) == [("a", datetime.datetime(2024, 1, 1, 10))]
+    session.close()
 
 
 @pytest.mark.spark

@@ -1,0 +1,113 @@
+"""Spark's inner classes still are what classic.py takes them for: a change of Spark shows here first."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from acidsql.spark import classic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_no_java_handle_on_spark_connect(spark: SparkSession) -> None:
+    """There is a door to Java in Spark itself, and none in a session of Spark Connect."""
+    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
+    assert classic.jvm(spark) is not None
+    assert classic.jvm(remote()) is None
+
+
+def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
+    """Settings and views of a clone are its own; a view can be carried over, and stays as it was then."""
+    spark.range(3).createOrReplaceTempView("classic_theirs")
+    clone = classic.clone_session(spark)
+    clone.conf.set("spark.sql.shuffle.partitions", "77")
+    clone.range(1).createOrReplaceTempView("classic_ours")
+    assert spark.conf.get("spark.sql.shuffle.partitions") != "77"
+    assert not spark.catalog.tableExists("classic_ours")
+    classic.import_view(clone, spark, "classic_theirs")
+    spark.range(5).createOrReplaceTempView("classic_theirs")
+    assert clone.table("classic_theirs").count() == 3
+    spark.catalog.dropTempView("classic_theirs")
+
+
+def test_time_zones(spark: SparkSession) -> None:
+    """Zones are compared by their rules and not by their names."""
+    assert classic.time_zone_of_jvm(spark) == "UTC"
+    assert classic.same_time_zone(spark, "UTC", "Etc/UTC")
+    assert not classic.same_time_zone(spark, "UTC", "Europe/Paris")
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_objects_in_a_filter(spark: SparkSession, count: int) -> None:
+    """A sorted array and a bitmap find just their members, negative ones and the largest too."""
+    values = np.unique(np.concatenate([np.arange(count) * 7, [-(2**63), -1, 2**63 - 1][: min(count, 3)]])).astype(np.int64)
+    probe = sorted({*values.tolist(), 3, 5, -2, 2**62})
+    frame = spark.createDataFrame([(v,) for v in probe], "v bigint")
+    found = classic.position_in(spark, classic.sorted_longs(spark, values), F.col("v"))
+    assert {r.v for r in frame.where(found >= 0).collect()} == set(values.tolist())
+    natural = values[values >= 0]
+    assert {r.v for r in frame.where(classic.is_in_bitmap(spark, natural, F.col("v"))).collect()} == set(natural.tolist())
+
+
+def test_search_arguments(spark: SparkSession) -> None:
+    """Tests become ORC's two options; a column of a type that ORC cannot test makes none."""
+    options = classic.search_argument_options(spark, "a bigint", ["a", "b"], [("EqualTo", "a", (7,))])
+    assert set(options) == {"orc.kryo.sarg", "orc.sarg.column.names"}
+    assert options["orc.sarg.column.names"] == "a,b"
+    assert classic.search_argument_options(spark, "a binary", ["a"], [("IsNotNull", "missing", ())]) == {}
+
+
+def test_what_a_plan_does(spark: SparkSession) -> None:
+    """Only plans that scan, filter and compute are known to keep rows or tasks; sub-queries do not run for the asking."""
+    rows = spark.range(0, 100, 1, 3)
+    assert classic.estimated_bytes(rows) == 800
+    assert classic.keeps_all_rows(rows.selectExpr("id + 1"))
+    assert not classic.keeps_all_rows(rows.where("id > 3"))
+    assert classic.task_count(rows.where("id > 3").selectExpr("id * 2")) == 3
+    assert classic.task_count(rows.union(rows)) == 6
+    assert classic.task_count(rows.repartition(5)) is None
+    assert classic.task_count(rows.groupBy("id").count()) is None
+    rows.createOrReplaceTempView("classic_rows")
+    assert classic.task_count(spark.sql("SELECT * FROM classic_rows WHERE id > (SELECT max(id) FROM classic_rows)")) is None
+    spark.catalog.dropTempView("classic_rows")
+
+
+def test_a_limit_for_each_task(spark: SparkSession) -> None:
+    """Each task gives at most so many rows: none is lost below the limit."""
+    rows = spark.range(0, 100, 1, 4)
+    assert classic.limit_each_task(rows, 10).count() == 40
+    assert sorted(r.id for r in classic.limit_each_task(rows.where("id % 2 = 0"), 25).collect()) == list(range(0, 100, 2))
+    assert classic.task_count(classic.limit_each_task(rows, 10)) == 4
+
+
+def test_running_tasks(spark: SparkSession) -> None:
+    """Another thread sees how far a session's own jobs are, and nothing of other sessions' jobs."""
+    other = classic.clone_session(spark)
+    assert classic.running_tasks(spark) is None
+    job = threading.Thread(target=lambda: spark.sql("SELECT sum(hash(id, CAST(id AS STRING))) FROM range(0, 40000000, 1, 8)").collect())
+    job.start()
+    seen = []
+    while job.is_alive():
+        seen.append(classic.running_tasks(spark))
+        assert classic.running_tasks(other) is None
+    job.join()
+    known = [tasks for tasks in seen if tasks is not None]
+    assert known
+    assert all(0 <= done <= all_tasks for done, all_tasks in known)
+    assert max(all_tasks for _, all_tasks in known) >= 8
+
+
+def test_causes(spark: SparkSession) -> None:
+    """What Java says of an error, from the outermost to its root; nothing for Python's own."""
+    with pytest.raises(Exception, match="boom") as failed:
+        spark.sql("SELECT raise_error('boom')").collect()
+    assert any("boom" in message for _, message in classic.java_causes(failed.value))
+    assert list(classic.java_causes(ValueError("boom"))) == []
