@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, assert_never
 
 from acidsql.catalog import describe
 from acidsql.catalog.model import Table
-from acidsql.errors import AlreadyExistsError, BindError
-from acidsql.planner.bound import (
+from acidsql.errors import AlreadyExistsError, BindError, UnsupportedStatementError
+from acidsql.planner.bound import BoundReset, BoundSet, BoundShowTransactions, SessionAction
+from acidsql.planner.bound_catalog import (
     BoundCreateDatabase,
     BoundCreateTable,
     BoundDescribe,
     BoundDropDatabase,
     BoundDropTable,
-    BoundReset,
-    BoundSet,
     BoundShowCreateTable,
     BoundShowDatabases,
     BoundShowTables,
-    BoundShowTransactions,
+    BoundUnbuilt,
     BoundUse,
     CatalogAction,
-    SessionAction,
 )
 from acidsql.result import Result, Stats
 from acidsql.settings import show_value
@@ -57,6 +55,8 @@ def run_catalog_command(session: Session, action: CatalogAction) -> Result:
         case BoundShowCreateTable():
             lines = describe.show_create(action.table, qualified=action.qualified)
             return _names("SHOW CREATE TABLE", "createtab_stmt", lines)
+        case BoundUnbuilt():
+            raise UnsupportedStatementError(f"{action.words} is not supported yet", span=action.span)
         case _:
             assert_never(action)
 

@@ -726,14 +726,19 @@ class ResetVariable:
     key: str | None
 
 
-Statement = (
+CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties | ShowColumns | Describe
     | LoadData | AnalyzeTable | RepairTable
     | SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
     | AddColumns | ReplaceColumns | ChangeColumn | RenameTable | SetLocation | Concatenate | Compact
-    | StartTransaction | Commit | Rollback | SetAutocommit | ShowTransactions | AbortTransactions
+)  # fmt: skip
+TransactionStatement = (
+    StartTransaction | Commit | Rollback | SetAutocommit | ShowTransactions | AbortTransactions
     | ShowCompactions | AbortCompactions | ShowLocks | LockTable | UnlockTable | LockDatabase | UnlockDatabase
+)  # fmt: skip
+Statement = (
+    CatalogStatement | TransactionStatement
     | Insert | MultiInsert | Update | Delete | Merge | Query | Explain | SetVariable | ResetVariable
 )  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
+from acidsql.planner.bound_catalog import CatalogAction
 from acidsql.planner.plan import Predicate
 from acidsql.planner.query_text import QueryText
 
@@ -65,63 +66,6 @@ class BoundDelete:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundCreateDatabase:
-    database: Database
-    if_not_exists: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundDropDatabase:
-    name: str
-    if_exists: bool
-    cascade: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundUse:
-    database: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundShowDatabases:
-    pattern: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundCreateTable:
-    """``exists``: a table of that name is there already and IF NOT EXISTS was said."""
-
-    table: Table
-    exists: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundDropTable:
-    """``name`` None: there is none and IF EXISTS was said."""
-
-    name: TableName | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundShowTables:
-    database: str
-    pattern: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundDescribe:
-    table: Table
-    formatted: bool
-    column: Column | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundShowCreateTable:
-    table: Table
-    qualified: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowTransactions:
     pass
 
@@ -144,9 +88,5 @@ class BoundExplain:
     statement: BoundStatement
 
 
-CatalogAction = (
-    BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases
-    | BoundCreateTable | BoundDropTable | BoundShowTables | BoundDescribe | BoundShowCreateTable
-)  # fmt: skip
 SessionAction = BoundShowTransactions | BoundSet | BoundReset
 BoundStatement = CatalogAction | SessionAction | BoundQuery | BoundInsert | BoundUpdate | BoundDelete | BoundExplain

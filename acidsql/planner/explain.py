@@ -7,6 +7,7 @@ from typing import assert_never
 
 from acidsql.catalog.model import Table
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
+from acidsql.planner.bound_catalog import BoundUnbuilt
 from acidsql.planner.physical import CatalogCommand, ExplainPlan, Plan, ReadPlan, SessionCommand, Sink, SinkKind, WritePlan
 
 
@@ -22,6 +23,9 @@ def _lines(plan: Plan) -> Iterator[str]:
             yield from _query(query)
         case WritePlan():
             yield from _write(plan)
+        case CatalogCommand(action=BoundUnbuilt() as action):
+            yield action.words
+            yield from (f"  {name}: {value}" for name, value in action.facts)
         case CatalogCommand(action=action) | SessionCommand(action=action):
             words = type(action).__name__.removeprefix("Bound")
             yield "".join(f" {c}" if c.isupper() else c for c in words).strip().upper()

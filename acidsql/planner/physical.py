@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table
 from acidsql.planner.bound import (
-    BoundCreateDatabase,
-    BoundCreateTable,
     BoundDelete,
-    BoundDescribe,
-    BoundDropDatabase,
-    BoundDropTable,
     BoundExplain,
     BoundInsert,
     BoundQuery,
     BoundReset,
     BoundSet,
-    BoundShowCreateTable,
-    BoundShowDatabases,
-    BoundShowTables,
     BoundShowTransactions,
     BoundStatement,
     BoundUpdate,
-    BoundUse,
-    CatalogAction,
     SessionAction,
 )
+from acidsql.planner.bound_catalog import CatalogAction
 
 
 class SinkKind(StrEnum):
@@ -107,13 +97,8 @@ def plan(bound: BoundStatement) -> Plan:
             return ExplainPlan(plan=plan(bound.statement))
         case BoundShowTransactions() | BoundSet() | BoundReset():
             return SessionCommand(action=bound)
-        case (
-            BoundCreateDatabase() | BoundDropDatabase() | BoundUse() | BoundShowDatabases()
-            | BoundCreateTable() | BoundDropTable() | BoundShowTables() | BoundDescribe() | BoundShowCreateTable()
-        ):  # fmt: skip
-            return CatalogCommand(action=bound)
         case _:
-            assert_never(bound)
+            return CatalogCommand(action=bound)
 
 
 def plan_insert(bound: BoundInsert) -> WritePlan:

@@ -10,7 +10,8 @@ import pytest
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.bound import BoundCreateTable, BoundStatement
+from acidsql.planner.bound import BoundStatement
+from acidsql.planner.bound_catalog import BoundCreateTable
 
 TABLES = (
     "CREATE TABLE t (id INT, name STRING, price DECIMAL(10,2), day DATE, flag BOOLEAN, big BIGINT) STORED AS ORC "

@@ -1,0 +1,126 @@
+"""Names to facts: what a name in a statement or a query means, asked of the catalog. The binder's modules share one ``Names``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Table, TableName
+from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
+from acidsql.parser import statements as ast
+from acidsql.planner import bind_table
+from acidsql.planner.analysis import Analysis, Read, analyse_expression, analyse_query, pushed_predicates
+from acidsql.planner.bound import BoundQuery, BoundRead
+from acidsql.planner.query_text import Piece, QueryText, edited
+
+FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
+"""What Spark may stand before a path: parquet.`/data/file`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the binder may ask: the catalog, the current database, and whether Spark's session has a view of a name."""
+
+    catalog: Catalog
+    database: str
+    has_view: Callable[[str], bool] = lambda name: False
+    user: str = ""
+    now: int = 0
+
+
+class Names:
+    """One statement's look-ups. ``views`` are the names found in Spark's session only."""
+
+    def __init__(self, source: str, around: Surroundings) -> None:
+        self.source = source
+        self.around = around
+        self.catalog = around.catalog
+        self.views: dict[str, None] = {}
+
+    # ---- names
+
+    def database(self, name: ast.Name) -> str:
+        found = name.text.lower()
+        if self.catalog.find_database(found) is None:
+            raise DatabaseNotFoundError(f"Database does not exist: {found}", code=10072, span=name.span)
+        return found
+
+    def table_name(self, name: ast.QualifiedName) -> TableName:
+        parts = [p.text.lower() for p in name.parts]
+        if len(parts) > 2:
+            raise BindError("a table name has at most two parts", span=name.span)
+        return TableName(self.around.database if len(parts) == 1 else parts[0], parts[-1])
+
+    def table(self, name: ast.QualifiedName) -> Table:
+        wanted = self.table_name(name)
+        table = self.catalog.find_table(wanted)
+        if table is None:
+            raise self.not_found(wanted, name.span)
+        return table
+
+    def not_found(self, wanted: TableName, span: Span) -> TableNotFoundError:
+        near: list[str] = []
+        if self.catalog.find_database(wanted.database) is not None:
+            near = bind_table.close_names(wanted.table, self.catalog.list_tables(wanted.database))
+        hint = f'did you mean "{near[0]}"?' if near else None
+        return TableNotFoundError(f"Table not found {wanted}", code=10001, hint=hint, span=span)
+
+    def resolve(self, parts: tuple[str, ...], span: Span) -> Table | None:
+        """A table name inside a query: the catalog's table, None for what Spark knows, TableNotFoundError."""
+        names = [p.lower() for p in parts]
+        if len(names) == 2 and names[0] in FILE_SOURCES and self.catalog.find_database(names[0]) is None:
+            return None
+        if len(names) > 2:
+            raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
+        wanted = TableName(self.around.database if len(names) == 1 else names[0], names[-1])
+        table = self.catalog.find_table(wanted)
+        if table is None:
+            if len(names) == 1 and self.around.has_view(parts[0]):
+                self.views[parts[0]] = None
+                return None
+            raise self.not_found(wanted, span)
+        bind_table.check_readable(table, span)
+        return table
+
+    # ---- queries
+
+    def query(self, body: ast.Fragment) -> BoundQuery:
+        analysis = Analysis()
+        analyse_query(self.source, body.span, self.resolve, analysis)
+        return self.bound_query(edited(body.span, analysis.edits), analysis)
+
+    def bound_query(self, pieces: tuple[Piece, ...], analysis: Analysis) -> BoundQuery:
+        reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
+        return BoundQuery(text=QueryText(self.source, pieces), reads=reads, views=tuple(self.views))
+
+    def query_after_with(self, clause: ast.Fragment, body: ast.Fragment) -> BoundQuery:
+        """``WITH q AS (..) INSERT INTO t SELECT ..``: analysed as if the words between the two were blank."""
+        blank = " " * (body.span.start - clause.span.end)
+        text = self.source[: clause.span.end] + blank + self.source[body.span.start :]
+        whole = Span(clause.span.start, body.span.end)
+        analysis = Analysis()
+        analyse_query(text, whole, self.resolve, analysis)
+        before = [e for e in analysis.edits if e.span.start < clause.span.end]
+        after = [e for e in analysis.edits if e.span.start >= body.span.start]
+        return self.bound_query((*edited(clause.span, before), " ", *edited(body.span, after)), analysis)
+
+    def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
+        """An expression over no table; sub-queries inside it may read tables."""
+        mine = Analysis(reads=analysis.reads)
+        analyse_query(self.source, cell.span, self.resolve, mine, wrap="SELECT ")
+        return edited(cell.span, mine.edits)
+
+    # ---- expressions over the row of a target
+
+    def expression(self, fragment: ast.Fragment, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
+        mine = Analysis(reads=analysis.reads)
+        analyse_expression(self.source, fragment.span, self.resolve, mine, read)
+        return edited(fragment.span, mine.edits)
+
+    def where(self, fragment: ast.Fragment | None, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
+        if fragment is None:
+            return ()
+        pieces = self.expression(fragment, read, analysis)
+        read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias)
+        return (" WHERE (", *pieces, ")")
