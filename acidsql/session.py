@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from acidsql import crash_points
 from acidsql.catalog.model import DEFAULT_DATABASE, Table
-from acidsql.errors import Error, InterfaceError, TransactionAbortedError
+from acidsql.errors import Error, InterfaceError, InternalError, TransactionAbortedError
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.explain import explain
-from acidsql.planner.physical import CatalogCommand, ExplainPlan, Plan, ReadPlan, SessionCommand, SinkKind, WritePlan, plan
+from acidsql.planner.physical import (
+    CatalogCommand,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    SessionCommand,
+    SinkKind,
+    WritePlan,
+    plan,
+)
+from acidsql.planner.runnable import check_runnable
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session_commands import run_catalog_command, run_session_command
 from acidsql.settings import Settings
@@ -83,7 +95,7 @@ class Session:
 
     def explain(self, text: str) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
-        return "\n".join(explain(self._plan(text, None)[1]))
+        return "\n".join(explain(self._plan(text, None)[1], self.settings))
 
     def _plan(self, text: str, params: Sequence[Any] | None) -> tuple[str, Plan]:
         from acidsql.parser.parameters import bind_parameters
@@ -91,11 +103,17 @@ class Session:
 
         source = text if params is None else bind_parameters(text, params)
         around = Surroundings(
-            catalog=self.store, database=self.database, has_view=self._engine.has_view, user=self.user, now=int(self._clock())
+            catalog=self.store,
+            database=self.database,
+            has_view=self._engine.has_view,
+            user=self.user,
+            now=int(self._clock()),
+            settings=self.settings,
         )
         return source, plan(bind(parse(source), source, around))
 
     def _run(self, made: Plan) -> Result:
+        check_runnable(made)
         match made:
             case ReadPlan():
                 return self._read(made)
@@ -105,8 +123,10 @@ class Session:
                 return run_catalog_command(self, action)
             case SessionCommand(action=action):
                 return run_session_command(self, action)
-            case ExplainPlan(plan=inner):
-                return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner)])
+            case ExplainPlan(plan=inner, mode=mode):
+                return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner, self.settings, mode)])
+            case MultiInsertPlan() | MergePlan():
+                raise InternalError(f"{type(made).__name__} passed as runnable")
             case _:
                 assert_never(made)
 

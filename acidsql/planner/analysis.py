@@ -5,18 +5,17 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 
 from __future__ import annotations
 
-import datetime
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import DecimalType, PrimitiveType
-from acidsql.errors import ColumnNotFoundError, ParseError, Span
-from acidsql.planner.plan import Comparison, Predicate, Scalar
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import HiveType, StructType
+from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, ParseError, Span
+from acidsql.planner.plan import Predicate
+from acidsql.planner.predicates import conjuncts
 from acidsql.planner.query_text import Edit, Slot
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ ROW_ID_COLUMN = "ROW__ID"
 Resolve = Callable[[tuple[str, ...], Span], Table | None]
 """Name parts and their place -> the catalog's table, or None when Spark knows the name; raises when nobody does."""
 
-_INTEGERS = {"tinyint": 1 << 7, "smallint": 1 << 15, "int": 1 << 31, "bigint": 1 << 63}
 _WORDS_FOR_SPARK = frozenset(
     "year yearofweek quarter month week day dayofweek dayofyear hour minute second millisecond microsecond nanosecond "
     "years months weeks days hours minutes seconds doy dow user current_user session_user localtimestamp current_time".split()
@@ -53,19 +51,49 @@ class Analysis:
     edits: list[Edit] = field(default_factory=list)
 
 
-def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis, *, wrap: str = "") -> None:
-    """Adds the reads and edits of the query ``span`` of ``source``. ParseError, or whatever ``resolve`` raises.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visible:
+    """A relation whose columns an expression may use. ``columns``: name to type; None when only Spark knows them."""
+
+    alias: str
+    name: str
+    database: str = ""
+    columns: Mapping[str, HiveType | None] | None = None
+
+    @classmethod
+    def of(cls, read: Read) -> Visible:
+        table = read.table
+        columns: dict[str, HiveType | None] = {c.name: c.type for c in (*table.columns, *table.partition_columns)}
+        return cls(alias=read.alias, name=str(table.name), database=table.name.database, columns={**columns, ROW_ID: None})
+
+
+def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis, *, wrap: str = "") -> exp.Expr:
+    """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree. ParseError, or whatever ``resolve`` raises.
 
     ``wrap`` is set before the text to make a query of it.
     """
-    _Walk(source, span.start - len(wrap), _parse(source, span, wrap), resolve, analysis).query()
+    tree = _parse(source, span, wrap)
+    _Walk(source, span.start - len(wrap), tree, resolve, analysis).query()
+    return tree
 
 
-def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, target: Read) -> None:
-    """The same for an expression over the row of ``target``; its columns are checked: ColumnNotFoundError."""
+def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
+    """The names of a query's columns; None where a star or an unnamed expression leaves them to Spark."""
+    from sqlglot import exp
+
+    names = [] if not isinstance(query, exp.Query) else [name.lower() for name in query.named_selects]
+    stars = isinstance(query, exp.Query) and query.is_star
+    return None if stars or not names or not all(names) else dict.fromkeys(names)
+
+
+def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible]) -> set[str]:
+    """The same for an expression over the columns of ``visible``, which are checked; the aliases whose columns it uses.
+
+    ColumnNotFoundError, AmbiguousColumnError.
+    """
     walk = _Walk(source, span.start - len(_WRAP), _parse(source, span, _WRAP), resolve, analysis)
     walk.query()
-    walk.check_columns(target)
+    return walk.check_columns(visible)
 
 
 def pushed_predicates(source: str, span: Span, table: Table, alias: str) -> tuple[Predicate, ...]:
@@ -74,7 +102,7 @@ def pushed_predicates(source: str, span: Span, table: Table, alias: str) -> tupl
 
     tree = _parse(source, span, _WRAP)
     condition = tree.expressions[0] if isinstance(tree, exp.Select) else None
-    return tuple(_predicates(condition, table, alias)) if condition is not None else ()
+    return tuple(conjuncts(condition, table, alias)) if condition is not None else ()
 
 
 _WRAP = "SELECT "
@@ -212,30 +240,77 @@ class _Walk:
         reads = self.scopes.get(id(select), [])
         where = select.args.get("where")
         if len(reads) == 1 and where is not None and not select.args.get("joins") and not select.args.get("laterals"):
-            reads[0].predicates = tuple(_predicates(where.this, reads[0].table, reads[0].alias))
+            reads[0].predicates = tuple(conjuncts(where.this, reads[0].table, reads[0].alias))
 
-    def check_columns(self, target: Read) -> None:
-        """Every column outside sub-queries must be one of the target's."""
+    def check_columns(self, visible: Sequence[Visible]) -> set[str]:
+        """Every column outside sub-queries must be one of ``visible``'s; the aliases of those that are used."""
         from sqlglot import exp
 
-        known = {c.name for c in (*target.table.columns, *target.table.partition_columns)} | {ROW_ID}
+        used = set()
         for node in self.tree.find_all(exp.Column):
-            if node.find_ancestor(exp.Select) is not self.tree or isinstance(node.this, exp.Star):
-                continue
-            parts = list(node.parts)
-            if len(parts) > 1 and parts[0].name.lower() == target.alias:
-                parts = parts[1:]
-            elif len(parts) > 2 and tuple(p.name.lower() for p in parts[:2]) == (target.table.name.database, target.alias):
-                parts = parts[2:]
-            name = parts[0].name.lower()
-            if name not in known and name not in _WORDS_FOR_SPARK and "start" in parts[0].meta:
-                raise column_not_found(parts[0].name, target.table, self.span(parts[0]), self.source)
+            if node.find_ancestor(exp.Select) is self.tree and not isinstance(node.this, exp.Star) and "start" in node.parts[0].meta:
+                owner = self.owner(list(node.parts), visible)
+                if owner is not None:
+                    used.add(owner.alias)
+        return used
+
+    def owner(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
+        """The relation a column belongs to; None for words Spark judges."""
+        first = parts[0].name.lower()
+        for one in visible:
+            if len(parts) > 1 and first == one.alias:
+                return self.checked(parts[1:], one)
+            if len(parts) > 2 and (first, parts[1].name.lower()) == (one.database, one.alias):
+                return self.checked(parts[2:], one)
+        owners = [one for one in visible if one.columns is not None and first in one.columns]
+        if len(owners) > 1:
+            message = f'column "{parts[0].name}" is in "{owners[0].alias}" and in "{owners[1].alias}"'
+            hint = f"Write {owners[0].alias}.{parts[0].name} or {owners[1].alias}.{parts[0].name}."
+            raise AmbiguousColumnError(message, code=10007, hint=hint, span=self.span(parts[0]), source=self.source)
+        if owners:
+            return self.checked(parts, owners[0])
+        unknown = next((one for one in visible if one.columns is None), None)
+        if unknown is None and len(parts) > 1:
+            usable = " and ".join(one.alias for one in visible)
+            message = f'"{parts[0].name}" is neither a table nor a column that can be used here'
+            hint = f"The columns of {usable} can be used."
+            raise ColumnNotFoundError(message, code=10004, hint=hint, span=self.span(parts[0]), source=self.source)
+        if unknown is None and first not in _WORDS_FOR_SPARK:
+            raise self.not_found(parts[0], visible)
+        return unknown
+
+    def checked(self, parts: list[exp.Expr], owner: Visible) -> Visible:
+        """``owner``, once the column is found there, and the fields of a struct below it."""
+        if owner.columns is None:
+            return owner
+        name = parts[0].name.lower()
+        if name not in owner.columns:
+            raise self.not_found(parts[0], [owner])
+        kind = owner.columns[name]
+        for part in parts[1:]:
+            if not isinstance(kind, StructType):
+                break
+            kind = next((f.type for f in kind.fields if f.name == part.name.lower()), None)
+            if kind is None:
+                message = f'struct "{name}" has no field "{part.name}"'
+                raise ColumnNotFoundError(message, code=10004, span=self.span(part), source=self.source)
+        return owner
+
+    def not_found(self, column: exp.Expr, visible: Sequence[Visible]) -> ColumnNotFoundError:
+        known = [name for one in visible for name in (one.columns or ())]
+        tables = " or ".join(f'"{one.name}"' for one in visible)
+        return _not_found(column.name, tables, known, self.span(column), self.source, 10004)
 
 
 def column_not_found(name: str, table: Table, span: Span, source: str, code: int = 10004) -> ColumnNotFoundError:
-    near = difflib.get_close_matches(name.lower(), [c.name for c in (*table.columns, *table.partition_columns)], n=1)
+    known = [c.name for c in (*table.columns, *table.partition_columns)]
+    return _not_found(name, f'"{table.name}"', known, span, source, code)
+
+
+def _not_found(name: str, tables: str, known: Sequence[str], span: Span, source: str, code: int) -> ColumnNotFoundError:
+    near = difflib.get_close_matches(name.lower(), [k for k in known if k != ROW_ID], n=1)
     hint = f'did you mean "{near[0]}"?' if near else None
-    return ColumnNotFoundError(f'column "{name}" does not exist in table "{table.name}"', hint=hint, code=code, span=span, source=source)
+    return ColumnNotFoundError(f'column "{name}" does not exist in table {tables}', hint=hint, code=code, span=span, source=source)
 
 
 def _quoted(name: str) -> str:
@@ -260,98 +335,3 @@ def _is_cte(table: exp.Table) -> bool:
                     return True
         child, node = node, node.parent
     return False
-
-
-def _predicates(condition: exp.Expr, table: Table, alias: str) -> Iterator[Predicate]:
-    from sqlglot import exp
-
-    match condition:
-        case exp.And():
-            yield from _predicates(condition.left, table, alias)
-            yield from _predicates(condition.right, table, alias)
-        case exp.Paren():
-            yield from _predicates(condition.this, table, alias)
-        case exp.EQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            yield from _comparison(condition, table, alias)
-        case exp.Between():
-            low = exp.GTE(this=condition.this, expression=condition.args["low"])
-            high = exp.LTE(this=condition.this, expression=condition.args["high"])
-            yield from [*_comparison(low, table, alias), *_comparison(high, table, alias)]
-        case exp.In() if condition.expressions:
-            column = _column(condition.this, table, alias)
-            values = [_scalar(e, column) for e in condition.expressions] if column else []
-            if column and all(v is not None for v in values):
-                yield Predicate(column=column.name, op=Comparison.IN, values=tuple(v for v in values if v is not None))
-        case exp.Is() if isinstance(condition.expression, exp.Null):
-            if column := _column(condition.this, table, alias):
-                yield Predicate(column=column.name, op=Comparison.IS_NULL)
-        case exp.Not(this=exp.Is() as inner) if isinstance(inner.expression, exp.Null):
-            if column := _column(inner.this, table, alias):
-                yield Predicate(column=column.name, op=Comparison.IS_NOT_NULL)
-
-
-_MIRROR = {"EQ": "=", "LT": ">", "LTE": ">=", "GT": "<", "GTE": "<="}
-_PLAIN = {"EQ": "=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
-
-
-def _comparison(node: exp.Expr, table: Table, alias: str) -> Iterator[Predicate]:
-    left, right, names = node.this, node.expression, _PLAIN
-    if _column(left, table, alias) is None:
-        left, right, names = right, left, _MIRROR
-    column = _column(left, table, alias)
-    value = _scalar(right, column) if column else None
-    if column is not None and value is not None:
-        yield Predicate(column=column.name, op=Comparison(names[type(node).__name__]), values=(value,))
-
-
-def _column(node: exp.Expr | None, table: Table, alias: str) -> Column | None:
-    from sqlglot import exp
-
-    if not isinstance(node, exp.Column) or node.args.get("db") or (node.table and node.table.lower() != alias):
-        return None
-    return table.column(node.name)
-
-
-def _scalar(node: exp.Expr, column: Column | None) -> Scalar | None:
-    """The literal as a value of the column's own type; None where Spark's comparison would cast the column."""
-    from sqlglot import exp
-
-    if column is None:
-        return None
-    if isinstance(node, exp.Neg):
-        value = _scalar(node.this, column)
-        return -value if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
-    match column.type:
-        case PrimitiveType("tinyint" | "smallint" | "int" | "bigint" as name):
-            number = int(node.this) if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() else None
-            return number if number is not None and number < _INTEGERS[name] else None
-        case PrimitiveType("string"):
-            plain = isinstance(node, exp.Literal) and node.is_string and "\\" not in node.this
-            return str(node.this) if plain else None
-        case PrimitiveType("date"):
-            return _date(node)
-        case DecimalType(precision, scale) if isinstance(node, exp.Literal) and not node.is_string:
-            return _decimal(node.this, precision, scale)
-        case PrimitiveType("boolean") if isinstance(node, exp.Boolean):
-            return bool(node.this)
-    return None
-
-
-def _date(node: exp.Expr) -> datetime.date | None:
-    from sqlglot import exp
-
-    if isinstance(node, exp.Cast) and node.is_type("date") and isinstance(node.this, exp.Literal) and node.this.is_string:
-        try:
-            return datetime.date.fromisoformat(node.this.this)
-        except ValueError:
-            return None
-    return None
-
-
-def _decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    if not text.replace(".", "", 1).isdigit():
-        return None
-    value = Decimal(text)
-    exponent = value.as_tuple().exponent
-    fits = isinstance(exponent, int) and -exponent <= scale and len(value.as_tuple().digits) + scale + exponent <= precision
-    return value if fits else None

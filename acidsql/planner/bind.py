@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from acidsql.errors import Error
+from acidsql.errors import Error, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind_catalog import bind_catalog
-from acidsql.planner.bind_rows import bind_delete, bind_insert, bind_update
+from acidsql.planner.bind_insert import bind_insert, bind_multi_insert
+from acidsql.planner.bind_merge import bind_merge
+from acidsql.planner.bind_rows import bind_delete, bind_update
 from acidsql.planner.bind_transactions import bind_transaction
 from acidsql.planner.bound import BoundExplain, BoundReset, BoundSet, BoundStatement
-from acidsql.planner.bound_catalog import BoundUnbuilt
 from acidsql.planner.names import Names, Surroundings
 from acidsql.planner.unbuilt import refuse_unbuilt
 
@@ -37,9 +38,11 @@ def _bind(names: Names, statement: ast.Statement) -> BoundStatement:
         case ast.Delete():
             return bind_delete(names, statement)
         case ast.Explain():
-            return BoundExplain(statement=_bind(names, statement.statement))
-        case ast.MultiInsert() | ast.Merge():
-            return BoundUnbuilt(words=type(statement).__name__, span=statement.span)
+            return BoundExplain(statement=_bind(names, statement.statement), mode=explain_mode(statement))
+        case ast.MultiInsert():
+            return bind_multi_insert(names, statement)
+        case ast.Merge():
+            return bind_merge(names, statement)
         case ast.SetVariable():
             return BoundSet(key=statement.key, value=statement.value)
         case ast.ResetVariable():
@@ -52,3 +55,14 @@ def _bind(names: Names, statement: ast.Statement) -> BoundStatement:
             return bind_transaction(names, statement)
         case _:
             return bind_catalog(names, statement)
+
+
+EXPLAIN_MODES = ("EXTENDED", "FORMATTED", "LOCKS", "DEPENDENCY")
+
+
+def explain_mode(statement: ast.Explain) -> str | None:
+    """Hive's further modes show what only Hive has."""
+    if statement.mode is None or statement.mode in EXPLAIN_MODES:
+        return statement.mode
+    hint = f"Use EXPLAIN or one of EXPLAIN {', '.join(EXPLAIN_MODES)}."
+    raise UnsupportedStatementError(f"EXPLAIN {statement.mode} is not supported", hint=hint, span=statement.span)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
+from acidsql.parser.statements import Match
 from acidsql.planner.bound_catalog import CatalogAction
 from acidsql.planner.plan import Predicate
-from acidsql.planner.query_text import QueryText
+from acidsql.planner.query_text import Piece, QueryText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +41,34 @@ class BoundRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPartition:
+    """Where an INSERT into a partitioned table goes: values of the leading columns, then columns whose values come with the rows."""
+
+    static: tuple[tuple[str, Any], ...]
+    dynamic: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundInsert:
-    """``columns``: the target columns the source's columns go to, in the source's order; the others become NULL."""
+    """``columns``: the target columns the source's columns go to, in the source's order; the others become NULL.
+
+    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition is there.
+    """
 
     table: Table
     columns: tuple[Column, ...]
     source: BoundRows | BoundQuery
+    span: Span
+    overwrite: bool = False
+    partition: BoundPartition | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMultiInsert:
+    """FROM .. INSERT .. INSERT ..: legs that are written under one snapshot and become visible together."""
+
+    legs: tuple[BoundInsert, ...]
     span: Span
 
 
@@ -63,6 +87,46 @@ class BoundDelete:
 
     table: Table
     query: BoundQuery
+
+
+class MergeAction(StrEnum):
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    INSERT = "INSERT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMergeClause:
+    """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target in its order; () for DELETE.
+
+    ``changed``: the columns UPDATE sets or INSERT names.
+    """
+
+    match: Match
+    action: MergeAction
+    span: Span
+    condition: tuple[Piece, ...] | None = None
+    values: tuple[tuple[Piece, ...], ...] = ()
+    changed: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMerge:
+    """Pieces of Spark SQL over the target (``reads[0]``, under ``alias``) and ``source`` (a relation with its alias).
+
+    The first clause whose condition holds is the one that acts. ``text_source`` is the user's statement, which the pieces cut.
+    """
+
+    table: Table
+    alias: str
+    source: tuple[Piece, ...]
+    source_alias: str
+    on: tuple[Piece, ...]
+    clauses: tuple[BoundMergeClause, ...]
+    reads: tuple[BoundRead, ...]
+    views: tuple[str, ...]
+    text_source: str
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +149,13 @@ class BoundReset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundExplain:
+    """``mode``: Hive's word behind EXPLAIN, or None."""
+
     statement: BoundStatement
+    mode: str | None = None
 
 
 SessionAction = BoundShowTransactions | BoundSet | BoundReset
-BoundStatement = CatalogAction | SessionAction | BoundQuery | BoundInsert | BoundUpdate | BoundDelete | BoundExplain
+BoundStatement = (
+    CatalogAction | SessionAction | BoundQuery | BoundInsert | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge | BoundExplain
+)

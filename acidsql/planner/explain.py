@@ -1,82 +1,228 @@
-"""A plan as text for people: the same SQL against the same catalog always gives the same lines."""
+"""A plan as text for people and as JSON for programs: the same SQL against the same catalog always gives the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import assert_never
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, assert_never
 
-from acidsql.catalog.model import Table
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
+from acidsql.catalog.model import Column, Table
+from acidsql.planner.bound import (
+    BoundDelete,
+    BoundInsert,
+    BoundMerge,
+    BoundMergeClause,
+    BoundQuery,
+    BoundRead,
+    BoundRows,
+    BoundUpdate,
+    MergeAction,
+)
 from acidsql.planner.bound_catalog import BoundUnbuilt
-from acidsql.planner.physical import CatalogCommand, ExplainPlan, Plan, ReadPlan, SessionCommand, Sink, SinkKind, WritePlan
+from acidsql.planner.locks import locks_of
+from acidsql.planner.physical import (
+    CatalogCommand,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    SessionCommand,
+    Sink,
+    SinkKind,
+    WritePlan,
+)
+from acidsql.planner.query_text import Piece, QueryText
+from acidsql.settings import Settings
 
 
-def explain(plan: Plan) -> list[str]:
-    """The lines EXPLAIN prints. ``<w>`` stands for the write id, which is allocated when the statement runs."""
-    return list(_lines(plan))
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One line of the plan and what stands below it."""
+
+    text: str
+    children: tuple[Node, ...] = ()
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        yield "  " * depth + self.text
+        for child in self.children:
+            yield from child.lines(depth + 1)
+
+    def json(self) -> dict[str, Any]:
+        below = {"children": [child.json() for child in self.children]} if self.children else {}
+        return {"operation": self.text, **below}
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def explain(plan: Plan, settings: Settings, mode: str | None = None) -> list[str]:
+    """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the statement runs."""
+    match mode:
+        case "LOCKS":
+            return ["LOCK INFORMATION:", *(str(lock) for lock in locks_of(plan, settings))]
+        case "DEPENDENCY":
+            return [json.dumps(_dependencies(plan), separators=(",", ":"))]
+        case "FORMATTED":
+            return json.dumps(_tree(plan, settings, extended=True).json(), indent=2, ensure_ascii=False).split("\n")
+        case _:
+            return list(_tree(plan, settings, extended=mode == "EXTENDED").lines())
+
+
+def _dependencies(plan: Plan) -> dict[str, list[dict[str, str]]]:
+    """Hive's document: the tables read, once each. Partitions are known when a table is listed, not before."""
+    tables = {read.table.name: read.table for read in _reads(plan)}
+    listed = [{"tablename": f"{n.database}@{n.table}", "tabletype": str(tables[n].kind)} for n in sorted(tables)]
+    return {"input_tables": listed, "input_partitions": []}
+
+
+def _reads(plan: Plan) -> Iterator[BoundRead]:
     match plan:
         case ReadPlan(query=query):
-            yield "SELECT under one snapshot"
-            yield from _query(query)
-        case WritePlan():
-            yield from _write(plan)
-        case CatalogCommand(action=BoundUnbuilt() as action):
-            yield action.words
-            yield from (f"  {name}: {value}" for name, value in action.facts)
-        case CatalogCommand(action=action) | SessionCommand(action=action):
-            words = type(action).__name__.removeprefix("Bound")
-            yield "".join(f" {c}" if c.isupper() else c for c in words).strip().upper()
-            yield "  metadata only: no data is read or written"
+            yield from query.reads
+        case WritePlan(query=query):
+            yield from query.reads if query else ()
+        case MultiInsertPlan(legs=legs):
+            for leg in legs:
+                yield from _reads(leg)
+        case MergePlan(merge=merge):
+            yield from merge.reads
         case ExplainPlan(plan=inner):
-            yield from _lines(inner)
-        case _:
-            assert_never(plan)
+            yield from _reads(inner)
 
 
-def _write(plan: WritePlan) -> Iterator[str]:
-    action = plan.action
-    match action:
-        case BoundInsert():
-            yield f"INSERT INTO {plan.table.name}"
-            if len(action.columns) != len(plan.table.columns):
-                yield f"  columns: {', '.join(c.name for c in action.columns)}; the others are NULL"
-            yield from (
-                [f"  {len(action.source.rows)} literal rows, no Spark"] if isinstance(action.source, BoundRows) else _query(action.source)
-            )
-        case BoundUpdate():
-            yield f"UPDATE {plan.table.name}"
-            yield f"  set: {', '.join(c.name for c in action.changed)}"
-            yield from _query(action.query)
-        case BoundDelete():
-            yield f"DELETE FROM {plan.table.name}"
-            yield from _query(action.query)
-        case _:
-            assert_never(action)
-    for sink in plan.sinks:
-        yield f"  write statement {sink.statement_id}: {_sink(sink, plan.table)}"
-    if not plan.sinks:
-        yield "  write plain ORC files: the table is not transactional, there is no roll-back"
+def _tree(plan: Plan, settings: Settings, *, extended: bool) -> Node:
+    node = _Explainer(extended).node(plan)
+    locks = tuple(Node(f"lock {lock.name}: {lock.type}") for lock in locks_of(plan, settings))
+    return Node(node.text, (*node.children, *locks))
+
+
+class _Explainer:
+    def __init__(self, extended: bool) -> None:
+        self.extended = extended
+
+    def node(self, plan: Plan) -> Node:
+        match plan:
+            case ReadPlan(query=query):
+                return Node("SELECT under one snapshot", tuple(self.query(query)))
+            case WritePlan():
+                return Node(self.title(plan), (*self.action(plan), *self.sinks(plan)))
+            case MultiInsertPlan(legs=legs):
+                return Node("MULTI-INSERT: all legs read one snapshot and become visible together", tuple(self.node(leg) for leg in legs))
+            case MergePlan():
+                return self.merge(plan)
+            case CatalogCommand(action=BoundUnbuilt() as action):
+                return Node(action.words, tuple(Node(f"{name}: {value}") for name, value in action.facts))
+            case CatalogCommand(action=action) | SessionCommand(action=action):
+                words = type(action).__name__.removeprefix("Bound")
+                spaced = "".join(f" {c}" if c.isupper() else c for c in words).strip().upper()
+                return Node(spaced, (Node("metadata only: no data is read or written"),))
+            case ExplainPlan(plan=inner):
+                return self.node(inner)
+            case _:
+                assert_never(plan)
+
+    def title(self, plan: WritePlan) -> str:
+        match plan.action:
+            case BoundInsert() as action:
+                verb = "INSERT OVERWRITE" if action.overwrite else "INSERT INTO"
+                return f"{verb} {plan.table.name}{_partition(action)}{' IF NOT EXISTS' if action.if_not_exists else ''}"
+            case BoundUpdate():
+                return f"UPDATE {plan.table.name}"
+            case BoundDelete():
+                return f"DELETE FROM {plan.table.name}"
+            case _:
+                assert_never(plan.action)
+
+    def action(self, plan: WritePlan) -> Iterator[Node]:
+        match plan.action:
+            case BoundInsert() as action:
+                if len(action.columns) != len(plan.table.columns):
+                    missing = any(c not in action.columns for c in plan.table.columns)
+                    yield Node(f"columns: {_names(action.columns)}{'; the others are NULL' if missing else ''}")
+                if isinstance(action.source, BoundRows):
+                    yield Node(f"{len(action.source.rows)} literal rows, no Spark")
+                else:
+                    yield from self.query(action.source)
+            case BoundUpdate() as action:
+                yield Node(f"set: {_names(action.changed)}")
+                yield from self.query(action.query)
+            case BoundDelete() as action:
+                yield from self.query(action.query)
+            case _:
+                assert_never(plan.action)
+
+    def sinks(self, plan: WritePlan) -> Iterator[Node]:
+        for sink in plan.sinks:
+            yield Node(f"write statement {sink.statement_id}: {_sink(sink, plan.table)}", self.facts(plan.table))
+        if not plan.sinks:
+            yield Node("write plain ORC files: the table is not transactional, there is no roll-back", self.facts(plan.table))
+
+    def query(self, query: BoundQuery) -> Iterator[Node]:
+        yield from (self.read(read) for read in query.reads)
+        yield Node(f"spark: {_flat(query.text, query.reads)}")
+
+    def read(self, read: BoundRead) -> Node:
+        kind = "merge on read" if read.table.is_full_acid else "plain files"
+        pushed = [Node(f"pushed down: {' AND '.join(str(p) for p in read.predicates)}")] if read.predicates else []
+        return Node(f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}", (*pushed, *self.facts(read.table)))
+
+    def facts(self, table: Table) -> tuple[Node, ...]:
+        """What EXTENDED adds of a table."""
+        if not self.extended:
+            return ()
+        columns = ", ".join(f"{c.name} {c.type}" for c in (*table.columns, *table.partition_columns))
+        properties = ", ".join(f"{key}={table.properties[key]}" for key in sorted(table.properties))
+        return (Node(f"columns: {columns}"), Node(f"properties: {properties}"))
+
+    def merge(self, plan: MergePlan) -> Node:
+        merge = plan.merge
+        children = [self.read(read) for read in merge.reads]
+        children.append(Node(f"source {merge.source_alias}: {_text(merge, merge.source)}"))
+        children.append(Node(f"join: {merge.alias} {plan.join} {merge.source_alias} ON {_text(merge, merge.on)}"))
+        if any(c.action is not MergeAction.INSERT for c in merge.clauses):
+            children.append(Node("check: no row of the target is changed by two rows of the source"))
+        for clause, sinks in zip(merge.clauses, plan.sinks, strict=True):
+            condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
+            named = f" {_names(clause.changed)}" if clause.changed else ""
+            below = [Node(f"write statement {s.statement_id}: {_sink(s, merge.table)}", self.facts(merge.table)) for s in sinks]
+            children.append(Node(f"WHEN {clause.match}{condition} THEN {clause.action}{named}", (*self.values(merge, clause), *below)))
+        return Node(f"MERGE INTO {merge.table.name}", tuple(children))
+
+    def values(self, merge: BoundMerge, clause: BoundMergeClause) -> Iterator[Node]:
+        """What EXTENDED adds of a clause: the value of each column it names."""
+        every = (*merge.table.columns, *merge.table.partition_columns)
+        for column, value in zip(every, clause.values, strict=False):
+            if self.extended and column in clause.changed:
+                yield Node(f"{column.name} = {_text(merge, value)}")
+
+
+def _text(merge: BoundMerge, pieces: tuple[Piece, ...]) -> str:
+    return _flat(QueryText(merge.text_source, pieces), merge.reads)
+
+
+def _flat(text: QueryText, reads: Iterable[BoundRead]) -> str:
+    return " ".join(text.render([f"<{r.table.name}>" for r in reads]).split())
+
+
+def _names(columns: Iterable[Column]) -> str:
+    return ", ".join(c.name for c in columns)
+
+
+def _partition(action: BoundInsert) -> str:
+    if action.partition is None:
+        return ""
+    static = [f"{name}={value!r}" for name, value in action.partition.static]
+    return f" PARTITION ({', '.join([*static, *action.partition.dynamic])})"
 
 
 def _sink(sink: Sink, table: Table) -> str:
+    if sink.overwrite:
+        return "base_<w>, rows" + _by_bucket(table)
     prefix = "delete_delta" if sink.kind is SinkKind.DELETE else "delta"
     directory = f"{prefix}_<w>_<w>_{sink.statement_id:04d}"
     if sink.kind is SinkKind.DELETE:
         return f"{directory}, delete events by the bucket of each row"
-    if table.bucketing:
-        columns = ", ".join(table.bucketing.columns)
-        return f"{directory}, rows by bucket ({columns}) of {table.bucketing.count}"
-    return f"{directory}, rows"
+    return f"{directory}, rows{_by_bucket(table)}"
 
 
-def _query(query: BoundQuery) -> Iterator[str]:
-    for read in query.reads:
-        kind = "merge on read" if read.table.is_full_acid else "plain files"
-        yield f"  read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}"
-        if read.predicates:
-            yield f"    pushed down: {' AND '.join(str(p) for p in read.predicates)}"
-    names = [f"<{r.table.name}>" for r in query.reads]
-    yield f"  spark: {' '.join(query.text.render(names).split())}"
+def _by_bucket(table: Table) -> str:
+    return f" by bucket ({', '.join(table.bucketing.columns)}) of {table.bucketing.count}" if table.bucketing else ""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Read, analyse_expression, analyse_query, pushed_predicates
+from acidsql.planner.analysis import Analysis, Read, Visible, analyse_expression, analyse_query, pushed_predicates
 from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.query_text import Piece, QueryText, edited
+from acidsql.settings import Settings
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
 """What Spark may stand before a path: parquet.`/data/file`."""
@@ -27,6 +29,7 @@ class Surroundings:
     has_view: Callable[[str], bool] = lambda name: False
     user: str = ""
     now: int = 0
+    settings: Settings = field(default_factory=Settings)
 
 
 class Names:
@@ -80,8 +83,26 @@ class Names:
                 self.views[parts[0]] = None
                 return None
             raise self.not_found(wanted, span)
-        bind_table.check_readable(table, span)
+        self.check_manager(table, span)
         return table
+
+    # ---- the transaction manager
+
+    @property
+    def acid_manager(self) -> bool:
+        """Whether the session asks for transactions at all; another manager than DbTxnManager knows none."""
+        return self.around.settings.text("hive.txn.manager").rpartition(".")[2] in ("", "DbTxnManager")
+
+    def check_manager(self, table: Table, span: Span) -> None:
+        """Reading or writing a transactional table without transactions is refused as Hive refuses it."""
+        if table.is_transactional and not self.acid_manager:
+            message = f"This command is not allowed on an ACID table {table.name} with a non-ACID transaction manager"
+            raise BindError(message, code=10265, hint="RESET hive.txn.manager.", span=span)
+
+    def check_manager_changes(self, span: Span) -> None:
+        if not self.acid_manager:
+            message = "Attempt to do update or delete using transaction manager that does not support these operations."
+            raise BindError(message, code=10294, hint="RESET hive.txn.manager.", span=span)
 
     # ---- queries
 
@@ -94,16 +115,22 @@ class Names:
         reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
         return BoundQuery(text=QueryText(self.source, pieces), reads=reads, views=tuple(self.views))
 
-    def query_after_with(self, clause: ast.Fragment, body: ast.Fragment) -> BoundQuery:
-        """``WITH q AS (..) INSERT INTO t SELECT ..``: analysed as if the words between the two were blank."""
-        blank = " " * (body.span.start - clause.span.end)
-        text = self.source[: clause.span.end] + blank + self.source[body.span.start :]
-        whole = Span(clause.span.start, body.span.end)
+    def query_after(self, before: Sequence[ast.Fragment], body: ast.Fragment) -> BoundQuery:
+        """``WITH q AS (..) INSERT INTO t SELECT ..``, ``FROM s INSERT INTO t SELECT ..``: what stands ``before`` is part of the query.
+
+        It is analysed as if the words between were blank.
+        """
+        parts = [*(fragment.span for fragment in before), body.span]
+        text = self.source
+        for left, right in pairwise(parts):
+            text = text[: left.end] + " " * (right.start - left.end) + text[right.start :]
         analysis = Analysis()
-        analyse_query(text, whole, self.resolve, analysis)
-        before = [e for e in analysis.edits if e.span.start < clause.span.end]
-        after = [e for e in analysis.edits if e.span.start >= body.span.start]
-        return self.bound_query((*edited(clause.span, before), " ", *edited(body.span, after)), analysis)
+        analyse_query(text, Span(parts[0].start, parts[-1].end), self.resolve, analysis)
+        pieces: list[Piece] = []
+        for part in parts:
+            inside = [e for e in analysis.edits if part.start <= e.span.start and e.span.end <= part.end]
+            pieces += [" " if pieces else "", *edited(part, inside)]
+        return self.bound_query(tuple(pieces), analysis)
 
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
@@ -113,14 +140,19 @@ class Names:
 
     # ---- expressions over the row of a target
 
-    def expression(self, fragment: ast.Fragment, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
+    def expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
+        """The pieces of an expression over the columns of ``visible``."""
+        return self.used_expression(fragment, visible, analysis)[0]
+
+    def used_expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[tuple[Piece, ...], set[str]]:
+        """The same, and the aliases whose columns it uses."""
         mine = Analysis(reads=analysis.reads)
-        analyse_expression(self.source, fragment.span, self.resolve, mine, read)
-        return edited(fragment.span, mine.edits)
+        used = analyse_expression(self.source, fragment.span, self.resolve, mine, visible)
+        return edited(fragment.span, mine.edits), used
 
     def where(self, fragment: ast.Fragment | None, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
         if fragment is None:
             return ()
-        pieces = self.expression(fragment, read, analysis)
+        pieces = self.expression(fragment, [Visible.of(read)], analysis)
         read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias)
         return (" WHERE (", *pieces, ")")

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import assert_never
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table
+from acidsql.errors import Span
+from acidsql.parser.statements import Match
 from acidsql.planner.bound import (
     BoundDelete,
     BoundExplain,
     BoundInsert,
+    BoundMerge,
+    BoundMultiInsert,
     BoundQuery,
     BoundReset,
     BoundSet,
     BoundShowTransactions,
     BoundStatement,
     BoundUpdate,
+    MergeAction,
     SessionAction,
 )
 from acidsql.planner.bound_catalog import CatalogAction
@@ -31,8 +37,11 @@ class SinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
+    """``overwrite``: the rows make a ``base_*`` that hides what was there before."""
+
     kind: SinkKind
     statement_id: StatementId
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,34 @@ class WritePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MultiInsertPlan:
+    """Legs that read one snapshot and become visible together, each under a statement id of its own."""
+
+    legs: tuple[WritePlan, ...]
+    span: Span
+
+
+class MergeJoin(StrEnum):
+    """How target and source are joined, the target on the left; ANTI keeps the rows of one side that have no match."""
+
+    INNER = "INNER"
+    RIGHT_OUTER = "RIGHT OUTER"
+    LEFT_OUTER = "LEFT OUTER"
+    FULL_OUTER = "FULL OUTER"
+    LEFT_ANTI = "LEFT ANTI"
+    RIGHT_ANTI = "RIGHT ANTI"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan:
+    """One read of the target, one join, and the sinks of each clause, in the order of the clauses."""
+
+    merge: BoundMerge
+    join: MergeJoin
+    sinks: tuple[tuple[Sink, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogCommand:
     """Asks or changes the catalog only."""
 
@@ -75,9 +112,10 @@ class SessionCommand:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPlan:
     plan: Plan
+    mode: str | None = None
 
 
-Plan = ReadPlan | WritePlan | CatalogCommand | SessionCommand | ExplainPlan
+Plan = ReadPlan | WritePlan | MultiInsertPlan | MergePlan | CatalogCommand | SessionCommand | ExplainPlan
 
 _FIRST = StatementId(0)
 
@@ -93,17 +131,22 @@ def plan(bound: BoundStatement) -> Plan:
             return plan_update(bound)
         case BoundDelete():
             return plan_delete(bound)
+        case BoundMultiInsert():
+            legs = tuple(plan_insert(leg, StatementId(number)) for number, leg in enumerate(bound.legs))
+            return MultiInsertPlan(legs=legs, span=bound.span)
+        case BoundMerge():
+            return plan_merge(bound)
         case BoundExplain():
-            return ExplainPlan(plan=plan(bound.statement))
+            return ExplainPlan(plan=plan(bound.statement), mode=bound.mode)
         case BoundShowTransactions() | BoundSet() | BoundReset():
             return SessionCommand(action=bound)
         case _:
             return CatalogCommand(action=bound)
 
 
-def plan_insert(bound: BoundInsert) -> WritePlan:
-    sinks = (Sink(kind=SinkKind.INSERT, statement_id=_FIRST),) if bound.table.is_full_acid else ()
-    return WritePlan(table=bound.table, action=bound, sinks=sinks)
+def plan_insert(bound: BoundInsert, statement_id: StatementId = _FIRST) -> WritePlan:
+    sink = Sink(kind=SinkKind.INSERT, statement_id=statement_id, overwrite=bound.overwrite)
+    return WritePlan(table=bound.table, action=bound, sinks=(sink,) if bound.table.is_transactional else ())
 
 
 def plan_update(bound: BoundUpdate) -> WritePlan:
@@ -114,3 +157,42 @@ def plan_update(bound: BoundUpdate) -> WritePlan:
 
 def plan_delete(bound: BoundDelete) -> WritePlan:
     return WritePlan(table=bound.table, action=bound, sinks=(Sink(kind=SinkKind.DELETE, statement_id=_FIRST),))
+
+
+_CLAUSE_ORDER = (MergeAction.DELETE, MergeAction.INSERT, MergeAction.UPDATE)
+
+
+def plan_merge(bound: BoundMerge) -> MergePlan:
+    """A statement id for each clause: deletes first, then inserts, then updates, as Hive 3 has it (Context.DestClausePrefix)."""
+    order = sorted(range(len(bound.clauses)), key=lambda i: (_CLAUSE_ORDER.index(bound.clauses[i].action), i))
+    ids = {place: StatementId(number) for number, place in enumerate(order)}
+    sinks = tuple(_merge_sinks(clause.action, ids[place]) for place, clause in enumerate(bound.clauses))
+    return MergePlan(merge=bound, join=merge_join(bound), sinks=sinks)
+
+
+def _merge_sinks(action: MergeAction, statement_id: StatementId) -> tuple[Sink, ...]:
+    delete = Sink(kind=SinkKind.DELETE, statement_id=statement_id)
+    insert = Sink(kind=SinkKind.INSERT, statement_id=statement_id)
+    match action:
+        case MergeAction.DELETE:
+            return (delete,)
+        case MergeAction.INSERT:
+            return (insert,)
+        case MergeAction.UPDATE:
+            return (delete, insert)
+        case _:
+            assert_never(action)
+
+
+_JOINS = {
+    frozenset({Match.MATCHED}): MergeJoin.INNER,
+    frozenset({Match.NOT_MATCHED}): MergeJoin.RIGHT_ANTI,
+    frozenset({Match.NOT_MATCHED_BY_SOURCE}): MergeJoin.LEFT_ANTI,
+    frozenset({Match.MATCHED, Match.NOT_MATCHED}): MergeJoin.RIGHT_OUTER,
+    frozenset({Match.MATCHED, Match.NOT_MATCHED_BY_SOURCE}): MergeJoin.LEFT_OUTER,
+}
+
+
+def merge_join(bound: BoundMerge) -> MergeJoin:
+    """The narrowest join that meets every clause."""
+    return _JOINS.get(frozenset(clause.match for clause in bound.clauses), MergeJoin.FULL_OUTER)

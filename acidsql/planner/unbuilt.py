@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidsql.errors import Span, UnsupportedStatementError
-from acidsql.parser.statements import CreateTable, Describe, Explain, Insert, Statement
+from acidsql.parser.statements import CreateTable, Describe, Explain, Statement
 
-_EXPLAIN_MODES = (None, "EXTENDED", "FORMATTED")
 _ORC_SERDE = "org.apache.hadoop.hive.ql.io.orc.OrcSerde"
 
 
@@ -20,16 +19,7 @@ def refuse_unbuilt(statement: Statement) -> None:
 def _unbuilt(statement: Statement) -> Iterator[tuple[str, Span]]:
     match statement:
         case Explain():
-            if statement.mode not in _EXPLAIN_MODES:
-                yield f"EXPLAIN {statement.mode}", statement.span
             yield from _unbuilt(statement.statement)
-        case Insert():
-            if statement.overwrite:
-                yield "INSERT OVERWRITE", statement.span
-            if statement.partition is not None:
-                yield "INSERT .. PARTITION", statement.partition.span
-            if statement.if_not_exists:
-                yield "INSERT .. IF NOT EXISTS", statement.span
         case Describe():
             if statement.partition is not None:
                 yield "DESCRIBE .. PARTITION", statement.partition.span

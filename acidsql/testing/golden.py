@@ -22,7 +22,7 @@ from acidsql.catalog.text import Printer, plain_text
 from acidsql.errors import Error
 from acidsql.parser.parse import parse
 from acidsql.parser.show import show
-from acidsql.parser.statements import Delete, Insert, Query, Update
+from acidsql.parser.statements import Delete, Insert, Merge, MultiInsert, Query, Update
 from acidsql.parser.tokens import tokenize
 from acidsql.testing.listing import changes, take_listing
 from acidsql.testing.script import ScriptError, Step, read_steps
@@ -54,7 +54,7 @@ def run_script(text: str, session: Session, warehouse: Path) -> str:
 
 def _explained(session: Session, step: Step) -> str:
     _set(session, step)
-    if isinstance(parse(step.text), Insert | Update | Delete | Query):
+    if isinstance(parse(step.text), Insert | MultiInsert | Update | Delete | Merge | Query):
         return session.explain(step.text)
     return outcome_text(session.sql(step.text), step)
 

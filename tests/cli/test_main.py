@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -239,6 +239,15 @@ def test_75_promises_that_nothing_was_changed(tally: Tally, code: ExitCode) -> N
     assert tally.exit_code is code
 
 
+@pytest.fixture
+def heeded_interrupts() -> Iterator[None]:
+    """Python's own way with Ctrl-C, also where the tests run as a background job, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_ctrl_c_interrupts_and_a_second_one_leaves(warehouse: Path) -> None:
     """The first becomes KeyboardInterrupt, the second, while the first is being dealt with, ends the program with 130."""
     before = signal.getsignal(signal.SIGINT)
@@ -260,6 +269,7 @@ def test_ctrl_c_interrupts_and_a_second_one_leaves(warehouse: Path) -> None:
         assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_an_error_over_an_interrupt_is_an_interrupt(warehouse: Path) -> None:
     """When the clean-up of an interrupted statement fails, the user is still told of the interrupt."""
 

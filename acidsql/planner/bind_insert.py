@@ -1,0 +1,201 @@
+"""INSERT and multi-insert: the target's columns and partition, literal rows, the query of each leg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acidsql.catalog.model import Column, Table, TableKind
+from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.parser import statements as ast
+from acidsql.planner import bind_table
+from acidsql.planner.analysis import Analysis, column_not_found
+from acidsql.planner.bound import BoundInsert, BoundMultiInsert, BoundPartition, BoundQuery, BoundRows
+from acidsql.planner.literals import NotPlain, value_of
+from acidsql.planner.names import Names
+from acidsql.planner.query_text import Piece
+
+AnyInsert = ast.Insert | ast.InsertBranch
+
+
+def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
+    """BindError with Hive's code where the target cannot take the rows."""
+    table = insert_target(names, statement)
+    partition = bind_partition(names, table, statement)
+    columns = insert_columns(names, table, statement.columns, partition)
+    source: BoundRows | BoundQuery
+    if isinstance(statement.source, ast.Values):
+        source = values(names, table, columns, statement.source)
+    elif statement.with_clause is None:
+        source = names.query(statement.source)
+    else:
+        source = names.query_after((statement.with_clause,), statement.source)
+    return _bound(statement, table, partition, columns, source, statement.source.span)
+
+
+def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiInsert:
+    """Each branch as an INSERT of ``[WITH ..] FROM .. SELECT ..``."""
+    before = (statement.from_clause,) if statement.with_clause is None else (statement.with_clause, statement.from_clause)
+    legs: list[BoundInsert] = []
+    for branch in statement.branches:
+        table = insert_target(names, branch)
+        partition = bind_partition(names, table, branch)
+        columns = insert_columns(names, table, branch.columns, partition)
+        leg = _bound(branch, table, partition, columns, names.query_after(before, branch.query), branch.query.span)
+        if any(other.table.name == table.name and other.partition == partition for other in legs):
+            message = f"The same output cannot be present multiple times: {table.name}"
+            raise BindError(message, code=10087, span=branch.target.span)
+        legs.append(leg)
+    return BoundMultiInsert(legs=tuple(legs), span=statement.span)
+
+
+def _bound(
+    statement: AnyInsert,
+    table: Table,
+    partition: BoundPartition | None,
+    columns: tuple[Column, ...],
+    source: BoundRows | BoundQuery,
+    span: Span,
+) -> BoundInsert:
+    return BoundInsert(
+        table=table,
+        columns=columns,
+        source=source,
+        span=span,
+        overwrite=statement.overwrite,
+        partition=partition,
+        if_not_exists=statement.if_not_exists,
+    )
+
+
+def insert_target(names: Names, statement: AnyInsert) -> Table:
+    table = names.table(statement.target)
+    span = statement.target.span
+    if table.kind is TableKind.VIEW:
+        raise BindError(f"A view cannot be used as target table for LOAD or INSERT: {table.name}", code=10090, span=span)
+    names.check_manager(table, span)
+    if statement.if_not_exists and not statement.overwrite:
+        raise UnsupportedStatementError("INSERT INTO .. IF NOT EXISTS is not Hive SQL", hint="Write INSERT OVERWRITE.", span=span)
+    if statement.if_not_exists and (statement.partition is None or any(i.value is None for i in statement.partition.items)):
+        raise BindError("IF NOT EXISTS needs a PARTITION clause with a value for every column", span=span)
+    return table
+
+
+# ---- PARTITION (..)
+
+
+def bind_partition(names: Names, table: Table, statement: AnyInsert) -> BoundPartition | None:
+    """The static values and the dynamic columns; without the clause every partition column is dynamic."""
+    spec = statement.partition
+    if spec is None:
+        if not table.partition_columns:
+            return None
+        return _checked(names, BoundPartition(static=(), dynamic=tuple(c.name for c in table.partition_columns)), statement.target.span)
+    if not table.partition_columns:
+        message = f"table is not partitioned but partition spec exists: {spec.span.cut(names.source)}"
+        raise BindError(message, span=spec.span)
+    given = _items(table, spec)
+    static: list[tuple[str, Any]] = []
+    dynamic: list[str] = []
+    for column in table.partition_columns:
+        item = given.get(column.name)
+        if item is None:
+            message = f'Partition columns of table {table.name} are not all named: "{column.name}" is missing'
+            raise BindError(message, hint=f"Write PARTITION ({', '.join(c.name for c in table.partition_columns)}).", span=spec.span)
+        if item.value is None:
+            dynamic.append(column.name)
+        elif dynamic:
+            raise BindError("Dynamic partition cannot be the parent of a static partition", code=10094, span=item.name.span)
+        else:
+            static.append((column.name, _static_value(column, item)))
+    return _checked(names, BoundPartition(static=tuple(static), dynamic=tuple(dynamic)), spec.span)
+
+
+def _items(table: Table, spec: ast.PartitionSpec) -> dict[str, ast.PartitionItem]:
+    known = [c.name for c in table.partition_columns]
+    given: dict[str, ast.PartitionItem] = {}
+    for item in spec.items:
+        name = item.name.text.lower()
+        if name not in known:
+            message = f"Non-Partition column appears in the partition specification:  {item.name.text}"
+            near = bind_table.close_names(name, known)
+            raise BindError(message, code=10098, hint=f'did you mean "{near[0]}"?' if near else None, span=item.name.span)
+        if name in given:
+            raise BindError(f'partition column "{name}" is named twice', span=item.name.span)
+        if item.operator not in (None, "="):
+            raise BindError(f'expected "=", not "{item.operator}"', span=item.name.span)
+        given[name] = item
+    return given
+
+
+def _static_value(column: Column, item: ast.PartitionItem) -> Any:
+    assert item.value is not None
+    try:
+        return value_of(item.value.text, column.type)
+    except NotPlain:
+        message = f'the value of partition column "{column.name}" must be a literal of type {column.type}'
+        raise BindError(message, code=10214, span=item.value.span) from None
+
+
+def _checked(names: Names, partition: BoundPartition, span: Span) -> BoundPartition:
+    """Hive's two switches for dynamic partitions."""
+    settings = names.around.settings
+    if partition.dynamic and not settings.flag("hive.exec.dynamic.partition"):
+        message = (
+            "Dynamic partition is disabled. Either enable it by setting hive.exec.dynamic.partition=true or specify partition column values"
+        )
+        raise BindError(message, code=10095, span=span)
+    if partition.dynamic and not partition.static and settings.text("hive.exec.dynamic.partition.mode") == "strict":
+        message = (
+            "Dynamic partition strict mode requires at least one static partition column. "
+            "To turn this off set hive.exec.dynamic.partition.mode=nonstrict"
+        )
+        raise BindError(message, code=10096, span=span)
+    return partition
+
+
+# ---- columns and rows
+
+
+def insert_columns(names: Names, table: Table, named: tuple[ast.Name, ...] | None, partition: BoundPartition | None) -> tuple[Column, ...]:
+    """The columns the source gives, in its order: those named, or all, then the dynamic partition columns that were not named."""
+    dynamic = [c for c in table.partition_columns if partition is not None and c.name in partition.dynamic]
+    if named is None:
+        return (*table.columns, *dynamic)
+    found: dict[str, Column] = {}
+    for name in named:
+        column = table.column(name.text) or next((c for c in dynamic if c.name == name.text.lower()), None)
+        if column is None:
+            raise column_not_found(name.text, table, name.span, names.source, code=10002)
+        if column.name in found:
+            raise BindError(f'column "{column.name}" is named twice', span=name.span)
+        found[column.name] = column
+    return (*found.values(), *(c for c in dynamic if c.name not in found))
+
+
+def values(names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values) -> BoundRows | BoundQuery:
+    for row in source.rows:
+        if len(row) != len(columns):
+            span = Span(row[0].span.start, row[-1].span.end) if row else source.span
+            raise bind_table.wrong_column_count(table, len(columns), len(row), span)
+    types = [c.type for c in columns]
+    try:
+        rows = tuple(tuple(value_of(e.text, t) for e, t in zip(row, types, strict=True)) for row in source.rows)
+        return BoundRows(rows=rows)
+    except NotPlain:
+        return computed_values(names, source)
+
+
+def computed_values(names: Names, source: ast.Values) -> BoundQuery:
+    """Rows that need an engine: each expression of a row stands as the user wrote it, DEFAULT as NULL."""
+    analysis = Analysis()
+    legs: list[Piece] = []
+    for number, row in enumerate(source.rows):
+        legs.append(" UNION ALL SELECT " if number else "SELECT ")
+        for at, cell in enumerate(row):
+            pieces = ("NULL",) if is_default(cell) else names.free_expression(cell, analysis)
+            legs += [", " if at else "", *pieces]
+    return names.bound_query(tuple(legs), analysis)
+
+
+def is_default(value: ast.Fragment) -> bool:
+    return value.text.strip().upper() == "DEFAULT"

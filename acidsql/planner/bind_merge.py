@@ -1,0 +1,211 @@
+"""MERGE: which clauses may stand together, what each may read, and what it makes of a row. Hive: MergeSemanticAnalyzer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from acidsql.catalog.model import Column, Table
+from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.parser import statements as ast
+from acidsql.parser.statements import Match
+from acidsql.planner import bind_table
+from acidsql.planner.analysis import Analysis, Read, Visible, analyse_query, output_columns
+from acidsql.planner.bind_insert import insert_columns, is_default
+from acidsql.planner.bind_rows import assigned, changed_target, check_writable, new_value
+from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundRead, MergeAction
+from acidsql.planner.lowering import identifier, store_cast
+from acidsql.planner.names import Names
+from acidsql.planner.query_text import Piece, Slot, edited
+
+
+def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
+    """BindError with Hive's codes 10402 .. 10408, 10149 and 10297; UnsupportedStatementError for what Hive has not, in strict mode."""
+    read = changed_target(names, statement.target, statement.alias)
+    check_clauses(names, statement)
+    analysis = Analysis(reads=[read])
+    binder = _Merge(names, read, analysis, statement)
+    source = binder.bind_source()
+    on = binder.bind_on()
+    clauses = tuple(binder.clause(clause) for clause in statement.clauses)
+    check_writable(read)
+    reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
+    return BoundMerge(
+        table=read.table,
+        alias=read.alias,
+        source=source,
+        source_alias=binder.source.alias,
+        on=on,
+        clauses=clauses,
+        reads=reads,
+        views=tuple(names.views),
+        text_source=names.source,
+        span=statement.span,
+    )
+
+
+class _Merge:
+    def __init__(self, names: Names, read: Read, analysis: Analysis, statement: ast.Merge) -> None:
+        self.names = names
+        self.read = read
+        self.analysis = analysis
+        self.statement = statement
+        self.target = Visible.of(read)
+        self.source = self.target
+
+    def bind_source(self) -> tuple[Piece, ...]:
+        """The relation in FROM; ``source`` becomes what is visible of it."""
+        given = self.statement.source
+        alias = self.statement.source_alias
+        if isinstance(given, ast.Fragment):
+            if alias is None:
+                raise BindError("the sub-query of USING needs an alias", code=10004, hint="Write USING (..) AS s.", span=given.span)
+            mine = Analysis(reads=self.analysis.reads)
+            tree = analyse_query(self.names.source, given.span, self.names.resolve, mine)
+            name = alias.text.lower()
+            self.source = Visible(alias=name, name=name, columns=output_columns(tree))
+            pieces: tuple[Piece, ...] = edited(given.span, mine.edits)
+        else:
+            name = (alias or given.parts[-1]).text.lower()
+            pieces = self.named_source(given, name)
+        if name == self.read.alias:
+            message = f"Ambiguous table alias '{name}'"
+            raise BindError(message, code=10008, hint="Give the source an alias of its own.", span=(alias or given).span)
+        return (*pieces, f" AS {identifier(name)}")
+
+    def named_source(self, given: ast.QualifiedName, alias: str) -> tuple[Piece, ...]:
+        table = self.names.resolve(tuple(part.text for part in given.parts), given.span)
+        if table is None:  # a temporary view of Spark's session, or a file
+            self.source = Visible(alias=alias, name=alias)
+            return edited(given.span, ())
+        read = Read(table=table, span=given.span, alias=alias)
+        self.analysis.reads.append(read)
+        self.source = Visible.of(read)
+        return (Slot(len(self.analysis.reads) - 1),)
+
+    def bind_on(self) -> tuple[Piece, ...]:
+        on = self.statement.on
+        pieces, used = self.names.used_expression(on, [self.target, self.source], self.analysis)
+        if self.target.alias not in used:
+            target = self.statement.target.span.cut(self.names.source)
+            message = f"No columns from target table '{target}' found in ON clause '{on.text}' of MERGE statement."
+            raise BindError(message, code=10149, span=on.span)
+        return pieces
+
+    def clause(self, clause: ast.MergeClause) -> BoundMergeClause:
+        visible = {
+            Match.MATCHED: [self.target, self.source],
+            Match.NOT_MATCHED: [self.source],
+            Match.NOT_MATCHED_BY_SOURCE: [self.target],
+        }[clause.match]
+        condition = None if clause.condition is None else self.names.expression(clause.condition, visible, self.analysis)
+        action = clause.action
+        match action:
+            case ast.MergeDelete():
+                return BoundMergeClause(match=clause.match, action=MergeAction.DELETE, span=clause.span, condition=condition)
+            case ast.MergeUpdate():
+                changed, values = self.update(action, visible)
+                kind = MergeAction.UPDATE
+            case ast.MergeInsert():
+                changed, values = self.insert(action, visible)
+                kind = MergeAction.INSERT
+        return BoundMergeClause(match=clause.match, action=kind, span=clause.span, condition=condition, values=values, changed=changed)
+
+    def update(self, action: ast.MergeUpdate, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[tuple[Piece, ...], ...]]:
+        table = self.read.table
+        if action.assignments is None:
+            named = [c for c in table.columns if not (table.bucketing and c.name in table.bucketing.columns)]
+            by_name = {c.name: self.source_column(c, action.span) for c in named}
+            values = tuple(by_name.get(c.name, self.own(c)) for c in table.columns)
+            return tuple(named), values
+        sets = assigned(self.names, table, action.assignments)
+        values = tuple(new_value(self.names, sets.get(c.name), c, self.read, visible, self.analysis) for c in table.columns)
+        return tuple(c for c in table.columns if c.name in sets), values
+
+    def insert(self, action: ast.MergeInsert, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[tuple[Piece, ...], ...]]:
+        """Values of all columns, the partition columns behind the others; what is not named is NULL."""
+        table = self.read.table
+        every = (*table.columns, *table.partition_columns)
+        if action.values is None:
+            return every, tuple(self.source_column(c, action.span) for c in every)
+        columns = every if action.columns is None else self.named_columns(table, action.columns)
+        if len(action.values) != len(columns):
+            span = Span(action.values[0].span.start, action.values[-1].span.end)
+            raise bind_table.wrong_column_count(table, len(columns), len(action.values), span)
+        given = {c.name: self.inserted(c, value, visible) for c, value in zip(columns, action.values, strict=True)}
+        return columns, tuple(given.get(c.name, store_cast(("NULL",), c.type)) for c in every)
+
+    def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
+        keys = {c.name for c in table.partition_columns}
+        rest = tuple(n for n in named if n.text.lower() not in keys)
+        found = {c.name: c for c in (*insert_columns(self.names, table, rest, None), *table.partition_columns)}
+        missing = keys - {n.text.lower() for n in named}
+        if missing:
+            raise BindError(f'no value for partition column "{min(missing)}"', span=named[0].span)
+        return tuple(found[n.text.lower()] for n in named)
+
+    def inserted(self, column: Column, value: ast.Fragment, visible: Sequence[Visible]) -> tuple[Piece, ...]:
+        if is_default(value):
+            return store_cast(("NULL",), column.type)
+        return store_cast(self.names.expression(value, visible, self.analysis), column.type)
+
+    def source_column(self, column: Column, span: Span) -> tuple[Piece, ...]:
+        """``*`` takes the source's column of the same name."""
+        if self.source.columns is not None and column.name not in self.source.columns:
+            message = f'the source "{self.source.name}" has no column "{column.name}" for *'
+            raise BindError(message, code=10002, span=span)
+        return store_cast((f"{identifier(self.source.alias)}.{identifier(column.name)}",), column.type)
+
+    def own(self, column: Column) -> tuple[Piece, ...]:
+        return (f"{identifier(self.read.alias)}.{identifier(column.name)}",)
+
+
+# ---- which clauses may stand together
+
+
+def check_clauses(names: Names, statement: ast.Merge) -> None:
+    """What Hive's MERGE may not have, and clauses that are never reached."""
+    text = statement.span.cut(names.source)
+    _check_first_condition(statement, text)
+    if names.around.settings.flag("acidsql.strict.hive"):
+        _check_strict(statement, text)
+    for match in Match:
+        of_kind = [c for c in statement.clauses if c.match is match]
+        endless = next((i for i, c in enumerate(of_kind) if c.condition is None), None)
+        if endless is not None and endless + 1 < len(of_kind):
+            message = f"this clause is never reached: an earlier WHEN {match} has no condition"
+            raise BindError(message, hint="Add AND <condition> to the earlier one.", span=of_kind[endless + 1].span)
+
+
+def _matched(statement: ast.Merge, *kinds: type) -> Iterator[ast.MergeClause]:
+    return (c for c in statement.clauses if c.match is Match.MATCHED and isinstance(c.action, kinds))
+
+
+def _check_first_condition(statement: ast.Merge, text: str) -> None:
+    first = next(_matched(statement, ast.MergeUpdate, ast.MergeDelete), None)
+    both = next(_matched(statement, ast.MergeUpdate), None) and next(_matched(statement, ast.MergeDelete), None)
+    if both and first is not None and first.condition is None:
+        message = f'MERGE statement with both UPDATE and DELETE clauses requires "AND <boolean>" on the 1st WHEN MATCHED clause of <{text}>'
+        raise BindError(message, code=10404, span=first.span)
+
+
+def _check_strict(statement: ast.Merge, text: str) -> None:
+    for kind, code in ((ast.MergeDelete, 10405), (ast.MergeUpdate, 10406)):
+        word = kind.__name__.removeprefix("Merge").upper()
+        for second in list(_matched(statement, kind))[1:2]:
+            message = f"MERGE statement can have at most 1 WHEN MATCHED ... {word} clause: <{text}>"
+            raise BindError(message, code=code, span=second.span)
+    inserts = [c for c in statement.clauses if c.match is Match.NOT_MATCHED]
+    for clause in inserts[1:2]:
+        raise _not_hive("a second WHEN NOT MATCHED clause", clause.span)
+    for clause in statement.clauses:
+        action = clause.action
+        if clause.match is Match.NOT_MATCHED_BY_SOURCE:
+            raise _not_hive("WHEN NOT MATCHED BY SOURCE", clause.span)
+        if isinstance(action, ast.MergeUpdate) and action.assignments is None:
+            raise _not_hive("UPDATE SET *", action.span)
+        if isinstance(action, ast.MergeInsert) and action.values is None:
+            raise _not_hive("INSERT *", action.span)
+
+
+def _not_hive(words: str, span: Span) -> UnsupportedStatementError:
+    return UnsupportedStatementError(f"{words} is not Hive SQL", hint="SET acidsql.strict.hive=false allows it.", span=span)

@@ -1,0 +1,109 @@
+"""Which locks a statement takes, by Hive 4's rules and settings. Hive: AcidUtils.makeLockComponents, DbTxnManager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from acidsql.catalog.model import Table, TableKind
+from acidsql.planner.bound import BoundInsert, BoundMerge, BoundRead, MergeAction
+from acidsql.planner.physical import ExplainPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.settings import Settings
+
+
+class LockType(StrEnum):
+    """From the weakest to the strongest."""
+
+    SHARED_READ = "SHARED_READ"
+    SHARED_WRITE = "SHARED_WRITE"
+    EXCL_WRITE = "EXCL_WRITE"
+    EXCLUSIVE = "EXCLUSIVE"
+
+
+_STRENGTH = {kind: place for place, kind in enumerate(LockType)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """``name``: a database, ``db.table``, or ``db.table.key=value/..`` for a partition."""
+
+    name: str
+    type: LockType
+
+    def __str__(self) -> str:
+        return f"{self.name} -> {self.type}"
+
+
+def locks_of(plan: Plan, settings: Settings) -> tuple[Lock, ...]:
+    """One lock for each object, the strongest that is asked for, by name."""
+    strongest: dict[str, LockType] = {}
+    for lock in _wanted(plan, _Rules(settings)):
+        known = strongest.get(lock.name)
+        if known is None or _STRENGTH[lock.type] > _STRENGTH[known]:
+            strongest[lock.name] = lock.type
+    return tuple(Lock(name=name, type=strongest[name]) for name in sorted(strongest))
+
+
+def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
+    match plan:
+        case ReadPlan(query=query):
+            yield from rules.reads(query.reads)
+        case WritePlan(action=BoundInsert() as action):
+            yield rules.insert(action)
+            yield from rules.reads(plan.query.reads if plan.query else ())
+        case WritePlan(table=table):
+            yield rules.change(table)
+            yield from rules.reads(plan.query.reads[1:] if plan.query else ())  # the target's own scan takes none
+        case MultiInsertPlan(legs=legs):
+            for leg in legs:
+                yield from _wanted(leg, rules)
+        case MergePlan(merge=merge):
+            yield from rules.merge(merge)
+            yield from rules.reads(merge.reads[1:])
+        case ExplainPlan(plan=inner):
+            yield from _wanted(inner, rules)
+
+
+class _Rules:
+    def __init__(self, settings: Settings) -> None:
+        self.write_locks = settings.flag("hive.txn.xlock.write")
+        self.overwrite_locks = settings.flag("hive.txn.xlock.iow")
+        self.merge_insert_locks = settings.flag("hive.txn.xlock.mergeinsert")
+        self.lockless_reads = settings.flag("hive.acid.lockless.reads.enabled")
+        self.strict = settings.flag("hive.txn.strict.locking.mode")
+
+    def reads(self, reads: Iterable[BoundRead]) -> Iterator[Lock]:
+        for read in reads:
+            lockable = read.table.kind is TableKind.MANAGED
+            if lockable and not (self.lockless_reads and read.table.is_transactional):
+                yield Lock(name=str(read.table.name), type=LockType.SHARED_READ)
+
+    def insert(self, action: BoundInsert) -> Lock:
+        name = str(action.table.name)
+        if action.partition is not None and not action.partition.dynamic:
+            name += "." + "/".join(f"{column}={value}" for column, value in action.partition.static)
+        return Lock(name=name, type=self._insert_type(action))
+
+    def _insert_type(self, action: BoundInsert) -> LockType:
+        if not action.table.is_transactional:
+            return LockType.EXCLUSIVE if action.overwrite or self.strict else LockType.SHARED_READ
+        if action.overwrite:
+            exclusive = self.overwrite_locks and self.write_locks and not self.lockless_reads
+            return LockType.EXCLUSIVE if exclusive else LockType.EXCL_WRITE
+        return self._shared()
+
+    def _shared(self) -> LockType:
+        return LockType.SHARED_READ if self.write_locks and not self.lockless_reads else LockType.SHARED_WRITE
+
+    def change(self, table: Table) -> Lock:
+        return Lock(name=str(table.name), type=LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE)
+
+    def merge(self, merge: BoundMerge) -> Iterator[Lock]:
+        for clause in merge.clauses:
+            if clause.action is not MergeAction.INSERT:
+                yield self.change(merge.table)
+            elif self.merge_insert_locks:
+                yield Lock(name=str(merge.table.name), type=LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE)
+            else:
+                yield Lock(name=str(merge.table.name), type=self._shared())
