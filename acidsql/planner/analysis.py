@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from acidsql.catalog.model import Table
-from acidsql.catalog.types import HiveType, StructType
+from acidsql.catalog.types import HiveType, PrimitiveType, StructType
 from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, ParseError, Span
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
@@ -77,6 +77,19 @@ def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis,
     return tree
 
 
+def output_width(query: exp.Expr) -> int | None:
+    """How many columns a query gives; None where a star leaves that to Spark."""
+    from sqlglot import exp
+
+    if isinstance(query, exp.Values):
+        first = query.expressions[0] if query.expressions else None
+        return len(first.expressions) if isinstance(first, exp.Tuple) else None
+    if not isinstance(query, exp.Query) or not query.selects or query.is_star:
+        return None
+    single = (exp.Alias, exp.Column, exp.Literal, exp.Binary, exp.Cast, exp.Case, exp.Null, exp.Boolean, exp.AggFunc, exp.Neg, exp.Paren)
+    return len(query.selects) if all(isinstance(e, single) for e in query.selects) else None
+
+
 def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
     """The names of a query's columns; None where a star or an unnamed expression leaves them to Spark."""
     from sqlglot import exp
@@ -86,14 +99,20 @@ def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
     return None if stars or not names or not all(names) else dict.fromkeys(names)
 
 
-def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible]) -> set[str]:
-    """The same for an expression over the columns of ``visible``, which are checked; the aliases whose columns it uses.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Of an expression: the aliases whose columns it uses, and its type where that is plain to see."""
 
-    ColumnNotFoundError, AmbiguousColumnError.
-    """
+    used: frozenset[str]
+    type: HiveType | None
+
+
+def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible]) -> Facts:
+    """The same for an expression over the columns of ``visible``, which are checked: ColumnNotFoundError, AmbiguousColumnError."""
     walk = _Walk(source, span.start - len(_WRAP), _parse(source, span, _WRAP), resolve, analysis)
     walk.query()
-    return walk.check_columns(visible)
+    used = walk.check_columns(visible)
+    return Facts(used=frozenset(used), type=walk.plain_type(visible))
 
 
 def pushed_predicates(source: str, span: Span, table: Table, alias: str) -> tuple[Predicate, ...]:
@@ -253,6 +272,26 @@ class _Walk:
                 if owner is not None:
                     used.add(owner.alias)
         return used
+
+    def plain_type(self, visible: Sequence[Visible]) -> HiveType | None:
+        """Of a mere column or literal."""
+        from sqlglot import exp
+
+        expression = self.tree.expressions[0] if len(self.tree.expressions) == 1 else None
+        if isinstance(expression, exp.Literal):
+            return PrimitiveType("string" if expression.is_string else "double")
+        if not isinstance(expression, exp.Column) or isinstance(expression.this, exp.Star):
+            return None
+        parts = list(expression.parts)
+        owner = self.owner(parts, visible)
+        if owner is None:
+            return None
+        names = [part.name.lower() for part in parts]
+        fields = names[2:] if names[:2] == [owner.database, owner.alias] else names[1:] if names[0] == owner.alias else names
+        kind = owner.columns.get(fields[0]) if owner.columns and fields else None
+        for name in fields[1:]:
+            kind = next((f.type for f in kind.fields if f.name == name), None) if isinstance(kind, StructType) else None
+        return kind
 
     def owner(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
         """The relation a column belongs to; None for words Spark judges."""

@@ -56,6 +56,8 @@ def _bound(
     source: BoundRows | BoundQuery,
     span: Span,
 ) -> BoundInsert:
+    if isinstance(source, BoundQuery) and source.width not in (None, len(columns)):
+        raise bind_table.wrong_column_count(table, len(columns), source.width or 0, span)
     return BoundInsert(
         table=table,
         columns=columns,

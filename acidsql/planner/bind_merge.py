@@ -10,7 +10,7 @@ from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.planner import bind_table
 from acidsql.planner.analysis import Analysis, Read, Visible, analyse_query, output_columns
-from acidsql.planner.bind_insert import insert_columns, is_default
+from acidsql.planner.bind_insert import insert_columns
 from acidsql.planner.bind_rows import assigned, changed_target, check_writable, new_value
 from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundRead, MergeAction
 from acidsql.planner.lowering import identifier, store_cast
@@ -84,8 +84,8 @@ class _Merge:
 
     def bind_on(self) -> tuple[Piece, ...]:
         on = self.statement.on
-        pieces, used = self.names.used_expression(on, [self.target, self.source], self.analysis)
-        if self.target.alias not in used:
+        pieces, facts = self.names.known_expression(on, [self.target, self.source], self.analysis)
+        if self.target.alias not in facts.used:
             target = self.statement.target.span.cut(self.names.source)
             message = f"No columns from target table '{target}' found in ON clause '{on.text}' of MERGE statement."
             raise BindError(message, code=10149, span=on.span)
@@ -131,7 +131,7 @@ class _Merge:
         if len(action.values) != len(columns):
             span = Span(action.values[0].span.start, action.values[-1].span.end)
             raise bind_table.wrong_column_count(table, len(columns), len(action.values), span)
-        given = {c.name: self.inserted(c, value, visible) for c, value in zip(columns, action.values, strict=True)}
+        given = {c.name: self.names.stored(value, c, visible, self.analysis) for c, value in zip(columns, action.values, strict=True)}
         return columns, tuple(given.get(c.name, store_cast(("NULL",), c.type)) for c in every)
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
@@ -142,11 +142,6 @@ class _Merge:
         if missing:
             raise BindError(f'no value for partition column "{min(missing)}"', span=named[0].span)
         return tuple(found[n.text.lower()] for n in named)
-
-    def inserted(self, column: Column, value: ast.Fragment, visible: Sequence[Visible]) -> tuple[Piece, ...]:
-        if is_default(value):
-            return store_cast(("NULL",), column.type)
-        return store_cast(self.names.expression(value, visible, self.analysis), column.type)
 
     def source_column(self, column: Column, span: Span) -> tuple[Piece, ...]:
         """``*`` takes the source's column of the same name."""

@@ -8,9 +8,8 @@ from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
 from acidsql.parser import statements as ast
 from acidsql.planner.analysis import Analysis, Read, Visible, column_not_found
-from acidsql.planner.bind_insert import is_default
 from acidsql.planner.bound import BoundDelete, BoundUpdate
-from acidsql.planner.lowering import identifier, row_id_columns, store_cast
+from acidsql.planner.lowering import identifier, row_id_columns
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece, Slot
 
@@ -92,6 +91,4 @@ def new_value(
     """What the column holds behind the change: the value assigned, cast as a store casts it, else what it held."""
     if assignment is None:
         return (f"{identifier(read.alias)}.{identifier(column.name)}",)
-    if is_default(assignment.value):
-        return store_cast(("NULL",), column.type)
-    return store_cast(names.expression(assignment.value, visible, analysis), column.type)
+    return names.stored(assignment.value, column, visible, analysis)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from acidsql.acid.ids import MAX_BUCKET_ID
 from acidsql.catalog.model import Bucketing, Column, Database, FileFormat, Table, TableKind, TableName
-from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
+from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType, parse_type
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 
@@ -50,6 +50,30 @@ def wrong_column_count(table: Table, wanted: int, given: int, span: Span) -> Bin
         f"Table insclause-0 has {wanted} columns, but query has {given} columns."
     )
     return BindError(message, code=10044, span=span)
+
+
+def check_storable(given: HiveType | None, column: Column, span: Span) -> None:
+    """Hive casts any primitive to any other; a nested type takes only its like. ``given`` None: not known, Spark judges."""
+    if given is None or given == column.type or not {_shape(given), _shape(column.type)} - {"primitive"}:
+        return
+    if _shape(given) != _shape(column.type):
+        message = (
+            f"Cannot insert into target table because column number/types are different '{column.name}': "
+            f"Cannot convert column from {given} to {column.type}."
+        )
+        raise BindError(message, code=10044, span=span)
+
+
+def _shape(hive_type: HiveType) -> str:
+    match hive_type:
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case StructType():
+            return "struct"
+        case _:
+            return "primitive"
 
 
 def new_table(statement: ast.CreateTable, name: TableName, database: Database, user: str, now: int) -> Table:

@@ -26,11 +26,15 @@ class BoundRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuery:
-    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session knows."""
+    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session knows.
+
+    ``width``: how many columns it gives, None where only Spark can tell.
+    """
 
     text: QueryText
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

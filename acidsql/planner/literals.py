@@ -178,6 +178,8 @@ def _as_decimal(literal: Any) -> Decimal:
 
 
 def _to_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    if value and value.adjusted() >= precision - scale:
+        return None
     with localcontext(prec=100):
         rounded = value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP)
     return rounded if abs(rounded) < Decimal(10) ** (precision - scale) else None

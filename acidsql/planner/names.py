@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.model import Column, Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Read, Visible, analyse_expression, analyse_query, pushed_predicates
+from acidsql.planner.analysis import Analysis, Facts, Read, Visible, analyse_expression, analyse_query, output_width, pushed_predicates
 from acidsql.planner.bound import BoundQuery, BoundRead
+from acidsql.planner.lowering import store_cast
 from acidsql.planner.query_text import Piece, QueryText, edited
 from acidsql.settings import Settings
 
@@ -108,12 +109,12 @@ class Names:
 
     def query(self, body: ast.Fragment) -> BoundQuery:
         analysis = Analysis()
-        analyse_query(self.source, body.span, self.resolve, analysis)
-        return self.bound_query(edited(body.span, analysis.edits), analysis)
+        tree = analyse_query(self.source, body.span, self.resolve, analysis)
+        return self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
 
-    def bound_query(self, pieces: tuple[Piece, ...], analysis: Analysis) -> BoundQuery:
+    def bound_query(self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None) -> BoundQuery:
         reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
-        return BoundQuery(text=QueryText(self.source, pieces), reads=reads, views=tuple(self.views))
+        return BoundQuery(text=QueryText(self.source, pieces), reads=reads, views=tuple(self.views), width=width)
 
     def query_after(self, before: Sequence[ast.Fragment], body: ast.Fragment) -> BoundQuery:
         """``WITH q AS (..) INSERT INTO t SELECT ..``, ``FROM s INSERT INTO t SELECT ..``: what stands ``before`` is part of the query.
@@ -125,12 +126,12 @@ class Names:
         for left, right in pairwise(parts):
             text = text[: left.end] + " " * (right.start - left.end) + text[right.start :]
         analysis = Analysis()
-        analyse_query(text, Span(parts[0].start, parts[-1].end), self.resolve, analysis)
+        tree = analyse_query(text, Span(parts[0].start, parts[-1].end), self.resolve, analysis)
         pieces: list[Piece] = []
         for part in parts:
             inside = [e for e in analysis.edits if part.start <= e.span.start and e.span.end <= part.end]
             pieces += [" " if pieces else "", *edited(part, inside)]
-        return self.bound_query(tuple(pieces), analysis)
+        return self.bound_query(tuple(pieces), analysis, output_width(tree))
 
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
@@ -142,13 +143,21 @@ class Names:
 
     def expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
         """The pieces of an expression over the columns of ``visible``."""
-        return self.used_expression(fragment, visible, analysis)[0]
+        return self.known_expression(fragment, visible, analysis)[0]
 
-    def used_expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[tuple[Piece, ...], set[str]]:
-        """The same, and the aliases whose columns it uses."""
+    def known_expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[tuple[Piece, ...], Facts]:
+        """The same, and what is known of it."""
         mine = Analysis(reads=analysis.reads)
-        used = analyse_expression(self.source, fragment.span, self.resolve, mine, visible)
-        return edited(fragment.span, mine.edits), used
+        facts = analyse_expression(self.source, fragment.span, self.resolve, mine, visible)
+        return edited(fragment.span, mine.edits), facts
+
+    def stored(self, fragment: ast.Fragment, column: Column, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
+        """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads from the one type to the other."""
+        if fragment.text.strip().upper() == "DEFAULT":
+            return store_cast(("NULL",), column.type)
+        pieces, facts = self.known_expression(fragment, visible, analysis)
+        bind_table.check_storable(facts.type, column, fragment.span)
+        return store_cast(pieces, column.type)
 
     def where(self, fragment: ast.Fragment | None, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
         if fragment is None:

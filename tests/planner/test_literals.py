@@ -32,6 +32,8 @@ from acidsql.planner.literals import NotPlain, value_of
         ("99999999.999", "decimal(10,2)", None),
         ("1", "decimal(38,18)", Decimal("1.000000000000000000")),
         ("'12.5'", "decimal(10,2)", Decimal("12.50")),
+        ("1e100", "decimal(10,2)", None),
+        ("1e-300", "decimal(10,2)", Decimal("0.00")),
         ("1.9", "int", 1),
         ("' 12 '", "int", 12),
         ("1e3", "double", 1000.0),
