@@ -5,15 +5,15 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from acidsql.catalog.model import Table
-from acidsql.catalog.types import HiveType, PrimitiveType, StructType
-from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, ParseError, Span
+from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.errors import ParseError, Span
+from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
 from acidsql.planner.query_text import Edit, Slot
@@ -21,17 +21,10 @@ from acidsql.planner.query_text import Edit, Slot
 if TYPE_CHECKING:
     from sqlglot import exp
 
-ROW_ID = "row__id"
 ROW_ID_COLUMN = "ROW__ID"
 
 Resolve = Callable[[tuple[str, ...], Span], Table | None]
 """Name parts and their place -> the catalog's table, or None when Spark knows the name; raises when nobody does."""
-
-_WORDS_FOR_SPARK = frozenset(
-    "year yearofweek quarter month week day dayofweek dayofyear hour minute second millisecond microsecond nanosecond "
-    "years months weeks days hours minutes seconds doy dow user current_user session_user localtimestamp current_time".split()
-)
-"""Words that look like columns to a parser but are units or functions: Spark judges them."""
 
 
 @dataclass(slots=True)
@@ -49,22 +42,6 @@ class Read:
 class Analysis:
     reads: list[Read] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visible:
-    """A relation whose columns an expression may use. ``columns``: name to type; None when only Spark knows them."""
-
-    alias: str
-    name: str
-    database: str = ""
-    columns: Mapping[str, HiveType | None] | None = None
-
-    @classmethod
-    def of(cls, read: Read) -> Visible:
-        table = read.table
-        columns: dict[str, HiveType | None] = {c.name: c.type for c in (*table.columns, *table.partition_columns)}
-        return cls(alias=read.alias, name=str(table.name), database=table.name.database, columns={**columns, ROW_ID: None})
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis, *, wrap: str = "") -> exp.Expr:
@@ -110,8 +87,9 @@ class Facts:
 def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible]) -> Facts:
     """The same for an expression over the columns of ``visible``, which are checked: ColumnNotFoundError, AmbiguousColumnError."""
     walk = _Walk(source, span.start - len(_WRAP), _parse(source, span, _WRAP), resolve, analysis)
+    walk.given = list(visible)
     walk.query()
-    used = walk.check_columns(visible)
+    used = walk.columns_used(visible)
     return Facts(used=frozenset(used), type=walk.plain_type(visible))
 
 
@@ -180,6 +158,8 @@ class _Walk:
         self.resolve = resolve
         self.analysis = analysis
         self.scopes: dict[int, list[Read]] = {}
+        self.given: list[Visible] | None = None
+        self.finder = ColumnFinder(source, self.span)
 
     def span(self, node: exp.Expr, last: exp.Expr | None = None) -> Span:
         end = (last or node).meta["end"] + 1
@@ -202,6 +182,7 @@ class _Walk:
                 self.star(node)
             elif isinstance(node, exp.Select):
                 self.pushed(node)
+        self.check_queries()
 
     def table(self, node: exp.Table) -> None:
         from sqlglot import exp
@@ -261,17 +242,71 @@ class _Walk:
         if len(reads) == 1 and where is not None and not select.args.get("joins") and not select.args.get("laterals"):
             reads[0].predicates = tuple(conjuncts(where.this, reads[0].table, reads[0].alias))
 
-    def check_columns(self, visible: Sequence[Visible]) -> set[str]:
+    def columns_used(self, visible: Sequence[Visible]) -> set[str]:
         """Every column outside sub-queries must be one of ``visible``'s; the aliases of those that are used."""
+        used = set()
+        for node in self.columns_of(self.tree):
+            owner = self.finder.owner(list(node.parts), visible)
+            if owner is not None:
+                used.add(owner.alias)
+        return used
+
+    def check_queries(self) -> None:
+        """The same for every SELECT all of whose tables, and those of the queries around it, are known."""
         from sqlglot import exp
 
-        used = set()
-        for node in self.tree.find_all(exp.Column):
-            if node.find_ancestor(exp.Select) is self.tree and not isinstance(node.this, exp.Star) and "start" in node.parts[0].meta:
-                owner = self.owner(list(node.parts), visible)
-                if owner is not None:
-                    used.add(owner.alias)
-        return used
+        for select in self.tree.find_all(exp.Select):
+            levels = self.levels(select)
+            if levels:
+                names = {e.alias.lower() for level in self.enclosing(select) for e in level.selects if isinstance(e, exp.Alias)}
+                for node in self.columns_of(select):
+                    self.finder.check(list(node.parts), levels, names)
+
+    def columns_of(self, select: exp.Expr) -> Iterator[exp.Column]:
+        from sqlglot import exp
+
+        for node in select.find_all(exp.Column):
+            known = "start" in node.parts[0].meta and not isinstance(node.this, exp.Star)
+            if known and node.find_ancestor(exp.Select) is select and not node.find_ancestor(exp.Star, exp.Hint):
+                yield node
+
+    def enclosing(self, select: exp.Expr) -> Iterator[exp.Select]:
+        """The query and those around it whose columns it can use."""
+        from sqlglot import exp
+
+        node: exp.Expr | None = select
+        while node is not None:
+            if isinstance(node, exp.Select):
+                yield node
+            derived = isinstance(node, exp.CTE) or (isinstance(node, exp.Subquery) and isinstance(node.parent, exp.From | exp.Join))
+            node = None if derived else node.parent
+
+    def levels(self, select: exp.Expr) -> list[list[Visible]]:
+        """What is visible in a query, then in each around it; [] where something is known to Spark only."""
+        found = []
+        for level in self.enclosing(select):
+            visible = self.given if self.given is not None and level is self.tree else self.visible(level)
+            if visible is None:
+                return []
+            found.append(visible)
+        return found
+
+    def visible(self, select: exp.Select) -> list[Visible] | None:
+        """The tables of FROM, None unless every one is the catalog's and they are joined by ON or not at all."""
+        from sqlglot import exp
+
+        clause = select.args.get("from_") or select.args.get("from")
+        joins = select.args.get("joins") or []
+        sources = [clause.this] if isinstance(clause, exp.From) else []
+        sources += [join.this for join in joins]
+        plain = all(
+            isinstance(s, exp.Table) and not s.args.get("pivots") and not s.args.get("joins") and not s.alias_column_names for s in sources
+        )
+        merged = any(join.args.get("using") or join.args.get("method") or join.kind in ("SEMI", "ANTI") for join in joins)
+        reads = self.scopes.get(id(select), [])
+        if not plain or merged or select.args.get("laterals") or len(reads) != len(sources):
+            return None
+        return [Visible.of(read.table, read.alias) for read in reads]
 
     def plain_type(self, visible: Sequence[Visible]) -> HiveType | None:
         """Of a mere column or literal."""
@@ -280,76 +315,9 @@ class _Walk:
         expression = self.tree.expressions[0] if len(self.tree.expressions) == 1 else None
         if isinstance(expression, exp.Literal):
             return PrimitiveType("string" if expression.is_string else "double")
-        if not isinstance(expression, exp.Column) or isinstance(expression.this, exp.Star):
-            return None
-        parts = list(expression.parts)
-        owner = self.owner(parts, visible)
-        if owner is None:
-            return None
-        names = [part.name.lower() for part in parts]
-        fields = names[2:] if names[:2] == [owner.database, owner.alias] else names[1:] if names[0] == owner.alias else names
-        kind = owner.columns.get(fields[0]) if owner.columns and fields else None
-        for name in fields[1:]:
-            kind = next((f.type for f in kind.fields if f.name == name), None) if isinstance(kind, StructType) else None
-        return kind
-
-    def owner(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
-        """The relation a column belongs to; None for words Spark judges."""
-        first = parts[0].name.lower()
-        for one in visible:
-            if len(parts) > 1 and first == one.alias:
-                return self.checked(parts[1:], one)
-            if len(parts) > 2 and (first, parts[1].name.lower()) == (one.database, one.alias):
-                return self.checked(parts[2:], one)
-        owners = [one for one in visible if one.columns is not None and first in one.columns]
-        if len(owners) > 1:
-            message = f'column "{parts[0].name}" is in "{owners[0].alias}" and in "{owners[1].alias}"'
-            hint = f"Write {owners[0].alias}.{parts[0].name} or {owners[1].alias}.{parts[0].name}."
-            raise AmbiguousColumnError(message, code=10007, hint=hint, span=self.span(parts[0]), source=self.source)
-        if owners:
-            return self.checked(parts, owners[0])
-        unknown = next((one for one in visible if one.columns is None), None)
-        if unknown is None and len(parts) > 1:
-            usable = " and ".join(one.alias for one in visible)
-            message = f'"{parts[0].name}" is neither a table nor a column that can be used here'
-            hint = f"The columns of {usable} can be used."
-            raise ColumnNotFoundError(message, code=10004, hint=hint, span=self.span(parts[0]), source=self.source)
-        if unknown is None and first not in _WORDS_FOR_SPARK:
-            raise self.not_found(parts[0], visible)
-        return unknown
-
-    def checked(self, parts: list[exp.Expr], owner: Visible) -> Visible:
-        """``owner``, once the column is found there, and the fields of a struct below it."""
-        if owner.columns is None:
-            return owner
-        name = parts[0].name.lower()
-        if name not in owner.columns:
-            raise self.not_found(parts[0], [owner])
-        kind = owner.columns[name]
-        for part in parts[1:]:
-            if not isinstance(kind, StructType):
-                break
-            kind = next((f.type for f in kind.fields if f.name == part.name.lower()), None)
-            if kind is None:
-                message = f'struct "{name}" has no field "{part.name}"'
-                raise ColumnNotFoundError(message, code=10004, span=self.span(part), source=self.source)
-        return owner
-
-    def not_found(self, column: exp.Expr, visible: Sequence[Visible]) -> ColumnNotFoundError:
-        known = [name for one in visible for name in (one.columns or ())]
-        tables = " or ".join(f'"{one.name}"' for one in visible)
-        return _not_found(column.name, tables, known, self.span(column), self.source, 10004)
-
-
-def column_not_found(name: str, table: Table, span: Span, source: str, code: int = 10004) -> ColumnNotFoundError:
-    known = [c.name for c in (*table.columns, *table.partition_columns)]
-    return _not_found(name, f'"{table.name}"', known, span, source, code)
-
-
-def _not_found(name: str, tables: str, known: Sequence[str], span: Span, source: str, code: int) -> ColumnNotFoundError:
-    near = difflib.get_close_matches(name.lower(), [k for k in known if k != ROW_ID], n=1)
-    hint = f'did you mean "{near[0]}"?' if near else None
-    return ColumnNotFoundError(f'column "{name}" does not exist in table {tables}', hint=hint, code=code, span=span, source=source)
+        if isinstance(expression, exp.Column) and not isinstance(expression.this, exp.Star):
+            return self.finder.type_of(list(expression.parts), visible)
+        return None
 
 
 def _quoted(name: str) -> str:

@@ -9,7 +9,6 @@ from acidsql.catalog.model import Database
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import column_not_found
 from acidsql.planner.bound_catalog import (
     BoundCreateDatabase,
     BoundCreateTable,
@@ -23,6 +22,7 @@ from acidsql.planner.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.columns import column_not_found
 from acidsql.planner.names import Names
 
 

@@ -8,8 +8,9 @@ from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, column_not_found
+from acidsql.planner.analysis import Analysis
 from acidsql.planner.bound import BoundInsert, BoundMultiInsert, BoundPartition, BoundQuery, BoundRows
+from acidsql.planner.columns import column_not_found
 from acidsql.planner.literals import NotPlain, value_of
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece

@@ -9,10 +9,11 @@ from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Read, Visible, analyse_query, output_columns
+from acidsql.planner.analysis import Analysis, Read, analyse_query, output_columns
 from acidsql.planner.bind_insert import insert_columns
 from acidsql.planner.bind_rows import assigned, changed_target, check_writable, new_value
 from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundRead, MergeAction
+from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import identifier, store_cast
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece, Slot, edited
@@ -49,7 +50,7 @@ class _Merge:
         self.read = read
         self.analysis = analysis
         self.statement = statement
-        self.target = Visible.of(read)
+        self.target = Visible.of(read.table, read.alias)
         self.source = self.target
 
     def bind_source(self) -> tuple[Piece, ...]:
@@ -79,7 +80,7 @@ class _Merge:
             return edited(given.span, ())
         read = Read(table=table, span=given.span, alias=alias)
         self.analysis.reads.append(read)
-        self.source = Visible.of(read)
+        self.source = Visible.of(read.table, read.alias)
         return (Slot(len(self.analysis.reads) - 1),)
 
     def bind_on(self) -> tuple[Piece, ...]:

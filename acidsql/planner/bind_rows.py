@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
 from acidsql.parser import statements as ast
-from acidsql.planner.analysis import Analysis, Read, Visible, column_not_found
+from acidsql.planner.analysis import Analysis, Read
 from acidsql.planner.bound import BoundDelete, BoundUpdate
+from acidsql.planner.columns import Visible, column_not_found
 from acidsql.planner.lowering import identifier, row_id_columns
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece, Slot
@@ -21,7 +22,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     sets = assigned(names, table, statement.assignments)
     check_writable(read)
     analysis = Analysis(reads=[read])
-    visible = [Visible.of(read)]
+    visible = [Visible.of(read.table, read.alias)]
     pieces: list[Piece] = ["SELECT ", *row_id_columns(read.alias)]
     for column in table.columns:
         pieces += [", ", *new_value(names, sets.get(column.name), column, read, visible, analysis), f" AS {identifier(column.name)}"]

@@ -11,8 +11,9 @@ from acidsql.catalog.model import Column, Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Facts, Read, Visible, analyse_expression, analyse_query, output_width, pushed_predicates
+from acidsql.planner.analysis import Analysis, Facts, Read, analyse_expression, analyse_query, output_width, pushed_predicates
 from acidsql.planner.bound import BoundQuery, BoundRead
+from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import store_cast
 from acidsql.planner.query_text import Piece, QueryText, edited
 from acidsql.settings import Settings
@@ -162,6 +163,6 @@ class Names:
     def where(self, fragment: ast.Fragment | None, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
         if fragment is None:
             return ()
-        pieces = self.expression(fragment, [Visible.of(read)], analysis)
+        pieces = self.expression(fragment, [Visible.of(read.table, read.alias)], analysis)
         read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias)
         return (" WHERE (", *pieces, ")")

@@ -18,6 +18,7 @@ TABLES = (
     "TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE b (id INT, name STRING) CLUSTERED BY (id) INTO 4 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE plain (id INT, name STRING) STORED AS ORC",
+    "CREATE TABLE n (info STRUCT<a:INT,b:STRUCT<c:STRING>>, tags MAP<STRING,INT>, list ARRAY<STRUCT<k:INT>>) STORED AS ORC",
 )
 
 Bind = Callable[[str], BoundStatement]

@@ -1,0 +1,136 @@
+"""Which relation a column of a query or an expression belongs to, and the error where it belongs to none or to two."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import HiveType, StructType
+from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+ROW_ID = "row__id"
+
+_WORDS_FOR_SPARK = frozenset(
+    "year yearofweek quarter month week day dayofweek dayofyear hour minute second millisecond microsecond nanosecond "
+    "years months weeks days hours minutes seconds doy dow user current_user session_user localtimestamp current_time current_catalog current_database current_schema grouping__id spark_grouping_id "
+    "_metadata input__file__name block__offset__inside__file".split()
+)
+"""Words that look like columns to a parser but are units or functions: Spark judges them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visible:
+    """A relation whose columns an expression may use. ``columns``: name to type; None when only Spark knows them."""
+
+    alias: str
+    name: str
+    database: str = ""
+    columns: Mapping[str, HiveType | None] | None = None
+
+    @classmethod
+    def of(cls, table: Table, alias: str) -> Visible:
+        columns: dict[str, HiveType | None] = {c.name: c.type for c in (*table.columns, *table.partition_columns)}
+        if table.is_transactional:
+            columns[ROW_ID] = None
+        return cls(alias=alias, name=str(table.name), database=table.name.database, columns=columns)
+
+
+class ColumnFinder:
+    """``span`` gives the place of a node of the tree in ``source``."""
+
+    def __init__(self, source: str, span: Callable[[exp.Expr], Span]) -> None:
+        self.source = source
+        self.span = span
+
+    def owner(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
+        """The relation a column belongs to; None for words Spark judges. ColumnNotFoundError, AmbiguousColumnError."""
+        found = self.find(parts, visible)
+        if found is not None:
+            return found
+        unknown = next((one for one in visible if one.columns is None), None)
+        if unknown is None and parts[0].name.lower() not in _WORDS_FOR_SPARK:
+            raise self.not_found(parts, visible)
+        return unknown
+
+    def check(self, parts: list[exp.Expr], levels: Sequence[Sequence[Visible]], names: Collection[str]) -> None:
+        """The same for a column of a query inside others (``levels``, its own first), where the ``names`` of results may stand too."""
+        first = parts[0].name.lower()
+        if first in _WORDS_FOR_SPARK or (len(parts) == 1 and first in names):
+            return
+        if all(self.find(parts, level) is None for level in levels) and first not in names:
+            raise self.not_found(parts, levels[0])
+
+    def find(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
+        first = parts[0].name.lower()
+        for one in visible:
+            if len(parts) > 1 and first == one.alias:
+                return self.checked(parts[1:], one)
+            if len(parts) > 2 and (first, parts[1].name.lower()) == (one.database, one.alias):
+                return self.checked(parts[2:], one)
+        owners = [one for one in visible if one.columns is not None and first in one.columns]
+        if len(owners) > 1:
+            message = f'column "{parts[0].name}" is in "{owners[0].alias}" and in "{owners[1].alias}"'
+            hint = f"Write {owners[0].alias}.{parts[0].name} or {owners[1].alias}.{parts[0].name}."
+            raise AmbiguousColumnError(message, code=10007, hint=hint, span=self.span(parts[0]), source=self.source)
+        return self.checked(parts, owners[0]) if owners else None
+
+    def checked(self, parts: list[exp.Expr], owner: Visible) -> Visible:
+        """``owner``, once the column is found there, and the fields of a struct below it."""
+        if owner.columns is None:
+            return owner
+        name = parts[0].name.lower()
+        if name not in owner.columns:
+            raise self.not_found(parts[:1], [owner])
+        kind = owner.columns[name]
+        for part in parts[1:]:
+            if not isinstance(kind, StructType):
+                break
+            kind = _field(kind, part.name)
+            if kind is None:
+                message = f'struct "{name}" has no field "{part.name}"'
+                raise ColumnNotFoundError(message, code=10004, span=self.span(part), source=self.source)
+        return owner
+
+    def type_of(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> HiveType | None:
+        """Of a column or a field of it; None where only Spark knows."""
+        owner = self.owner(parts, visible)
+        if owner is None or owner.columns is None:
+            return None
+        names = [part.name.lower() for part in parts]
+        path = names[2:] if names[:2] == [owner.database, owner.alias] else names[1:] if names[0] == owner.alias else names
+        kind = owner.columns.get(path[0]) if path else None
+        for name in path[1:]:
+            kind = _field(kind, name) if isinstance(kind, StructType) else None
+        return kind
+
+    def not_found(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> ColumnNotFoundError:
+        if len(parts) > 1:
+            message = f'"{parts[0].name}" is neither a table nor a column that can be used here'
+            usable = " and ".join(one.alias for one in visible)
+            hint = f"The columns of {usable} can be used." if usable else None
+            return ColumnNotFoundError(message, code=10004, hint=hint, span=self.span(parts[0]), source=self.source)
+        known = [name for one in visible for name in (one.columns or ())]
+        tables = " or ".join(f'"{one.name}"' for one in visible)
+        return missing_column(parts[0].name, tables, known, self.span(parts[0]), self.source, 10004)
+
+
+def _field(struct: StructType, name: str) -> HiveType | None:
+    return next((f.type for f in struct.fields if f.name.lower() == name.lower()), None)
+
+
+def column_not_found(name: str, table: Table, span: Span, source: str, code: int = 10004) -> ColumnNotFoundError:
+    known = [c.name for c in (*table.columns, *table.partition_columns)]
+    return missing_column(name, f'"{table.name}"', known, span, source, code)
+
+
+def missing_column(name: str, tables: str, known: Sequence[str], span: Span, source: str, code: int) -> ColumnNotFoundError:
+    near = difflib.get_close_matches(name.lower(), [k for k in known if k != ROW_ID], n=1)
+    hint = f'did you mean "{near[0]}"?' if near else None
+    where = f" in table {tables}" if tables else ""
+    return ColumnNotFoundError(f'column "{name}" does not exist{where}', hint=hint, code=code, span=span, source=source)
