@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -31,8 +32,9 @@ from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session_commands import run_catalog_command, run_session_command
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.spark.target import Written
 from acidsql.txn.manager import OperationType, TxnComponent
-from acidsql.txn.transaction import ReadSnapshot, Transaction
+from acidsql.txn.transaction import ReadSnapshot, Transaction, TransactionState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,14 +120,16 @@ class Session:
             case ReadPlan():
                 return self._read(made)
             case WritePlan():
-                return self._write(made)
+                return self._write([made])
+            case MultiInsertPlan(legs=legs):
+                return self._write(legs)
             case CatalogCommand(action=action):
                 return run_catalog_command(self, action)
             case SessionCommand(action=action):
                 return run_session_command(self, action)
             case ExplainPlan(plan=inner, mode=mode):
                 return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner, self.settings, mode)])
-            case MultiInsertPlan() | MergePlan():
+            case MergePlan():
                 raise InternalError(f"{type(made).__name__} passed as runnable")
             case _:
                 assert_never(made)
@@ -135,34 +139,53 @@ class Session:
         columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
         return Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
 
-    def _write(self, made: WritePlan) -> Result:
-        statement = type(made.action).__name__.removeprefix("Bound").upper()
-        if not made.sinks:
-            done = self._engine.write_plain(made, ReadSnapshot(self.store))
+    def _write(self, legs: Sequence[WritePlan]) -> Result:
+        """Carries out the legs of one statement in one transaction."""
+        statement = type(legs[0].action).__name__.removeprefix("Bound").upper()
+        if not legs[0].sinks:
+            done = self._engine.write_plain(legs[0], ReadSnapshot(self.store))
             return Result((), Stats(statement=statement, rows_inserted=done.inserted, path=done.path))
-        table = made.table.name
-        with Transaction.begin(self.store, [table], heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
+        tables = tuple(dict.fromkeys(leg.table.name for leg in legs))
+        with Transaction.begin(self.store, tables, heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
             crash_points.reached("begun")
-            self._check_unchanged(made.table)
-            write_id = txn.write_id(table)
-            done = self._engine.write(made, txn, write_id)
-            crash_points.reached("written")
-            if done.directories:
-                txn.record([TxnComponent(table=table, partition=None, operation=_operation(made), write_id=write_id)])
-            txn.commit()
+            written: list[tuple[WritePlan, Written]] = []
+            with self._without_bases_after_failure(txn, written):
+                for leg in legs:
+                    self._check_unchanged(leg.table)
+                    write_id = txn.write_id(leg.table.name)
+                    done = self._engine.write(leg, txn, write_id)
+                    written.append((leg, done))
+                    if done.directories:
+                        txn.record([TxnComponent(table=leg.table.name, partition=None, operation=_operation(leg), write_id=write_id)])
+                crash_points.reached("written")
+                txn.commit()
             crash_points.reached("committed")
-        directories = tuple(os.path.relpath(f"{made.table.location}/{d}", self.warehouse) for d in done.directories)
-        stats = Stats(
+        return Result((), self._stats(statement, txn, written))
+
+    def _stats(self, statement: str, txn: Transaction, written: Sequence[tuple[WritePlan, Written]]) -> Stats:
+        locations = [f"{leg.table.location}/{d}" for leg, done in written for d in done.directories]
+        return Stats(
             statement=statement,
-            rows_inserted=done.inserted,
-            rows_updated=done.updated,
-            rows_deleted=done.deleted,
+            rows_inserted=sum(done.inserted for _, done in written),
+            rows_updated=sum(done.updated for _, done in written),
+            rows_deleted=sum(done.deleted for _, done in written),
             txn_id=txn.txn_id,
-            write_ids={str(table): write_id},
-            directories=directories,
-            path=done.path,
+            write_ids={str(leg.table.name): txn.allocated[leg.table.name] for leg, _ in written},
+            directories=tuple(os.path.relpath(location, self.warehouse) for location in locations),
+            path="big" if any(done.path == "big" for _, done in written) else "small",
         )
-        return Result((), stats)
+
+    @contextmanager
+    def _without_bases_after_failure(self, txn: Transaction, written: Sequence[tuple[WritePlan, Written]]) -> Iterator[None]:
+        """Takes back the ``base_N`` of a statement that is not committed: Hive 3.1 trips over one whose write id is not valid."""
+        try:
+            yield
+        except BaseException:
+            if txn.state not in (TransactionState.COMMITTED, TransactionState.UNKNOWN):
+                for leg, done in written:
+                    if any(sink.overwrite for sink in leg.sinks):
+                        self._engine.remove(leg.table, done.directories)
+            raise
 
     def _check_unchanged(self, table: Table) -> None:
         """The write id belongs to the table that was bound, not to one made anew under its name since."""
@@ -225,6 +248,8 @@ class Session:
 
 def _operation(made: WritePlan) -> OperationType:
     kinds = {s.kind for s in made.sinks}
+    if any(s.overwrite for s in made.sinks):
+        return OperationType.OVERWRITE
     if kinds == {SinkKind.INSERT}:
         return OperationType.INSERT
     return OperationType.DELETE if kinds == {SinkKind.DELETE} else OperationType.UPDATE

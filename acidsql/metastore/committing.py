@@ -2,14 +2,15 @@
 
 A transaction lives in the interval ``[txn id, commit id]``; the commit id is the highest transaction id at its commit. Two that
 overlap and both changed (updated or deleted in) one table or partition cannot both have seen the other's rows, so the second
-to commit is aborted. Inserts conflict with nothing. One write lock serialises all commits, so check and commit are one step.
+to commit is aborted. Inserts conflict with nothing but an overwriting, which would hide the rows of an insert with a lower write
+id that it has never seen. One write lock serialises all commits, so check and commit are one step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, String, bindparam, delete, insert, literal, select, update
+from sqlalchemy import Connection, String, bindparam, delete, insert, literal, or_, select, update
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import WriteConflictError
@@ -17,8 +18,10 @@ from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, MIN_HISTORY_LEVEL
 from acidsql.metastore.txn_rows import TXN_ABORTED, AbortReason, abort_txns, highest_txn
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 
-CHANGES = (OperationType.UPDATE, OperationType.DELETE)
+CHANGES = (OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE)
 """The operations that conflict with each other, as in Hive 4 (Hive 3 let two deletes pass)."""
+
+WRITES = (OperationType.INSERT, *CHANGES)
 
 
 def insert_components(connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
@@ -44,7 +47,7 @@ def finish(connection: Connection, txn_id: TxnId, *, now: int) -> WriteConflictE
     tc = TXN_COMPONENTS.c
     operations = set(connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct()))
     changes = not operations.isdisjoint(CHANGES)
-    if changes:
+    if not operations.isdisjoint(WRITES):
         commit_id = highest_txn(connection)
         conflict = _find_conflict(connection, txn_id, commit_id)
         if conflict is not None:
@@ -69,8 +72,11 @@ def _find_conflict(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> W
         )
         .where(
             tc.TC_TXNID == txn_id,
-            tc.TC_OPERATION_TYPE.in_(CHANGES),
-            ws.WS_OPERATION_TYPE.in_(CHANGES),
+            or_(
+                tc.TC_OPERATION_TYPE.in_(CHANGES) & ws.WS_OPERATION_TYPE.in_(CHANGES),
+                (tc.TC_OPERATION_TYPE == OperationType.INSERT) & (ws.WS_OPERATION_TYPE == OperationType.OVERWRITE),
+                (tc.TC_OPERATION_TYPE == OperationType.OVERWRITE) & (ws.WS_OPERATION_TYPE == OperationType.INSERT),
+            ),
             ws.WS_TXNID != txn_id,
             ws.WS_COMMIT_ID >= txn_id,
         )
@@ -92,7 +98,7 @@ def _remember_changes(connection: Connection, txn_id: TxnId, commit_id: TxnId) -
     tc = TXN_COMPONENTS.c
     changes = (
         select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_TXNID, literal(commit_id), tc.TC_OPERATION_TYPE)
-        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE.in_(CHANGES))
+        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE.in_(WRITES))
         .distinct()
     )
     connection.execute(insert(WRITE_SET).from_select([column.name for column in WRITE_SET.c], changes))

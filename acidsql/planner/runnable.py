@@ -19,10 +19,11 @@ def check_runnable(plan: Plan) -> None:
             place = action.span if isinstance(action, BoundInsert) else None
             _check_table(table, place)
             _check_reads(plan.query.reads if plan.query else ())
-            if isinstance(action, BoundInsert) and action.overwrite:
-                raise _unsupported("INSERT OVERWRITE", action.span)
-        case MultiInsertPlan(span=span):
-            raise _unsupported("INSERT into several tables at once", span)
+        case MultiInsertPlan(legs=legs, span=span):
+            if not all(leg.sinks for leg in legs):
+                raise _unsupported("INSERT into several tables of which one is not transactional", span)
+            for leg in legs:
+                check_runnable(leg)
         case MergePlan(merge=merge):
             raise _unsupported("MERGE", merge.span)
 

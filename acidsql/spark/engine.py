@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.acid.paths import METADATA_FILE
+from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
@@ -30,6 +30,7 @@ from acidsql.spark.fileio import FileIO, file_io, local_path
 from acidsql.spark.schema import arrow_schema
 from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import WriteTarget, Written
+from acidsql.txn.transaction import Transaction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,6 +164,8 @@ class Engine:
             if table.name not in snapshots:
                 with translated():
                     snapshots[table.name] = take_snapshot(table, visible)
+                    if isinstance(visible, Transaction):
+                        remove_aborted_bases(snapshots[table.name])
         spark = self.spark
         if self._theirs is not None and query.views:
             from acidsql.spark import session
@@ -229,6 +232,13 @@ class Engine:
             case _:
                 assert_never(action)
 
+    def remove(self, table: Table, directories: Sequence[str]) -> None:
+        """Deletes directories of a transaction that is not committed, by name below the table's location."""
+        io = file_io(table.location)
+        with translated():
+            for directory in directories:
+                io.delete_tree(f"{table.location}/{directory}")
+
     def write_plain(self, plan: WritePlan, visible: Visibility) -> Written:
         """INSERT into a table without transactions."""
         action = plan.action
@@ -255,6 +265,7 @@ class Engine:
             max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
             force_path=self._settings.text("acidsql.write.path"),
             staging=staging,
+            overwrite=isinstance(plan.action, BoundInsert) and plan.action.overwrite,
         )
 
     def _rows_to_insert(self, action: BoundInsert, visible: Visibility) -> DataFrame:
@@ -296,6 +307,14 @@ def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
 
     chosen = choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
     return TableSnapshot.acid(table, write_ids, chosen)
+
+
+def remove_aborted_bases(snapshot: TableSnapshot) -> None:
+    """What a killed INSERT OVERWRITE left: a base that never becomes valid is garbage, and Hive 3.1 fails on it."""
+    location = snapshot.table.location
+    for directory in snapshot.directory.aborted if snapshot.directory is not None else ():
+        if isinstance(parse_directory(directory.rpartition("/")[2]), Base):
+            file_io(location).delete_tree(f"{location}/{directory}")
 
 
 def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:

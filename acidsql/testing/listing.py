@@ -32,7 +32,7 @@ def take_listing(warehouse: Path) -> Listing:
 
 def changes(before: Listing, after: Listing) -> list[str]:
     """``+ path facts`` and ``- path``, by path. An empty directory that was filled is not gone."""
-    gone = [path for path in before.keys() - after.keys() if not any(p.startswith(path) for p in after)]
+    gone = [path for path in before.keys() - after.keys() if not (path.endswith("/") and any(p.startswith(path) for p in after))]
     lines = [(path, f"- {path}") for path in gone]
     lines += [(path, f"+ {path}{facts}") for path, facts in after.items() if before.get(path) != facts]
     return [line for _, line in sorted(lines)]

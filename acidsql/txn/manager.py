@@ -13,13 +13,17 @@ from acidsql.catalog.model import TableName
 
 
 class OperationType(StrEnum):
-    """TC_OPERATION_TYPE and WS_OPERATION_TYPE, by Hive's letters."""
+    """TC_OPERATION_TYPE and WS_OPERATION_TYPE, by Hive's letters.
+
+    OVERWRITE (INSERT OVERWRITE, TRUNCATE) is ours: Hive records an UPDATE and keeps others out by an exclusive lock.
+    """
 
     SELECT = "s"
     INSERT = "i"
     UPDATE = "u"
     DELETE = "d"
     COMPACT = "c"
+    OVERWRITE = "o"
 
 
 class TxnState(StrEnum):

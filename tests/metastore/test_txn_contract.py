@@ -214,6 +214,22 @@ def test_first_committer_wins(manager: TxnManager, ours: OperationType, theirs: 
         manager.commit(first)
 
 
+@pytest.mark.parametrize("other", [OperationType.INSERT, OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE])
+@pytest.mark.parametrize("overwriting_commits_first", [True, False])
+def test_overwriting_conflicts_with_every_write(manager: TxnManager, other: OperationType, overwriting_commits_first: bool) -> None:
+    """An overwriting hides what it has not seen, so none that overlaps it, not even an insert, may be committed beside it."""
+    overwriter, writer = manager.open_txn(), manager.open_txn()
+    mine = write(manager, overwriter, OperationType.OVERWRITE)
+    theirs = write(manager, writer, other)
+    order = [(overwriter, mine), (writer, theirs)] if overwriting_commits_first else [(writer, theirs), (overwriter, mine)]
+    (first, first_component), (second, second_component) = order
+    manager.commit(first, [first_component])
+    with pytest.raises(WriteConflictError):
+        manager.commit(second, [second_component])
+    later = manager.open_txn()
+    manager.commit(later, [write(manager, later, other)])
+
+
 def test_the_one_after_the_other_never_conflict(manager: TxnManager) -> None:
     """A transaction that began after the other's commit has seen its rows."""
     for _ in range(3):
