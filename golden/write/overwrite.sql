@@ -8,7 +8,9 @@ DELETE FROM t WHERE id = 2;
 INSERT OVERWRITE TABLE t SELECT id + 10, v FROM t;
 SELECT ROW__ID, * FROM t;
 INSERT INTO t VALUES (4, 'd');
+-- !acid show: rows
 UPDATE t SET v = 'x' WHERE id IN (4, 11);
+-- !acid show: files
 SELECT ROW__ID.writeid, * FROM t;
 INSERT OVERWRITE TABLE t VALUES (7, 'g');
 SELECT * FROM t;
