@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
-from acidsql.catalog.model import Database, Table, TableName
+from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 
 
 class Catalog(Protocol):
@@ -27,5 +28,20 @@ class Catalog(Protocol):
 
     def find_table(self, name: TableName) -> Table | None: ...
 
-    def list_tables(self, database: str) -> tuple[str, ...]:
-        """Sorted by name. DatabaseNotFoundError."""
+    def alter_table(self, before: Table, after: Table) -> None:
+        """Kind, properties, comment, columns and view text become those of ``after``.
+
+        WriteConflictError if the table is not what ``before`` says any more, TableNotFoundError.
+        """
+
+    def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
+        """Tables and views, or those of one kind, sorted by name. DatabaseNotFoundError."""
+
+    def list_locations(self) -> tuple[tuple[TableName, str], ...]:
+        """Every table that has files, and where they lie."""
+
+    def add_partitions(self, name: TableName, partitions: Iterable[Partition]) -> None:
+        """All or none. TableNotFoundError, AlreadyExistsError."""
+
+    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
+        """Those of a stored table, sorted by name."""

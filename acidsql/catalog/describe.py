@@ -1,33 +1,15 @@
-"""DESCRIBE and SHOW CREATE TABLE as Hive 4 prints them (ShowCreateTableOperation, DescTableOperation): pure text from a Table."""
+"""DESCRIBE as Hive 4 prints it (TextDescTableFormatter): pure rows from a table, a column, a partition or a database."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from acidsql.catalog.model import Column, FileFormat, Table, TableKind
-from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
+from acidsql.catalog.model import Column, Constraint, ConstraintKind, Database, Partition, SortColumn, Table
+from acidsql.catalog.show_create import shown_properties
+from acidsql.catalog.storage import storage_of
 
 Row = tuple[str | None, ...]
-
-SERDES: dict[FileFormat, tuple[str, str, str]] = {
-    FileFormat.ORC: (
-        "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
-        "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat",
-        "org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat",
-    ),
-    FileFormat.PARQUET: (
-        "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
-        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
-        "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
-    ),
-    FileFormat.TEXTFILE: (
-        "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
-        "org.apache.hadoop.mapred.TextInputFormat",
-        "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
-    ),
-}
-"""SerDe, InputFormat and OutputFormat classes by file format: the table's storage in Hive's own terms."""
 
 
 def describe(table: Table) -> list[Row]:
@@ -39,58 +21,33 @@ def describe(table: Table) -> list[Row]:
     return rows
 
 
-def describe_formatted(table: Table) -> list[Row]:
-    """Rows (col_name, data_type, comment), cells padded to 20 as Hive does."""
+def describe_formatted(table: Table, partition: Partition | None = None) -> list[Row]:
+    """Rows (col_name, data_type, comment), cells padded to 20 as Hive does; of a partition where one is given."""
     rows = list(_column_block(table.columns))
     if table.partition_columns:
         rows += [("# Partition Information", None, None), *_column_block(table.partition_columns)]
-    return rows + list(_detail_block(table)) + list(_storage_block(table))
+    rows += list(_detail_block(table) if partition is None else _partition_block(table, partition))
+    return rows + list(_storage_block(table)) + list(_view_block(table)) + list(_constraint_block(table))
 
 
-def show_create(table: Table, *, qualified: bool) -> list[str]:
-    """The lines of SHOW CREATE TABLE; ``qualified``: the user named the database."""
-    external = "EXTERNAL " if table.kind is TableKind.EXTERNAL else ""
-    name = f"`{table.name.database}`.`{table.name.table}`" if qualified else f"`{table.name.table}`"
-    lines = [f"CREATE {external}TABLE {name}(", *_column_lines(table.columns)]
-    if table.comment:
-        lines.append(f"COMMENT {literal(table.comment)}")
-    if table.partition_columns:
-        lines += ["PARTITIONED BY ( ", *_column_lines(table.partition_columns)]
-    if table.bucketing:
-        *first, last = table.bucketing.columns
-        lines += ["CLUSTERED BY (", *(f"  `{c}`," for c in first), f"  `{last}`)", f"INTO {table.bucketing.count} BUCKETS"]
-    serde, reader, writer = SERDES[table.file_format]
-    lines += ["ROW FORMAT SERDE ", f"  '{serde}' ", "STORED AS INPUTFORMAT ", f"  '{reader}' ", "OUTPUTFORMAT ", f"  '{writer}'"]
-    lines += ["LOCATION", f"  {literal(table.location)}", "TBLPROPERTIES ("]
-    properties = [f"  {literal(k)}={literal(v)}" for k, v in sorted(_shown_properties(table).items())]
-    return lines + [f"{p}, " for p in properties[:-1]] + [f"{properties[-1]})"]
+def describe_extended(table: Table, partition: Partition | None = None) -> list[Row]:
+    """``describe`` and Hive's own dump of the metastore's object."""
+    what = "Table" if partition is None else "Partition"
+    text = _table_text(table) if partition is None else _partition_text(table, partition)
+    return [*describe(table), ("", None, None), (f"Detailed {what} Information", text, "")]
 
 
-def literal(text: str) -> str:
-    """A Hive string literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def describe_column(column: Column) -> list[Row]:
+    """DESCRIBE FORMATTED t c: facts and their values. The statistics are empty where none were computed."""
+    statistics = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "num_trues", "num_falses", "bit_vector")
+    facts = [("col_name", column.name), ("data_type", str(column.type)), *((name, "") for name in statistics)]
+    return [_fact(name, value) for name, value in (*facts, ("comment", column.comment or ""))]
 
 
-def _column_lines(columns: tuple[Column, ...]) -> list[str]:
-    entries = [f"  `{c.name}` {quoted_type(c.type)}" + (f" COMMENT {literal(c.comment)}" if c.comment else "") for c in columns]
-    return [f"{e}, " for e in entries[:-1]] + [f"{entries[-1]})"]
-
-
-def quoted_type(hive_type: HiveType) -> str:
-    """A type with back-quoted field names, as SHOW CREATE TABLE prints it."""
-    match hive_type:
-        case ArrayType(element):
-            return f"array<{quoted_type(element)}>"
-        case MapType(key, value):
-            return f"map<{quoted_type(key)},{quoted_type(value)}>"
-        case StructType(fields):
-            return "struct<" + ",".join(f"`{f.name}`:{quoted_type(f.type)}" for f in fields) + ">"
-        case _:
-            return str(hive_type)
-
-
-def _shown_properties(table: Table) -> dict[str, str]:
-    return {"transient_lastDdlTime": str(table.created_at)} | dict(table.properties)
+def describe_database(database: Database, *, extended: bool) -> Row:
+    """(db_name, comment, location, owner_name, owner_type, parameters)."""
+    parameters = "{" + ", ".join(f"{k}={v}" for k, v in sorted(database.properties.items())) + "}" if extended and database.properties else ""
+    return (database.name, database.comment or "", database.location, database.owner, "USER", parameters)
 
 
 def _pad(text: str) -> str:
@@ -105,39 +62,207 @@ def _fact(name: str, value: str) -> Row:
     return (_pad(name), _pad(value), None)
 
 
+_BLANK: Row = ("", None, None)
+
+
+def _title(text: str) -> Row:
+    return (text, None, None)
+
+
 def _column_block(columns: tuple[Column, ...]) -> Iterator[Row]:
     yield _row("# col_name", "data_type", "comment")
     for column in columns:
         yield _row(column.name, str(column.type), column.comment or "")
-    yield ("", None, None)
+    yield _BLANK
 
 
 def _detail_block(table: Table) -> Iterator[Row]:
-    yield ("# Detailed Table Information", None, None)
+    yield _title("# Detailed Table Information")
     yield _fact("Database:", table.name.database)
     yield _fact("OwnerType:", "USER")
     yield _fact("Owner:", table.owner)
-    yield _fact("CreateTime:", time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_at)))
+    yield _fact("CreateTime:", _date(table.created_at))
     yield _fact("LastAccessTime:", "UNKNOWN")
     yield _fact("Retention:", "0")
-    yield _fact("Location:", table.location)
+    if table.view is None:
+        yield _fact("Location:", table.location)
     yield _fact("Table Type:", table.kind.value)
-    if table.comment:
-        yield _fact("Comment:", table.comment)
-    yield ("Table Parameters:", None, None)
-    for key, value in sorted(_shown_properties(table).items()):
-        yield ("", _pad(key), _pad(value))
-    yield ("", None, None)
+    yield _title("Table Parameters:")
+    comment = {} if table.comment is None else {"comment": table.comment}
+    yield from _parameters(shown_properties(table) | comment)
+    yield _BLANK
+
+
+def _partition_block(table: Table, partition: Partition) -> Iterator[Row]:
+    yield _title("# Detailed Partition Information")
+    yield _fact("Partition Value:", _list(partition.values))
+    yield _fact("Database:", table.name.database)
+    yield _fact("Table:", table.name.table)
+    yield _fact("CreateTime:", _date(partition.created_at))
+    yield _fact("LastAccessTime:", "UNKNOWN")
+    yield _fact("Location:", partition.location)
+    if partition.properties:
+        yield _title("Partition Parameters:")
+        yield from _parameters(partition.properties)
+    yield _BLANK
 
 
 def _storage_block(table: Table) -> Iterator[Row]:
-    serde, reader, writer = SERDES[table.file_format]
+    storage = storage_of(table)
     buckets = table.bucketing
-    yield ("# Storage Information", None, None)
-    yield _fact("SerDe Library:", serde)
-    yield _fact("InputFormat:", reader)
-    yield _fact("OutputFormat:", writer)
+    yield _title("# Storage Information")
+    yield _fact("SerDe Library:", storage.serde or "null")
+    yield _fact("InputFormat:", storage.input_format)
+    yield _fact("OutputFormat:", storage.output_format)
     yield _fact("Compressed:", "No")
     yield _fact("Num Buckets:", str(buckets.count if buckets else -1))
-    yield _fact("Bucket Columns:", "[" + ", ".join(buckets.columns if buckets else ()) + "]")
-    yield _fact("Sort Columns:", "[]")
+    yield _fact("Bucket Columns:", _list(buckets.columns if buckets else ()))
+    yield _fact("Sort Columns:", _list(map(_order, buckets.sorted_by) if buckets else ()))
+    if table.skew is not None:
+        if table.skew.directories:
+            yield _fact("Stored As SubDirectories:", "Yes")
+        yield _fact("Skewed Columns:", _list(sorted(table.skew.columns)))
+        yield _fact("Skewed Values:", _list(_list(value) for value in sorted(table.skew.values)))
+    if storage.serde_properties:
+        yield _title("Storage Desc Params:")
+        yield from _parameters(storage.serde_properties)
+
+
+def _view_block(table: Table) -> Iterator[Row]:
+    if table.view is not None:
+        yield _BLANK
+        yield _title("# View Information")
+        yield _fact("Original Query:", table.view.original)
+        yield _fact("Expanded Query:", table.view.expanded)
+
+
+_CONSTRAINT_TITLES = {
+    ConstraintKind.PRIMARY_KEY: "# Primary Key",
+    ConstraintKind.FOREIGN_KEY: "# Foreign Keys",
+    ConstraintKind.UNIQUE: "# Unique Constraints",
+    ConstraintKind.NOT_NULL: "# Not Null Constraints",
+    ConstraintKind.DEFAULT: "# Default Constraints",
+    ConstraintKind.CHECK: "# Check Constraints",
+}
+
+
+def _constraint_block(table: Table) -> Iterator[Row]:
+    if not table.constraints:
+        return
+    yield from (_BLANK, _title("# Constraints"))
+    for kind, title in _CONSTRAINT_TITLES.items():
+        of_kind = [c for c in table.constraints if c.kind is kind]
+        if of_kind:
+            yield from (_BLANK, _title(title), _fact("Table:", str(table.name)))
+        for constraint in of_kind:
+            yield _fact("Constraint Name:", constraint.name)
+            yield from _constraint_rows(constraint)
+            if kind is not ConstraintKind.PRIMARY_KEY:
+                yield _BLANK
+
+
+def _constraint_rows(constraint: Constraint) -> Iterator[Row]:
+    match constraint.kind:
+        case ConstraintKind.PRIMARY_KEY | ConstraintKind.NOT_NULL:
+            yield from (_fact("Column Name:", name) for name in constraint.columns)
+        case ConstraintKind.UNIQUE:
+            for position, name in enumerate(constraint.columns, start=1):
+                yield _fact(f"Column Name:{name}", f"Key Sequence:{position}")
+        case ConstraintKind.FOREIGN_KEY:
+            for position, (name, parent) in enumerate(zip(constraint.columns, constraint.referenced_columns, strict=True), start=1):
+                yield _row(f"Parent Column Name:{constraint.references}.{parent}", f"Column Name:{name}", f"Key Sequence:{position}")
+        case ConstraintKind.DEFAULT:
+            yield _fact(f"Column Name:{constraint.columns[0]}", f"Default Value:{constraint.expression}")
+        case ConstraintKind.CHECK:
+            name = constraint.columns[0] if constraint.columns else "null"
+            yield _fact(f"Column Name:{name}", f"Check Value:{constraint.expression}")
+
+
+def _parameters(values: Mapping[str, str]) -> Iterator[Row]:
+    yield from (("", _pad(key), _pad(value)) for key, value in sorted(values.items()))
+
+
+def _list(items: Iterator[str] | tuple[str, ...] | list[str]) -> str:
+    return "[" + ", ".join(items) + "]"
+
+
+def _order(column: SortColumn) -> str:
+    return f"Order(col:{column.name}, order:{0 if column.descending else 1})"
+
+
+def _date(seconds: int) -> str:
+    return time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(seconds))
+
+
+# ---- the metastore's objects as Thrift prints them: what DESCRIBE EXTENDED shows
+
+
+def _table_text(table: Table) -> str:
+    comment = {} if table.comment is None else {"comment": table.comment}
+    texts = (table.view.original, table.view.expanded) if table.view else ("null", "null")
+    facts = {
+        "tableName": table.name.table,
+        "dbName": table.name.database,
+        "owner": table.owner,
+        "createTime": str(table.created_at),
+        "lastAccessTime": "0",
+        "retention": "0",
+        "sd": _storage_text(table, table.location),
+        "partitionKeys": _fields(table.partition_columns),
+        "parameters": _map(shown_properties(table) | comment),
+        "viewOriginalText": texts[0],
+        "viewExpandedText": texts[1],
+        "tableType": table.kind.value,
+        "rewriteEnabled": "false",
+    }
+    return f"Table({_facts(facts)})"
+
+
+def _partition_text(table: Table, partition: Partition) -> str:
+    facts = {
+        "values": _list(partition.values),
+        "dbName": table.name.database,
+        "tableName": table.name.table,
+        "createTime": str(partition.created_at),
+        "lastAccessTime": "0",
+        "sd": _storage_text(table, partition.location),
+        "parameters": _map(partition.properties),
+    }
+    return f"Partition({_facts(facts)})"
+
+
+def _storage_text(table: Table, location: str) -> str:
+    storage, buckets, skew = storage_of(table), table.bucketing, table.skew
+    serde = _facts({"name": "null", "serializationLib": storage.serde or "null", "parameters": _map(storage.serde_properties)})
+    skewed = {
+        "skewedColNames": _list(skew.columns if skew else ()),
+        "skewedColValues": _list([_list(value) for value in skew.values] if skew else ()),
+        "skewedColValueLocationMaps": "{}",
+    }
+    facts = {
+        "cols": _fields((*table.columns, *table.partition_columns)),
+        "location": location or "null",
+        "inputFormat": storage.input_format,
+        "outputFormat": storage.output_format,
+        "compressed": "false",
+        "numBuckets": str(buckets.count if buckets else -1),
+        "serdeInfo": f"SerDeInfo({serde})",
+        "bucketCols": _list(buckets.columns if buckets else ()),
+        "sortCols": _list(map(_order, buckets.sorted_by) if buckets else ()),
+        "parameters": "{}",
+        "skewedInfo": f"SkewedInfo({_facts(skewed)})",
+        "storedAsSubDirectories": str(skew is not None and skew.directories).lower(),
+    }
+    return f"StorageDescriptor({_facts(facts)})"
+
+
+def _fields(columns: tuple[Column, ...]) -> str:
+    return _list([f"FieldSchema(name:{c.name}, type:{c.type}, comment:{c.comment or 'null'})" for c in columns])
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}:{value}" for name, value in facts.items())
+
+
+def _map(values: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{key}={value}" for key, value in sorted(values.items())) + "}"

@@ -25,6 +25,12 @@ class FileFormat(StrEnum):
     ORC = "ORC"
     PARQUET = "PARQUET"
     TEXTFILE = "TEXTFILE"
+    SEQUENCEFILE = "SEQUENCEFILE"
+    RCFILE = "RCFILE"
+    AVRO = "AVRO"
+    JSONFILE = "JSONFILE"
+    OTHER = "OTHER"
+    """Named by its classes only: ``Table.storage`` has them."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,12 +52,91 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SortColumn:
+    """Ascending with NULLs first or descending with NULLs last: Hive stores no other order."""
+
+    name: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bucketing:
-    """CLUSTERED BY (columns) INTO count BUCKETS; ``version`` is the table property ``bucketing_version``."""
+    """CLUSTERED BY (columns) [SORTED BY (..)] INTO count BUCKETS; ``version`` is the table property ``bucketing_version``."""
 
     columns: tuple[str, ...]
     count: int
     version: int = 2
+    sorted_by: tuple[SortColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skew:
+    """SKEWED BY (columns) ON (values); each of ``values`` has one text for each column. ``directories``: STORED AS DIRECTORIES."""
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    directories: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Hive's classes for a table's files. ``serde_properties``: WITH SERDEPROPERTIES and the characters of ROW FORMAT DELIMITED."""
+
+    input_format: str
+    output_format: str
+    serde: str
+    serde_properties: Mapping[str, str] = field(default_factory=dict)
+
+
+class ConstraintKind(StrEnum):
+    PRIMARY_KEY = "PRIMARY KEY"
+    FOREIGN_KEY = "FOREIGN KEY"
+    UNIQUE = "UNIQUE"
+    NOT_NULL = "NOT NULL"
+    DEFAULT = "DEFAULT"
+    CHECK = "CHECK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """A rule of a table. ``columns``: those it speaks of, none for a table's CHECK.
+
+    ``expression``: the SQL text of DEFAULT or of CHECK, without CHECK's parentheses.  ``references``, ``referenced_columns``: the
+    parent's key, for FOREIGN KEY.  ``enabled``: Hive enforces it.  ``validated``: for the rows there were.  ``rely``: planners may
+    believe it.
+    """
+
+    kind: ConstraintKind
+    name: str
+    columns: tuple[str, ...] = ()
+    expression: str | None = None
+    references: TableName | None = None
+    referenced_columns: tuple[str, ...] = ()
+    enabled: bool = True
+    validated: bool = False
+    rely: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The query of a view: as the user wrote it, and with every table's name qualified."""
+
+    original: str
+    expanded: str
+
+
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What stands for NULL among the values of a partition. Hive: hive.exec.default.partition.name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """``values``: Hive's text of each, in the order of the table's partition columns."""
+
+    values: tuple[str, ...]
+    location: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    created_at: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +150,9 @@ class Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table as the catalog knows it. ``location`` is an absolute path or URL without a trailing slash.
+    """One table or view as the catalog knows it. ``location`` is an absolute path or URL without a trailing slash, "" for a view.
 
+    ``storage``: None where the files are what ``file_format`` says and nothing more.  ``view``: for ``TableKind.VIEW`` only.
     ``table_id`` is 0 until the catalog has stored the table; ``created_at`` is in epoch seconds.
     """
 
@@ -75,8 +161,12 @@ class Table:
     location: str
     partition_columns: tuple[Column, ...] = ()
     bucketing: Bucketing | None = None
+    skew: Skew | None = None
     file_format: FileFormat = FileFormat.ORC
+    storage: Storage | None = None
     kind: TableKind = TableKind.MANAGED
+    constraints: tuple[Constraint, ...] = ()
+    view: View | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
     owner: str = ""

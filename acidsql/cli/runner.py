@@ -6,7 +6,6 @@ was a retryable one, and no statement before or after it had changed a row; a se
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -27,6 +26,7 @@ from acidsql.errors import Error, InternalError, ProgrammingError
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.result import Result
 from acidsql.session import Session
+from acidsql.settings import Variables
 
 DEEPEST_SOURCE = 16
 HEADER_SETTING = "hive.cli.print.header"
@@ -134,8 +134,7 @@ class Runner:
 
     def variables(self) -> Mapping[str, Mapping[str, str]]:
         """The four name spaces of ``${space:name}``."""
-        settings = {name: self.session.settings.text(name) for name, _ in self.session.settings.items()}
-        return {"hivevar": self.session.hive_variables, "hiveconf": settings, "env": os.environ, "system": system_properties()}
+        return Variables(self.session.settings, self.session.hive_variables).spaces()
 
     def show(self, result: Result, started: float, *, vertical: bool = False) -> None:
         """Rows to one stream, the summary to the other; times include fetching and printing."""
@@ -201,18 +200,6 @@ def prefix(script: Script | None, line: int | None) -> str:
     if script is None or script.name is None:
         return "error: "
     return f"{script.name}: " if line is None else f"{script.name}:{line}: "
-
-
-def system_properties() -> Mapping[str, str]:
-    """Those of Java's properties that scripts use in ``${system:name}``."""
-    return {
-        "user.name": os.environ.get("USER") or os.environ.get("LOGNAME") or "",
-        "user.home": os.path.expanduser("~"),
-        "user.dir": os.getcwd(),
-        "java.io.tmpdir": os.environ.get("TMPDIR") or "/tmp",
-        "line.separator": "\n",
-        "file.separator": "/",
-    }
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_
 from sqlalchemy import Table as SqlTable
 
 from acidsql.acid.ids import TxnId
-from acidsql.catalog.model import DEFAULT_DATABASE, Database, Table, TableName
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError
+from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
+from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
+from acidsql.metastore.partition_rows import insert_partitions, read_partitions
 from acidsql.metastore.store import Store, insert_row
-from acidsql.metastore.table_rows import delete_table, find_table, insert_table
+from acidsql.metastore.table_rows import delete_table, find_table, insert_table, table_locations, update_table
 from acidsql.metastore.tables import (
     COMPLETED_TXN_COMPONENTS,
     DATABASE_PARAMS,
@@ -96,9 +97,10 @@ class EmbeddedCatalog:
             db_id = _require_database(connection, table.name.database)
             if _find_table_id(connection, db_id, table.name.table) is not None:
                 raise AlreadyExistsError(f'table "{table.name}" already exists')
+            location = table.location or self._default_location(connection, db_id, table.name.table)
             complete = replace(
                 table,
-                location=table.location or self._default_location(connection, db_id, table.name.table),
+                location="" if table.kind is TableKind.VIEW else location,
                 created_at=table.created_at or int(self._clock()),
             )
             _forget_transactions(connection, table.name)  # of a writer that had bound a table of that name, dropped since
@@ -109,13 +111,34 @@ class EmbeddedCatalog:
         with self._store.write() as connection:
             return self._drop_table(connection, name)
 
+    def alter_table(self, before: Table, after: Table) -> None:
+        with self._store.write() as connection:
+            if self._require_table(connection, before.name) != before:
+                hint = "Run the statement again: it will see the other session's change."
+                raise WriteConflictError(f'table "{before.name}" was changed by another session meanwhile', hint=hint)
+            update_table(connection, after)
+
+    def add_partitions(self, name: TableName, partitions: Iterable[Partition]) -> None:
+        with self._store.write() as connection:
+            insert_partitions(connection, self._require_table(connection, name), partitions, self._store.warehouse)
+
+    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
+        if not table.partition_columns:
+            return ()
+        with self._store.read() as connection:
+            return read_partitions(connection, table.table_id, self._store.warehouse)
+
     def find_table(self, name: TableName) -> Table | None:
         with self._store.read() as connection:
             return find_table(connection, name, self._store.warehouse)
 
-    def list_tables(self, database: str) -> tuple[str, ...]:
+    def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
         with self._store.read() as connection:
-            return _list_tables(connection, _require_database(connection, database))
+            return _list_tables(connection, _require_database(connection, database), kind)
+
+    def list_locations(self) -> tuple[tuple[TableName, str], ...]:
+        with self._store.read() as connection:
+            return table_locations(connection, self._store.warehouse)
 
     def _insert_database(self, connection: Connection, database: Database) -> None:
         location = database.location or os.path.join(self._store.warehouse, f"{database.name}.db")
@@ -184,5 +207,6 @@ def _find_table_id(connection: Connection, db_id: int, table: str) -> int | None
     return connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table))
 
 
-def _list_tables(connection: Connection, db_id: int) -> tuple[str, ...]:
-    return tuple(connection.scalars(select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)))
+def _list_tables(connection: Connection, db_id: int, kind: TableKind | None = None) -> tuple[str, ...]:
+    query = select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)
+    return tuple(connection.scalars(query if kind is None else query.where(TBLS.c.TBL_TYPE == kind.value)))

@@ -93,6 +93,11 @@ class EmbeddedTxns:
                 case None:
                     raise unknown_error(txn_id)
 
+    def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
+        with self._store.write() as connection:
+            still_open = [txn_id for txn_id in txn_ids if find_state(connection, txn_id) is TxnState.OPEN]
+            abort_txns(connection, still_open, AbortReason.ABORT_COMMAND)
+
     def list_txns(self) -> tuple[TxnInfo, ...]:
         shown = TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED))
         with self._store.read() as connection:

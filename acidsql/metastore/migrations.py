@@ -7,13 +7,15 @@ are today, so a step that adds a column must look whether it is there; a step th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Column, Connection, Table, insert, inspect, select, update
+from sqlalchemy.schema import CreateColumn
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.metastore.locations import WAREHOUSE
-from acidsql.metastore.tables import DBS, METADATA, TXNS, VERSION
+from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, TXNS, VERSION
 
 Migration = Callable[[Connection], None]
 
@@ -32,7 +34,23 @@ def create_tables(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables,)
+def add_definitions(connection: Connection) -> None:
+    """What a table may be beside its columns: views, constraints, partitions, sorting, skew, properties of the serde."""
+    METADATA.create_all(connection)
+    add_columns(connection, TBLS, TBLS.c.VIEW_ORIGINAL_TEXT, TBLS.c.VIEW_EXPANDED_TEXT)
+    add_columns(connection, SDS, SDS.c.IS_STOREDASSUBDIRECTORIES)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions)
+
+
+def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:
+    """Those that ``table`` has not yet."""
+    there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    name = connection.dialect.identifier_preparer.format_table(table)
+    for column in columns:
+        if column.name not in there:
+            connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}")
 
 
 def schema_version(connection: Connection) -> int:

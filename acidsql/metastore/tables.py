@@ -7,7 +7,7 @@ A column that a later version needs is added here and by a migration (see migrat
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, false
 
 METADATA = MetaData()
 
@@ -62,6 +62,14 @@ SERDES = Table(
     Column("SLIB", String(4000), nullable=False),
 )
 
+SERDE_PARAMS = Table(
+    "SERDE_PARAMS",
+    METADATA,
+    Column("SERDE_ID", Id, ForeignKey(SERDES.c.SERDE_ID, ondelete="CASCADE"), primary_key=True),
+    Column("PARAM_KEY", String(256), primary_key=True),
+    Column("PARAM_VALUE", Text),
+)
+
 SDS = Table(
     "SDS",
     METADATA,
@@ -73,6 +81,7 @@ SDS = Table(
     Column("OUTPUT_FORMAT", String(4000), nullable=False),
     Column("IS_COMPRESSED", Boolean, nullable=False),
     Column("NUM_BUCKETS", Integer, nullable=False),
+    Column("IS_STOREDASSUBDIRECTORIES", Boolean, nullable=False, server_default=false()),
 )
 
 BUCKETING_COLS = Table(
@@ -81,6 +90,41 @@ BUCKETING_COLS = Table(
     Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
     Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
     Column("BUCKET_COL_NAME", String(256), nullable=False),
+)
+
+SORT_COLS = Table(
+    "SORT_COLS",
+    METADATA,
+    Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("COLUMN_NAME", String(767), nullable=False),
+    Column("ORDER", Integer, nullable=False),
+)
+
+SKEWED_COL_NAMES = Table(
+    "SKEWED_COL_NAMES",
+    METADATA,
+    Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("SKEWED_COL_NAME", String(256), nullable=False),
+)
+
+SKEWED_STRING_LIST = Table("SKEWED_STRING_LIST", METADATA, Column("STRING_LIST_ID", Id, primary_key=True))
+
+SKEWED_STRING_LIST_VALUES = Table(
+    "SKEWED_STRING_LIST_VALUES",
+    METADATA,
+    Column("STRING_LIST_ID", Id, ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("STRING_LIST_VALUE", String(256), nullable=False),
+)
+
+SKEWED_VALUES = Table(
+    "SKEWED_VALUES",
+    METADATA,
+    Column("SD_ID_OID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("STRING_LIST_ID_EID", Id, ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID), nullable=False),
 )
 
 TBLS = Table(
@@ -93,6 +137,8 @@ TBLS = Table(
     Column("TBL_TYPE", String(128), nullable=False),
     Column("OWNER", String(767)),
     Column("CREATE_TIME", Integer, nullable=False),
+    Column("VIEW_ORIGINAL_TEXT", Text),
+    Column("VIEW_EXPANDED_TEXT", Text),
     Index("UNIQUETABLE", "TBL_NAME", "DB_ID", unique=True),
     Index("TBLS_N49", "DB_ID"),
     sqlite_autoincrement=True,  # a table id is never given twice: it tells a re-created table from its predecessor
@@ -114,6 +160,51 @@ PARTITION_KEYS = Table(
     Column("PKEY_TYPE", String(767), nullable=False),
     Column("PKEY_COMMENT", String(4000)),
     Column("INTEGER_IDX", Integer, nullable=False),
+)
+
+PARTITIONS = Table(
+    "PARTITIONS",
+    METADATA,
+    Column("PART_ID", Id, primary_key=True),
+    Column("TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), nullable=False),
+    Column("SD_ID", Id, ForeignKey(SDS.c.SD_ID), nullable=False),
+    Column("PART_NAME", String(767), nullable=False),
+    Column("CREATE_TIME", Integer, nullable=False),
+    Index("UNIQUEPARTITION", "TBL_ID", "PART_NAME", unique=True),
+)
+
+PARTITION_KEY_VALS = Table(
+    "PARTITION_KEY_VALS",
+    METADATA,
+    Column("PART_ID", Id, ForeignKey(PARTITIONS.c.PART_ID, ondelete="CASCADE"), primary_key=True),
+    Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
+    Column("PART_KEY_VAL", String(256), nullable=False),
+)
+
+PARTITION_PARAMS = Table(
+    "PARTITION_PARAMS",
+    METADATA,
+    Column("PART_ID", Id, ForeignKey(PARTITIONS.c.PART_ID, ondelete="CASCADE"), primary_key=True),
+    Column("PARAM_KEY", String(256), primary_key=True),
+    Column("PARAM_VALUE", Text),
+)
+
+KEY_CONSTRAINTS = Table(
+    "KEY_CONSTRAINTS",
+    METADATA,
+    Column("CHILD_CD_ID", Id),
+    Column("CHILD_INTEGER_IDX", Integer),
+    Column("CHILD_TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE")),
+    Column("PARENT_CD_ID", Id),
+    Column("PARENT_INTEGER_IDX", Integer, nullable=False),
+    Column("PARENT_TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), nullable=False),
+    Column("POSITION", Integer, nullable=False),
+    Column("CONSTRAINT_NAME", String(400), nullable=False),
+    Column("CONSTRAINT_TYPE", Integer, nullable=False),
+    Column("ENABLE_VALIDATE_RELY", Integer, nullable=False),
+    Column("DEFAULT_VALUE", String(400)),
+    Index("CONSTRAINTS_PARENT_TABLE_ID_INDEX", "PARENT_TBL_ID"),
+    Index("CONSTRAINTS_CHILD_TABLE_ID_INDEX", "CHILD_TBL_ID"),
 )
 
 # --- who does what to it ---------------------------------------------------------------------------------------------

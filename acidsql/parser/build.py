@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from acidsql.parser import build_alterations, build_rows, build_tables, build_transactions
+from acidsql.parser import build_alterations, build_rows, build_tables, build_transactions, pieces
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import Explain, Statement
 
@@ -17,7 +17,7 @@ def build(node: Node, text: str) -> Statement:
 def explain(node: Node, text: str) -> Explain:
     mode = node.node("explain_mode")
     statement = next(found for found in node.nodes() if found.rule != "explain_mode")
-    return Explain(span=node.span, statement=build(statement, text), mode=mode.span.cut(text).upper() if mode else None)
+    return Explain(span=node.span, statement=build(statement, text), mode=pieces.words(mode, text) if mode else None)
 
 
 _BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import ParseError, UnsupportedStatementError
 from acidsql.parser import pieces
 from acidsql.parser.columns import column_definition
 from acidsql.parser.grammar import Node
@@ -17,6 +17,7 @@ from acidsql.parser.statements import (
     Compact,
     Concatenate,
     DropPartitions,
+    PartitionSpec,
     RenamePartition,
     RenameTable,
     ReplaceColumns,
@@ -77,10 +78,18 @@ def drop_partitions(node: Node, text: str) -> DropPartitions:
     return DropPartitions(
         span=node.span,
         name=pieces.table_name(node),
-        partitions=tuple(pieces.partition_spec(found, compared=True) for found in node.nodes("partition")),
+        partitions=tuple(_dropped_partition(found) for found in node.nodes("partition")),
         if_exists=node.has("if_exists"),
         purge=node.has("PURGE"),
     )
+
+
+def _dropped_partition(node: Node) -> PartitionSpec:
+    partition = pieces.partition_spec(node, compared=True)
+    for item in partition.items:
+        if item.value is None:
+            raise ParseError(f'DROP PARTITION wants a value for "{item.name.text}"', span=item.name.span)
+    return partition
 
 
 def rename_partition(node: Node, text: str) -> RenamePartition:
@@ -130,13 +139,21 @@ def concatenate(node: Node, text: str) -> Concatenate:
 
 
 def alter_otherwise(node: Node, text: str) -> NoReturn:
-    words = node.node("otherwise")
+    raise _unsupported(node, "otherwise", "ALTER TABLE ..", text)
+
+
+def alter_partition_otherwise(node: Node, text: str) -> NoReturn:
+    raise _unsupported(node, "otherwise_of_partition", "ALTER TABLE .. PARTITION ..", text)
+
+
+def _unsupported(node: Node, rule: str, form: str, text: str) -> UnsupportedStatementError:
+    words = node.node(rule)
     assert words is not None
-    name = " ".join(words.span.cut(text).upper().split())
-    raise UnsupportedStatementError(f"ALTER TABLE .. {name} is not supported", span=words.span)
+    return UnsupportedStatementError(f"{form} {pieces.words(words, text)} is not supported", span=words.span)
 
 
 BUILDERS = (
     compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions, rename_partition, add_columns,
     replace_columns, change_column, rename_table, set_location, concatenate, alter_otherwise,
+    alter_partition_otherwise,
 )  # fmt: skip

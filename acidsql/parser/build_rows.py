@@ -42,7 +42,7 @@ def insert(node: Node, text: str) -> Insert:
         with_clause=pieces.with_clause(node, text),
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
-        if_not_exists=pieces.once(target, "if_not_exists") is not None,
+        if_not_exists=_if_not_exists(target),
     )
 
 
@@ -50,6 +50,13 @@ def _target(node: Node) -> Node:
     target = node.node("insert_target")
     assert target is not None
     return target
+
+
+def _if_not_exists(target: Node) -> bool:
+    found = pieces.once(target, "if_not_exists")
+    if found is not None and not target.has("OVERWRITE"):
+        raise ParseError("IF NOT EXISTS wants INSERT OVERWRITE", span=found.span)
+    return found is not None
 
 
 def _source(node: Node, text: str) -> Values | Fragment:
@@ -74,10 +81,10 @@ def _branch(node: Node) -> InsertBranch:
         span=node.span,
         target=pieces.table_name(target),
         columns=pieces.columns(target),
-        query=pieces.fragment(node, "QUERY"),
+        query=pieces.fragment(node, "BRANCH"),
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
-        if_not_exists=pieces.once(target, "if_not_exists") is not None,
+        if_not_exists=_if_not_exists(target),
     )
 
 

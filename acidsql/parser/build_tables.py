@@ -9,6 +9,7 @@ from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     AnalyzeTable,
     ClusteredBy,
+    ColumnDefinition,
     CreateDatabase,
     CreateTable,
     CreateTableLike,
@@ -71,7 +72,7 @@ def show_databases(node: Node, text: str) -> ShowDatabases:
 
 
 def create_table(node: Node, text: str) -> CreateTable:
-    partitioned_by = pieces.once(node, "partitioned_by")
+    partitioned_by, partitioned_by_names = _partitioned_by(node, text)
     return CreateTable(
         span=node.span,
         name=pieces.table_name(node),
@@ -87,8 +88,8 @@ def create_table(node: Node, text: str) -> CreateTable:
         row_format=_row_format(node),
         temporary=node.has("TEMPORARY"),
         managed=node.has("MANAGED"),
-        partitioned_by=tuple(column_definition(c, text) for c in partitioned_by.nodes("column_definition")) if partitioned_by else (),
-        partitioned_by_names=pieces.names(partitioned_by) if partitioned_by else (),
+        partitioned_by=partitioned_by,
+        partitioned_by_names=partitioned_by_names,
         skewed_by=_skewed_by(node, text),
         storage_classes=_storage_classes(node),
         constraints=tuple(table_constraint(found, text) for found in node.nodes("table_constraint")),
@@ -119,6 +120,17 @@ def create_table_like(node: Node, text: str) -> CreateTableLike:
         location=pieces.clause_string(node, "location"),
         properties=pieces.properties(pieces.once(node, "table_properties")),
     )
+
+
+def _partitioned_by(node: Node, text: str) -> tuple[tuple[ColumnDefinition, ...], tuple[Name, ...]]:
+    """``(ds STRING, ..)``, or the bare names of a CREATE TABLE AS."""
+    found = pieces.once(node, "partitioned_by")
+    if found is None:
+        return (), ()
+    definitions, names = tuple(column_definition(c, text) for c in found.nodes("column_definition")), pieces.names(found)
+    if definitions and names:
+        raise ParseError("a partition column without a type stands beside one that has one", span=names[0].span)
+    return definitions, names
 
 
 def _clustered_by(node: Node) -> ClusteredBy | None:
@@ -290,7 +302,12 @@ def analyze_table(node: Node, text: str) -> AnalyzeTable:
 
 def repair_table(node: Node, text: str) -> RepairTable:
     mode = node.node("repair_mode")
-    return RepairTable(span=node.span, name=pieces.table_name(node), mode=str(mode.children[0]).upper() if mode else None)
+    return RepairTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        mode=str(mode.children[0]).upper() if mode else None,
+        only_check=not node.has("REPAIR"),
+    )
 
 
 BUILDERS = (

@@ -22,8 +22,7 @@ from acidsql.parser.statements import (
 
 
 def start_transaction(node: Node, text: str) -> StartTransaction:
-    modes = (" ".join(mode.span.cut(text).upper().split()) for mode in node.nodes("transaction_mode"))
-    return StartTransaction(span=node.span, modes=tuple(modes))
+    return StartTransaction(span=node.span, modes=tuple(pieces.words(mode, text) for mode in node.nodes("transaction_mode")))
 
 
 def commit(node: Node, text: str) -> Commit:

@@ -40,24 +40,16 @@ def _column_constraints(node: Node, text: str) -> tuple[Constraint, ...]:
     name: Node | None = None
     for option in node.nodes():
         if option.rule == "trait":
-            if not found or name is not None:
+            if not found:
                 raise ParseError("there is no constraint before this word", span=option.span)
             found[-1] = _with_trait(found[-1], option, text)
         elif option.rule == "constraint_name":
-            if name is not None:
-                raise _nothing_named(name)
             name = option
         elif option.rule in _COLUMN_RULES:
             pieces.once(node, option.rule)
             found.append(_constraint(option, _COLUMN_RULES[option.rule], name, text))
             name = None
-    if name is not None:
-        raise _nothing_named(name)
     return tuple(found)
-
-
-def _nothing_named(name: Node) -> ParseError:
-    return ParseError("a constraint is expected after its name", span=name.span)
 
 
 def table_constraint(node: Node, text: str) -> Constraint:
@@ -88,6 +80,5 @@ def _constraint_name(node: Node | None) -> Name | None:
 
 
 def _with_trait(constraint: Constraint, trait: Node, text: str) -> Constraint:
-    word = " ".join(trait.span.cut(text).upper().split())
     span = Span(constraint.span.start, max(constraint.span.end, trait.span.end))
-    return replace(constraint, span=span, traits=(*constraint.traits, word))
+    return replace(constraint, span=span, traits=(*constraint.traits, pieces.words(trait, text)))

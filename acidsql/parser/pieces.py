@@ -5,6 +5,7 @@ from __future__ import annotations
 from acidsql.errors import ParseError, Span
 from acidsql.parser.grammar import Node, Terminal
 from acidsql.parser.statements import Fragment, Name, PartitionItem, PartitionSpec, Property, QualifiedName, SortKey
+from acidsql.parser.tokens import tokenize
 
 _EQUAL = ("=", "==")
 MAX_INTEGER = 2**63 - 1
@@ -88,6 +89,11 @@ def query(node: Node, text: str) -> Fragment | None:
 def with_clause(node: Node, text: str) -> Fragment | None:
     found = node.node("with_clause")
     return cut(found.span, text) if found else None
+
+
+def words(node: Node, text: str) -> str:
+    """The keywords that a rule is made of, upper case, with one blank between them."""
+    return " ".join(token.text.upper() for token in tokenize(node.span.cut(text)))
 
 
 def string(node: Node | None) -> str | None:

@@ -21,12 +21,13 @@ class SpanEnd(NamedTuple):
 
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "TABLE"})
 _BINARY_MARKS = frozenset("=<>*/%|&^:")
 _COMPARISONS = frozenset({"==", "<=", ">=", "<>", "!="})
 _CLAUSE_WORDS = frozenset({"WHERE", "WHEN", "THEN", "SELECT", "HAVING", "UNION", "INTERSECT"})
 _BY_WORDS = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 _TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPLOCALTZ", "INTERVAL"})
+_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 
 
 def query(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -63,6 +64,20 @@ def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
     return None if "SELECT" in words else found
 
 
+def branch(tokens: list[Token], at: int) -> SpanEnd | None:
+    """``SELECT ..`` of a multi-insert: as a query, but it has no FROM of its own and is no part of a set operation."""
+    found = query(tokens, at) if _word(tokens, at) in ("SELECT", "MAP", "REDUCE") else None
+    if found is None:
+        return None
+    for index in _top_level(tokens, at):
+        if index >= found.end:
+            break
+        word = tokens[index].word
+        if word in ("UNION", "INTERSECT") or (word == "FROM" and tokens[index - 1].word != "DISTINCT"):
+            return SpanEnd(index)
+    return found
+
+
 def subquery(tokens: list[Token], at: int) -> SpanEnd | None:
     """A query in parentheses."""
     if not tokens[at].is_mark("(") or not starts_query(tokens, at):
@@ -75,6 +90,8 @@ def starts_query(tokens: list[Token], at: int) -> bool:
     while opened < len(tokens) and tokens[opened].is_mark("("):
         opened += 1
     word = _word(tokens, opened)
+    if word in ("MAP", "REDUCE"):  # a column may be called so: (map, b)
+        return opened + 1 < len(tokens) and not (tokens[opened + 1].kind is TokenKind.MARK and tokens[opened + 1].text in ",)")
     return word in _QUERY_WORDS or (opened > at and word == "WITH")
 
 
@@ -115,6 +132,8 @@ def _ends_expression(tokens: list[Token], at: int, start: int) -> bool:
         return True
     if word == "FROM":  # IS DISTINCT FROM is an operator
         return at == start or tokens[at - 1].word != "DISTINCT"
+    if word in ("LIMIT", "OFFSET"):  # good names, unless a number follows
+        return at + 1 < len(tokens) and tokens[at + 1].kind is TokenKind.NUMBER
     return word in _BY_WORDS and _word(tokens, at + 1) == "BY"
 
 
@@ -137,24 +156,36 @@ def type_name(tokens: list[Token], at: int) -> SpanEnd | None:
 
 
 def value(tokens: list[Token], at: int) -> SpanEnd | None:
-    """A literal, a name or a call, with an optional sign."""
-    if at < len(tokens) and tokens[at].kind is TokenKind.MARK and tokens[at].text in "+-":
+    """A literal, a name or a call, with an optional sign. ParseError (incomplete) where the text ends in the middle of one."""
+    if tokens[at].kind is TokenKind.MARK and tokens[at].text in "+-":
         at += 1
-    if at + 1 < len(tokens) and tokens[at].is_mark(".") and tokens[at + 1].kind is TokenKind.NUMBER:  # .5
+    if at == len(tokens) or (tokens[at].is_mark(".") and at + 1 == len(tokens)):
+        raise _ended(tokens, "a value")
+    if tokens[at].is_mark(".") and tokens[at + 1].kind is TokenKind.NUMBER:  # .5
         return SpanEnd(at + 2)
-    if at >= len(tokens) or tokens[at].kind is TokenKind.MARK:
+    if tokens[at].kind is TokenKind.MARK:
         return None
     first = tokens[at]
-    at += 1
-    while at + 1 < len(tokens) and tokens[at].is_mark(".") and tokens[at + 1].kind in (TokenKind.WORD, TokenKind.QUOTED):
-        at += 2
+    at = _dotted(tokens, at + 1)
     if first.kind is not TokenKind.WORD or at >= len(tokens):
         return SpanEnd(at)
     if tokens[at].is_mark("("):
         return SpanEnd(_bracket(tokens, at))
     if first.word in _TYPED_LITERALS and tokens[at].kind in (TokenKind.STRING, TokenKind.NUMBER):
-        return SpanEnd(at + 2 if first.word == "INTERVAL" and _word(tokens, at + 1) else at + 1)
+        has_unit = first.word == "INTERVAL" and _word(tokens, at + 1).removesuffix("S") in _UNITS
+        return SpanEnd(at + 2 if has_unit else at + 1)
     return SpanEnd(at)
+
+
+def _dotted(tokens: list[Token], at: int) -> int:
+    """The index after ``.name.name ..``."""
+    while at < len(tokens) and tokens[at].is_mark("."):
+        if at + 1 == len(tokens):
+            raise _ended(tokens, "a name")
+        if tokens[at + 1].kind not in (TokenKind.WORD, TokenKind.QUOTED):
+            break
+        at += 2
+    return at
 
 
 def parenthesised(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -238,6 +269,11 @@ def _word(tokens: list[Token], at: int) -> str:
     return tokens[at].word if at < len(tokens) else ""
 
 
+def _ended(tokens: list[Token], expected: str) -> ParseError:
+    end = tokens[-1].end
+    return _incomplete(f"unexpected end of the statement, expected {expected}", Span(end, end))
+
+
 def _incomplete(message: str, span: Span) -> ParseError:
     error = ParseError(message, span=span)
     error.incomplete = True
@@ -247,6 +283,7 @@ def _incomplete(message: str, span: Span) -> ParseError:
 # Terminal of the grammar -> who finds its end, asked in this order.
 READERS: Mapping[str, Callable[[list[Token], int], SpanEnd | None]] = {
     "FROM_CLAUSE": from_clause,
+    "BRANCH": branch,
     "QUERY": query,
     "SUBQUERY": subquery,
     "LIST": parenthesised,

@@ -344,11 +344,12 @@ class AnalyzeTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairTable:
-    """MSCK [REPAIR] TABLE t [ADD | DROP | SYNC PARTITIONS]; ``mode`` is the word or None."""
+    """MSCK [REPAIR] TABLE t [ADD | DROP | SYNC PARTITIONS]; ``mode`` is the word or None. Without REPAIR it only looks."""
 
     span: Span
     name: QualifiedName
     mode: str | None = None
+    only_check: bool = False
 
 
 # ---- ALTER TABLE -----------------------------------------------------------------------------------------------------------
@@ -720,19 +721,22 @@ class SetVariable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetVariable:
-    """RESET [k]."""
+    """RESET [-d] [k ..]: all settings without ``keys``; ``to_default`` is -d."""
 
     span: Span
-    key: str | None
+    keys: tuple[str, ...] = ()
+    to_default: bool = False
 
 
+TableAlteration = (
+    SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
+    | AddColumns | ReplaceColumns | ChangeColumn | RenameTable | SetLocation | Concatenate | Compact
+)  # fmt: skip
 CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties | ShowColumns | Describe
-    | LoadData | AnalyzeTable | RepairTable
-    | SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
-    | AddColumns | ReplaceColumns | ChangeColumn | RenameTable | SetLocation | Concatenate | Compact
+    | LoadData | AnalyzeTable | RepairTable | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
     StartTransaction | Commit | Rollback | SetAutocommit | ShowTransactions | AbortTransactions

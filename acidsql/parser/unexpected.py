@@ -9,7 +9,7 @@ from acidsql.parser.grammar import END, Grammar, Stack
 from acidsql.parser.tokens import Token
 
 MOST_EXPECTED = 8
-# How a person writes what is no keyword; QUERY stands for several.
+# How a person writes what is no keyword; queries begin with one of several.
 _SPELLING = {
     "NAME": ("a name",),
     "STRING": ("a string",),
@@ -24,7 +24,7 @@ _SPELLING = {
     "REST": (),
     END: ("the end of the statement",),
 }
-_QUERY_WORDS = ("FROM", "SELECT", "VALUES")
+_QUERY_WORDS = {"QUERY": ("FROM", "SELECT", "VALUES"), "BRANCH": ("SELECT",)}
 
 
 def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str) -> ParseError:
@@ -50,8 +50,8 @@ def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
     others: set[str] = set()
     for terminal in grammar.accepted(stack):
         spelling = grammar.spelling.get(terminal)
-        if terminal == "QUERY":
-            words.update(_QUERY_WORDS)
+        if terminal in _QUERY_WORDS:
+            words.update(_QUERY_WORDS[terminal])
         elif spelling is None:
             others.update(_SPELLING[terminal])
         elif spelling in grammar.keywords:

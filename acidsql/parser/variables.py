@@ -13,8 +13,7 @@ from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
 from acidsql.parser.tokens import scan, skip_blank
 
 _FIRST_WORD = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
-_KEY = re.compile(r"[^\s=;]+")
-_ASSIGNMENT = re.compile(r"SET\s+[^\s=;]+\s*=", re.IGNORECASE)
+_KEY = re.compile(r"""[^\s=;'"`]+""")
 _QUOTED_OR_END = re.compile(r"""'[^'\r\n]*'|"[^"\r\n]*"|[;\r\n]""")
 _SWITCH = re.compile(r"TRUE|FALSE", re.IGNORECASE)
 # What Hive and Spark also begin with SET.
@@ -34,6 +33,8 @@ def parse_variable_statement(text: str) -> VariableStatement | None:
         name = " ".join(unsupported[0].upper().split())
         raise UnsupportedStatementError(f"{name} is not supported", span=Span(*unsupported.span()), source=text)
     at = min(skip_blank(text, word.end()), span.end)
+    if at == word.end() and _KEY.match(text, at, span.end):
+        raise _unexpected(text, at, span.end, "a blank")
     if word[1].upper() == "RESET":
         return _reset(text, span, at)
     return _set(text, span, at)
@@ -66,13 +67,14 @@ def _autocommit(text: str, span: Span, at: int) -> SetAutocommit:
 
 
 def _reset(text: str, span: Span, at: int) -> ResetVariable:
-    if at == span.end:
-        return ResetVariable(span=span, key=None)
-    key = _KEY.match(text, at, span.end)
-    if key is None:
-        raise _unexpected(text, at, span.end, "a name")
-    _nothing_more(text, key.end(), span.end)
-    return ResetVariable(span=span, key=key[0])
+    keys: list[str] = []
+    while at < span.end:
+        key = _KEY.match(text, at, span.end)
+        if key is None:
+            raise _unexpected(text, at, span.end, "a name")
+        keys.append(key[0])
+        at = skip_blank(text, key.end())
+    return ResetVariable(span=span, keys=tuple(key for key in keys if key != "-d"), to_default="-d" in keys)
 
 
 def _nothing_more(text: str, at: int, end: int) -> None:
@@ -88,10 +90,11 @@ def _unexpected(text: str, at: int, end: int, expected: str) -> ParseError:
 
 def assignment_end(text: str, start: int) -> int | None:
     """The offset of the ``;`` that ends the ``SET k=v`` at ``start`` on the line of its value; None where there is none."""
-    found = _ASSIGNMENT.match(text, start)
-    if found is None:
+    at = skip_blank(text, start + len("SET"))
+    key = _KEY.match(text, at) if at > start + len("SET") else None
+    if key is None or not text.startswith("=", at := skip_blank(text, key.end())):
         return None
-    mark = next((m for m in _QUOTED_OR_END.finditer(text, found.end()) if len(m[0]) == 1), None)
+    mark = next((m for m in _QUOTED_OR_END.finditer(text, at + 1) if len(m[0]) == 1), None)
     return mark.start() if mark is not None and mark[0] == ";" else None
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.errors import ParseError, Span
+from acidsql.errors import BindError, Error, ParseError, Span
 from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
-from acidsql.planner.query_text import Edit, Slot
+from acidsql.planner.query_text import Edit, Piece, Slice, Slot, edited
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -100,6 +100,16 @@ def pushed_predicates(source: str, span: Span, table: Table, alias: str) -> tupl
     tree = _parse(source, span, _WRAP)
     condition = tree.expressions[0] if isinstance(tree, exp.Select) else None
     return tuple(conjuncts(condition, table, alias)) if condition is not None else ()
+
+
+def holds_query_or_window(source: str, span: Span) -> str | None:
+    """What an expression holds that a rule of a table may not: "Subqueries", "Window functions" or nothing."""
+    from sqlglot import exp
+
+    tree = _parse(source, span, _WRAP)
+    if any(node is not tree for node in tree.find_all(exp.Query)):
+        return "Subqueries"
+    return "Window functions" if tree.find(exp.Window) else None
 
 
 _WRAP = "SELECT "
@@ -194,13 +204,30 @@ class _Walk:
         table = self.resolve(tuple(p.name for p in parts), place)
         if table is None:
             return
-        alias = node.alias
-        read = Read(table=table, span=place, alias=(alias or node.name).lower())
-        slot = Slot(len(self.analysis.reads))
-        sampled = bool(node.args.get("sample"))
-        self.analysis.reads.append(read)
-        self.analysis.edits.append(Edit(place, (slot,) if alias or sampled else (slot, f" AS {_quoted(node.name)}")))
+        read = Read(table=table, span=place, alias=(node.alias or node.name).lower())
+        named = () if node.alias or node.args.get("sample") else (f" AS {_quoted(node.name)}",)
+        self.analysis.edits.append(Edit(place, (*self.relation(read), *named)))
         self.scopes.setdefault(id(node.find_ancestor(exp.Select)), []).append(read)
+
+    def relation(self, read: Read) -> tuple[Piece, ...]:
+        """The slot of a table; of a view its query in brackets, whose tables have slots."""
+        if read.table.view is None:
+            self.analysis.reads.append(read)
+            return (Slot(len(self.analysis.reads) - 1),)
+        text = read.table.view.expanded
+        inner = Analysis(reads=self.analysis.reads)
+        first = len(inner.reads)
+        try:
+            analyse_query(text, Span(0, len(text)), self.resolve, inner)
+        except Error as error:  # a table that is gone since: the user's text has the view's name only
+            error.span, error.source, error.detail = read.span, self.source, f"in the query of view {read.table.name}"
+            raise
+        except RecursionError:
+            raise BindError(f"Recursive view {read.table.name} detected", span=read.span, source=self.source) from None
+        for one in inner.reads[first:]:
+            one.span = read.span
+        pieces = edited(Span(0, len(text)), inner.edits)
+        return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
 
     def column(self, node: exp.Column) -> None:
         """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has not."""
@@ -227,7 +254,7 @@ class _Walk:
         holder = parent.parent if qualified and parent is not None else parent
         if not isinstance(holder, exp.Select):
             return
-        reads = [r for r in self.scopes.get(id(holder), ()) if r.row_id]
+        reads = [r for r in self.scopes.get(id(holder), ()) if r.row_id and r.table.view is None]
         if qualified:
             reads = [r for r in reads if r.alias == cast("exp.Column", parent).table.lower()]
         if reads:

@@ -11,7 +11,6 @@ from acidsql.planner.bind_rows import bind_delete, bind_update
 from acidsql.planner.bind_transactions import bind_transaction
 from acidsql.planner.bound import BoundExplain, BoundReset, BoundSet, BoundStatement
 from acidsql.planner.names import Names, Surroundings
-from acidsql.planner.unbuilt import refuse_unbuilt
 
 __all__ = ["Surroundings", "bind"]
 
@@ -19,7 +18,6 @@ __all__ = ["Surroundings", "bind"]
 def bind(statement: ast.Statement, source: str, around: Surroundings) -> BoundStatement:
     """BindError and its children, UnsupportedStatementError: each with its place in ``source``."""
     try:
-        refuse_unbuilt(statement)
         return _bind(Names(source, around), statement)
     except Error as error:
         if error.source is None:
@@ -44,9 +42,9 @@ def _bind(names: Names, statement: ast.Statement) -> BoundStatement:
         case ast.Merge():
             return bind_merge(names, statement)
         case ast.SetVariable():
-            return BoundSet(key=statement.key, value=statement.value)
+            return BoundSet(key=statement.key, value=statement.value, verbose=statement.verbose, span=statement.span)
         case ast.ResetVariable():
-            return BoundReset(key=statement.key)
+            return BoundReset(keys=statement.keys, to_default=statement.to_default, span=statement.span)
         case (
             ast.StartTransaction() | ast.Commit() | ast.Rollback() | ast.SetAutocommit() | ast.ShowTransactions() | ast.AbortTransactions()
             | ast.ShowCompactions() | ast.AbortCompactions() | ast.ShowLocks()

@@ -1,33 +1,73 @@
-"""Databases, tables, SHOW and DESCRIBE: names checked against the catalog, definitions turned into its objects."""
+"""Statements about the catalog: each to the module that knows its rules; databases and the short ones are here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import assert_never
 
-from acidsql.catalog.model import Database
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError
+from acidsql.catalog.model import Database, TableKind
+from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.parser import statements as ast
-from acidsql.planner import bind_table
+from acidsql.planner.bind_alter import bind_alter
+from acidsql.planner.bind_create import absolute, bind_create_table, bind_create_table_like
+from acidsql.planner.bind_load import bind_analyze, bind_load, bind_repair, bind_truncate
+from acidsql.planner.bind_show import bind_describe, bind_show_columns, bind_show_partitions, bind_show_table_properties
+from acidsql.planner.bind_table import check_name
+from acidsql.planner.bind_view import bind_create_view, bind_drop_view
 from acidsql.planner.bound_catalog import (
     BoundCreateDatabase,
-    BoundCreateTable,
-    BoundDescribe,
+    BoundDescribeDatabase,
     BoundDropDatabase,
     BoundDropTable,
     BoundShowCreateTable,
     BoundShowDatabases,
     BoundShowTables,
-    BoundUnbuilt,
+    BoundShowViews,
     BoundUse,
     CatalogAction,
 )
-from acidsql.planner.columns import column_not_found
 from acidsql.planner.names import Names
+from acidsql.planner.places import after_word
 
 
 def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction:
     """What a statement about the catalog asks for."""
+    match statement:
+        case ast.CreateDatabase() | ast.DropDatabase() | ast.UseDatabase() | ast.DescribeDatabase() | ast.ShowDatabases():
+            return bind_database(names, statement)
+        case ast.CreateTable():
+            return bind_create_table(names, statement)
+        case ast.CreateTableLike():
+            return bind_create_table_like(names, statement)
+        case ast.DropTable():
+            return bind_drop_table(names, statement)
+        case ast.CreateView():
+            return bind_create_view(names, statement)
+        case ast.DropView():
+            return bind_drop_view(names, statement)
+        case ast.TruncateTable():
+            return bind_truncate(names, statement)
+        case ast.LoadData():
+            return bind_load(names, statement)
+        case ast.AnalyzeTable():
+            return bind_analyze(names, statement)
+        case ast.RepairTable():
+            return bind_repair(names, statement)
+        case (
+            ast.ShowTables() | ast.ShowViews() | ast.ShowCreateTable() | ast.ShowPartitions() | ast.ShowTableProperties()
+            | ast.ShowColumns() | ast.Describe()
+        ):  # fmt: skip
+            return bind_show(names, statement)
+        case _:
+            return bind_alter(names, statement)
+
+
+DatabaseStatement = ast.CreateDatabase | ast.DropDatabase | ast.UseDatabase | ast.DescribeDatabase | ast.ShowDatabases
+ShowStatement = (
+    ast.ShowTables | ast.ShowViews | ast.ShowCreateTable | ast.ShowPartitions | ast.ShowTableProperties | ast.ShowColumns | ast.Describe
+)
+
+
+def bind_database(names: Names, statement: DatabaseStatement) -> CatalogAction:
     match statement:
         case ast.CreateDatabase():
             return bind_create_database(names, statement)
@@ -37,30 +77,44 @@ def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction
             return BoundUse(database=names.database(statement.name))
         case ast.ShowDatabases():
             return BoundShowDatabases(pattern=statement.pattern)
-        case ast.CreateTable():
-            return bind_create_table(names, statement)
-        case ast.DropTable():
-            return bind_drop_table(names, statement)
+        case ast.DescribeDatabase():
+            database = names.catalog.find_database(names.database(statement.name))
+            assert database is not None
+            return BoundDescribeDatabase(database=database, extended=statement.extended)
+        case _:
+            assert_never(statement)
+
+
+def bind_show(names: Names, statement: ShowStatement) -> CatalogAction:
+    match statement:
         case ast.ShowTables():
-            database = names.database(statement.database) if statement.database else names.around.database
-            return BoundShowTables(database=database, pattern=statement.pattern)
-        case ast.Describe():
-            return bind_describe(names, statement)
+            return BoundShowTables(database=_database(names, statement.database), pattern=statement.pattern)
+        case ast.ShowViews():
+            return BoundShowViews(database=_database(names, statement.database), pattern=statement.pattern)
         case ast.ShowCreateTable():
             return BoundShowCreateTable(table=names.table(statement.name), qualified=len(statement.name.parts) > 1)
+        case ast.ShowPartitions():
+            return bind_show_partitions(names, statement)
+        case ast.ShowTableProperties():
+            return bind_show_table_properties(names, statement)
+        case ast.ShowColumns():
+            return bind_show_columns(names, statement)
+        case ast.Describe():
+            return bind_describe(names, statement)
         case _:
-            return BoundUnbuilt(words=type(statement).__name__, span=statement.span)
+            assert_never(statement)
 
 
 def bind_create_database(names: Names, statement: ast.CreateDatabase) -> BoundCreateDatabase:
     name = statement.name.text.lower()
-    bind_table.check_name(name, statement.name.span)
+    check_name(name, statement.name.span)
     if not statement.if_not_exists and names.catalog.find_database(name) is not None:
         raise AlreadyExistsError(f"Database {name} already exists", span=statement.name.span)
-    properties = _properties(statement.properties)
-    database = Database(
-        name=name, location=statement.location or "", comment=statement.comment, owner=names.around.user, properties=properties
-    )
+    location = ""
+    if statement.location is not None:
+        location = absolute(statement.location, after_word(names.source, statement.span, "LOCATION"))
+    properties = {p.key: p.value for p in statement.properties}
+    database = Database(name=name, location=location, comment=statement.comment, owner=names.around.user, properties=properties)
     return BoundCreateDatabase(database=database, if_not_exists=statement.if_not_exists)
 
 
@@ -73,35 +127,17 @@ def bind_drop_database(names: Names, statement: ast.DropDatabase) -> BoundDropDa
     return BoundDropDatabase(name=name, if_exists=statement.if_exists, cascade=statement.cascade)
 
 
-def bind_create_table(names: Names, statement: ast.CreateTable) -> BoundCreateTable:
-    name = names.table_name(statement.name)
-    bind_table.check_name(name.table, statement.name.span)
-    database = names.catalog.find_database(name.database)
-    if database is None:
-        raise DatabaseNotFoundError(f"Database does not exist: {name.database}", code=10072, span=statement.name.span)
-    existing = names.catalog.find_table(name)
-    if existing is not None and not statement.if_not_exists:
-        raise AlreadyExistsError(f"Table {name} already exists", span=statement.name.span)
-    table = bind_table.new_table(statement, name, database, names.around.user, names.around.now)
-    return BoundCreateTable(table=existing or table, exists=existing is not None)
-
-
 def bind_drop_table(names: Names, statement: ast.DropTable) -> BoundDropTable:
     name = names.table_name(statement.name)
-    if names.catalog.find_table(name) is None:
+    found = names.catalog.find_table(name)
+    if found is None:
         if statement.if_exists:
             return BoundDropTable(name=None)
         raise names.not_found(name, statement.name.span)
+    if found.kind is TableKind.VIEW:
+        raise BindError("Cannot drop a view with DROP TABLE", hint="Use DROP VIEW.", span=statement.name.span)
     return BoundDropTable(name=name)
 
 
-def bind_describe(names: Names, statement: ast.Describe) -> BoundDescribe:
-    table = names.table(statement.name)
-    column = table.column(statement.column.text) if statement.column else None
-    if statement.column and column is None:
-        raise column_not_found(statement.column.text, table, statement.column.span, names.source, code=10002)
-    return BoundDescribe(table=table, formatted=statement.formatted, column=column)
-
-
-def _properties(properties: Iterable[ast.Property]) -> Mapping[str, Any]:
-    return {p.key: p.value for p in properties}
+def _database(names: Names, name: ast.Name | None) -> str:
+    return names.around.database if name is None else names.database(name)

@@ -10,6 +10,7 @@ from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
 from acidsql.parser.statements import Match
 from acidsql.planner.bound_catalog import CatalogAction
+from acidsql.planner.bound_transactions import TransactionAction
 from acidsql.planner.plan import Predicate
 from acidsql.planner.query_text import Piece, QueryText
 
@@ -134,21 +135,22 @@ class BoundMerge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundShowTransactions:
-    pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundSet:
-    """``key`` None lists all settings, ``value`` None shows one."""
+    """``key`` None lists what was set (``verbose``: all settings), ``value`` None shows one."""
 
     key: str | None
     value: str | None
+    verbose: bool
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundReset:
-    key: str | None
+    """All settings without ``keys``; ``to_default``: not to what the session began with."""
+
+    keys: tuple[str, ...]
+    to_default: bool
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,7 @@ class BoundExplain:
     mode: str | None = None
 
 
-SessionAction = BoundShowTransactions | BoundSet | BoundReset
+SessionAction = TransactionAction | BoundSet | BoundReset
 BoundStatement = (
     CatalogAction | SessionAction | BoundQuery | BoundInsert | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge | BoundExplain
 )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.errors import Span
+
+if TYPE_CHECKING:
+    from acidsql.planner.bound import BoundQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +36,41 @@ class BoundShowDatabases:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribeDatabase:
+    database: Database
+    extended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundCreateTable:
-    """``exists``: a table of that name is there already and IF NOT EXISTS was said."""
+    """``exists``: a table of that name is there already and IF NOT EXISTS was said. ``span``: the place of LOCATION, if any."""
 
     table: Table
     exists: bool
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """One name of a view's column list."""
+
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateView:
+    """``view`` has no columns yet: the engine finds the types of ``query``'s, which then take the ``names``, if there are any.
+
+    ``replaced``: the view of that name that goes.  ``exists``: there is one and IF NOT EXISTS was said.
+    """
+
+    view: Table
+    query: BoundQuery
+    names: tuple[ViewColumn, ...]
+    replaced: Table | None
+    exists: bool
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +81,63 @@ class BoundDropTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropView:
+    """``name`` None: there is none and IF EXISTS was said."""
+
+    name: TableName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAlterTable:
+    """A change of the catalog alone: the table is to be ``after`` what it was ``before``."""
+
+    before: Table
+    after: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowTables:
     database: str
     pattern: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundDescribe:
+class BoundShowViews:
+    database: str
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowColumns:
+    columns: tuple[Column, ...]
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowTableProperties:
+    """``key`` None: all of them."""
+
     table: Table
-    formatted: bool
-    column: Column | None
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowPartitions:
+    """``partitions``: those asked for, in the order and number asked for."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribe:
+    """``column`` or ``partition`` narrow what is described."""
+
+    table: Table
+    formatted: bool = False
+    extended: bool = False
+    column: Column | None = None
+    partition: Partition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +159,8 @@ class BoundUnbuilt:
 
 
 CatalogAction = (
-    BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases
-    | BoundCreateTable | BoundDropTable | BoundShowTables | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
+    BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
+    | BoundCreateTable | BoundDropTable | BoundCreateView | BoundDropView | BoundAlterTable
+    | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties | BoundShowPartitions
+    | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
 )  # fmt: skip

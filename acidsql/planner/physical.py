@@ -19,13 +19,13 @@ from acidsql.planner.bound import (
     BoundQuery,
     BoundReset,
     BoundSet,
-    BoundShowTransactions,
     BoundStatement,
     BoundUpdate,
     MergeAction,
     SessionAction,
 )
 from acidsql.planner.bound_catalog import CatalogAction
+from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions
 
 
 class SinkKind(StrEnum):
@@ -138,7 +138,7 @@ def plan(bound: BoundStatement) -> Plan:
             return plan_merge(bound)
         case BoundExplain():
             return ExplainPlan(plan=plan(bound.statement), mode=bound.mode)
-        case BoundShowTransactions() | BoundSet() | BoundReset():
+        case BoundSet() | BoundReset() | BoundShowTransactions() | BoundAbortTransactions() | BoundCommit() | BoundRollback():
             return SessionCommand(action=bound)
         case _:
             return CatalogCommand(action=bound)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acidsql.catalog.model import FileFormat, Table, TableKind
+from acidsql.catalog.model import Table
 from acidsql.errors import Span, UnsupportedStatementError
-from acidsql.planner.bound import BoundInsert, BoundRead
+from acidsql.planner.bind_table import unenforced, unreadable
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundRead
 from acidsql.planner.physical import MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
 
 
@@ -19,6 +20,8 @@ def check_runnable(plan: Plan) -> None:
             place = action.span if isinstance(action, BoundInsert) else None
             _check_table(table, place)
             _check_reads(plan.query.reads if plan.query else ())
+            if not isinstance(action, BoundDelete) and (promise := unenforced(table)) is not None:
+                raise _unsupported(f"writing rows of {table.name} under its {promise}", place)
         case MultiInsertPlan(legs=legs, span=span):
             if not all(leg.sinks for leg in legs):
                 raise _unsupported("INSERT into several tables of which one is not transactional", span)
@@ -26,19 +29,6 @@ def check_runnable(plan: Plan) -> None:
                 check_runnable(leg)
         case MergePlan(merge=merge):
             raise _unsupported("MERGE", merge.span)
-
-
-def unreadable(table: Table) -> str | None:
-    """What of the table the readers and writers cannot do yet; None if nothing."""
-    if table.kind is TableKind.VIEW:
-        return "a view"
-    if table.partition_columns:
-        return "a partitioned table"
-    if table.is_insert_only:
-        return "an insert-only table"
-    if table.file_format is not FileFormat.ORC:
-        return f"a table stored as {table.file_format}"
-    return None
 
 
 def _check_reads(reads: Iterable[BoundRead]) -> None:

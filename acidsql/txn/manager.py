@@ -100,5 +100,8 @@ class TxnManager(Protocol):
     def abort(self, txn_id: TxnId) -> None:
         """Aborting an aborted transaction is no error; a committed one raises OperationalError."""
 
+    def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
+        """On a user's demand: those that are open; others stay as they are. Hive: TxnHandler.abortTxns."""
+
     def list_txns(self) -> tuple[TxnInfo, ...]:
         """Open and aborted transactions by id."""

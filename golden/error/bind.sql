@@ -51,9 +51,6 @@ CREATE TABLE bad (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', '
 CREATE TABLE bad (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'orc.compress'='ZSTD');
 CREATE EXTERNAL TABLE bad (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');
 CREATE TABLE bad (id INT);
-SET acidsql.write.path=sideways;
-SET acidsql.write.pth=small;
-SET acidsql.ansi=perhaps;
 SELECT * FROM t WHERE id = = 5;
 SELECT id, FROM t WHERE;
 UPDATE t SET name = concat('a' WHERE id = 1;

@@ -7,3 +7,11 @@ WHEN NOT MATCHED AND y.k > 0 THEN INSERT (id, v) VALUES (y.id, y.v)
 WHEN NOT MATCHED BY SOURCE AND x.old THEN DELETE
 WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = NULL;
 MERGE INTO t USING s AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED BY TARGET THEN INSERT *;
+MERGE INTO t AS x USING (SELECT * FROM s) AS y ON x.id = y.id
+WHEN MATCHED AND y.op = 'D' AND (y.n > 1 OR y.n IS NULL) THEN DELETE
+WHEN MATCHED AND y.op = 'U' THEN UPDATE SET v = DEFAULT, `order` = y.`order`
+WHEN MATCHED AND y.op = 'A' THEN UPDATE SET *
+WHEN NOT MATCHED AND y.op <> 'D' THEN INSERT (id, v, `order`) VALUES (y.id, DEFAULT, (SELECT 1))
+WHEN NOT MATCHED THEN INSERT *
+WHEN NOT MATCHED BY SOURCE THEN DELETE;
+merge into t using db.s s on t.id = s.id when not matched then insert values (s.id) when matched then delete;

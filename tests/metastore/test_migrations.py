@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
 
+from acidsql.catalog.model import Column, Constraint, ConstraintKind, Skew, Table, TableKind, TableName, View
+from acidsql.catalog.types import parse_type
 from acidsql.errors import MetastoreError
 from acidsql.metastore import migrations
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.migrations import MIGRATIONS, Migration, migrate, schema_version
 
 Reopen = Callable[..., EmbeddedMetastore]
+COLUMN = Column(name="id", type=parse_type("int"))
+SKEW = Skew(columns=("id",), values=(("1",),), directories=True)
 
 
 def add_note(connection: Connection) -> None:
@@ -65,6 +71,36 @@ def test_a_step_may_be_run_again(metastore: EmbeddedMetastore) -> None:
     with metastore._store.write() as connection:
         for step in MIGRATIONS:
             step(connection)
+
+
+def as_version_1(path: Path) -> None:
+    """Makes of a store what the first version left: no tables and columns that came later."""
+    later = ("KEY_CONSTRAINTS", "PARTITION_PARAMS", "PARTITION_KEY_VALS", "PARTITIONS", "SERDE_PARAMS", "SORT_COLS", "SKEWED_COL_NAMES",
+             "SKEWED_VALUES", "SKEWED_STRING_LIST_VALUES", "SKEWED_STRING_LIST")  # fmt: skip
+    with closing(sqlite3.connect(path)) as connection:
+        for name in later:
+            connection.execute(f"DROP TABLE {name}")
+        for table, column in (("TBLS", "VIEW_ORIGINAL_TEXT"), ("TBLS", "VIEW_EXPANDED_TEXT"), ("SDS", "IS_STOREDASSUBDIRECTORIES")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE VERSION SET SCHEMA_VERSION = '1'")
+        connection.commit()
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date(reopen: Reopen) -> None:
+    """Its tables stay as they are, and what came later can be stored."""
+    old = reopen()
+    plain = old.create_table(Table(name=TableName("default", "t"), columns=(COLUMN,), location="/data/t", properties={"k": "v"}))
+    path = old._store.path
+    old.close()
+    as_version_1(path)
+    migrated = reopen()
+    assert version(migrated) == len(MIGRATIONS)
+    assert migrated.find_table(plain.name) == plain
+    rule = Constraint(kind=ConstraintKind.NOT_NULL, name="nn", columns=("id",))
+    view = View(original="SELECT 1", expanded="SELECT 1")
+    ruled = migrated.create_table(replace(plain, name=TableName("default", "ruled"), constraints=(rule,), skew=SKEW))
+    shown = migrated.create_table(replace(plain, name=TableName("default", "v"), kind=TableKind.VIEW, location="", view=view))
+    assert (ruled.constraints, ruled.skew, shown.view) == ((rule,), SKEW, view)
 
 
 def test_a_failed_migration_changes_nothing(metastore: EmbeddedMetastore) -> None:

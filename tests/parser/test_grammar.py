@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
 
 import lark
 import pytest
 
 from acidsql.errors import ParseError
 from acidsql.parser import build
-from acidsql.parser.grammar import END, Grammar, grammar_file, load
+from acidsql.parser.grammar import END, grammar_file, load
 from acidsql.parser.parse import UNSUPPORTED, parse
 from acidsql.parser.spans import READERS
 from acidsql.parser.tokens import tokenize
@@ -74,12 +73,6 @@ def test_accepted_is_exact() -> None:
     assert grammar.accepted(stack) == {END, "DOT"}
 
 
-def test_the_grammar_loads_in_a_moment() -> None:
-    """Loading takes a fraction of a second of processor time (0.13 s on a quiet machine; a busy one is given three times that)."""
-    text = grammar_file("acid.lark")
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        Grammar(text)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.4
+def test_the_table_stays_small() -> None:
+    """Loading takes as long as the table is large, and every command that reads SQL waits for it."""
+    assert len(load()._states) < 1_000

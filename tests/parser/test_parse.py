@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from acidsql.errors import Error, ParseError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.parse import parse
 from acidsql.parser.show import show
-from tests.parser.texts import any_text, golden_statements
-
-
-def spans(value: Any) -> Iterator[tuple[Any, Span]]:
-    """Every node of a statement that has a place."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from spans(item)
-    elif is_dataclass(value) and not isinstance(value, Span):
-        for field in fields(value):
-            found = getattr(value, field.name)
-            if isinstance(found, Span):
-                yield value, found
-            else:
-                yield from spans(found)
+from tests.parser.texts import golden_statements
 
 
 def error_of(text: str) -> Error:
@@ -38,27 +20,18 @@ def error_of(text: str) -> Error:
 
 
 @pytest.mark.parametrize("text", golden_statements())
-def test_fragments_are_slices_of_the_source(text: str) -> None:
-    """Every slice a statement holds is the source's own text at its span, and lies within the statement."""
-    statement = parse(text)
-    for node, span in spans(statement):
-        assert statement.span.start <= span.start < span.end <= statement.span.end
-        match node:
-            case ast.Fragment():
-                assert span.cut(text) == node.text
-            case ast.Name():
-                assert span.cut(text) in (node.text, "`" + node.text.replace("`", "``") + "`")
-            case ast.ColumnDefinition():
-                assert span.cut(text) == node.type_text
-
-
-@pytest.mark.parametrize("text", golden_statements())
 def test_surroundings_do_not_matter(text: str) -> None:
     """Blanks, comments and semicolons around a statement change its place and nothing else."""
     before = " -- 'lead\r\n\t/* ; */"
     moved = parse(f"{before}{text}\n;; ")
     assert show(moved) == show(parse(text))
     assert moved.span.start == len(before)
+
+
+@pytest.mark.parametrize("text", [text for text in golden_statements() if "\n" in text])
+def test_windows_line_ends_are_blanks(text: str) -> None:
+    """A statement typed on Windows is the same statement."""
+    assert show(parse(text.replace("\n", "\r\n"))).replace("\\r", "") == show(parse(text))
 
 
 @pytest.mark.parametrize("text", golden_statements())
@@ -80,35 +53,6 @@ def outcome(text: str) -> ast.Statement | ParseError | UnsupportedStatementError
         return parse(text)
     except (ParseError, UnsupportedStatementError) as error:
         return error
-
-
-def check_only_our_errors(text: str) -> None:
-    found = outcome(text)
-    if isinstance(found, Error):
-        assert found.source == text
-        assert found.span is not None
-        assert 0 <= found.span.start <= found.span.end <= len(text)
-        assert str(found).startswith(found.message)
-        assert not found.message.removesuffix("..").endswith(".")
-    else:
-        for node, span in spans(found):
-            assert not isinstance(node, ast.Fragment) or span.cut(text) == node.text
-        show(found, text)
-
-
-@given(any_text())
-def test_any_text_parses_or_fails_with_a_parse_error(text: str) -> None:
-    """Whatever the text, parse gives a statement or one of our errors with its place."""
-    check_only_our_errors(text)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@settings(max_examples=100_000)
-@given(any_text())
-def test_any_of_very_many_texts_parses_or_fails_with_a_parse_error(text: str) -> None:
-    """The same, a hundred thousand times."""
-    check_only_our_errors(text)
 
 
 @pytest.mark.parametrize("text", golden_statements())

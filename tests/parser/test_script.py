@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,9 +104,10 @@ def test_variables_may_hold_variables() -> None:
         substitute("${a}", hivevar={"a": "x${a}"})
 
 
-def test_a_long_script_is_split_quickly() -> None:
-    """Over a thousand statements a second, tokenised once."""
-    script = "".join(f"UPDATE t{i} SET a = {i}, b = 'x;y' WHERE id = {i}; -- c\n" for i in range(3_000))
-    start = time.process_time()
-    assert len(split(script)) == 3_000
-    assert time.process_time() - start < 3
+def test_a_long_script_comes_apart_whole() -> None:
+    """Thousands of statements, each with its text, and its place in the script."""
+    statements = [f"UPDATE t{i} SET a = {i}, b = 'x;y' WHERE id = {i}" for i in range(3_000)]
+    script = "".join(f"{text}; -- c;\n" for text in statements)
+    found = split(script)
+    assert [one.text for one in found] == statements
+    assert all(one.span.cut(script) == one.text for one in found)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
+from acidsql.errors import Error
+from acidsql.parser.parse import parse
 from acidsql.parser.script import split
+from acidsql.parser.show import show
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
@@ -27,6 +30,15 @@ def golden_statements() -> tuple[str, ...]:
     """Every statement of the parse goldens: all of them parse."""
     scripts = sorted((GOLDEN / "parse").glob("*.sql"))
     return tuple(found.text for script in scripts for found in split(script.read_text(encoding="utf-8")))
+
+
+def outcome_text(text: str) -> str:
+    """What parse makes of a text, spans and errors included, as text."""
+    try:
+        statement = parse(text)
+    except Error as error:
+        return f"{type(error).__name__} {error.span}: {error}"
+    return f"{statement!r}\n{show(statement, text)}"
 
 
 def soup() -> st.SearchStrategy[str]:
@@ -53,6 +65,13 @@ def damaged(draw: st.DrawFn) -> str:
             return text[:end] + text[start:]
         case _:
             return text[:start] + draw(st.sampled_from(PIECES)) + text[end:]
+
+
+def settings_text() -> st.SearchStrategy[str]:
+    """SET and RESET with odd values, whose ends are found without tokens."""
+    pieces = ("a", "x.y", " ", "=", "'", '"', "`", ";", "--", "/*", "*/", "\n", "\t", "\\", "-v", "-d", "autocommit", "true", "\u00a0", "é")
+    words = st.sampled_from(("SET ", "set ", "SET", "RESET ", "/* c */ SET /* d */ ", "SET a=", "SET a =\n"))
+    return st.tuples(words, st.lists(st.sampled_from(pieces), max_size=12).map("".join)).map("".join)
 
 
 def any_text() -> st.SearchStrategy[str]:

@@ -1,0 +1,161 @@
+"""PARTITION (..) in DDL: its columns are the table's, its values have their types, and which partitions it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
+from acidsql.catalog.partitions import partition_text
+from acidsql.catalog.types import HiveType
+from acidsql.errors import BindError, Span
+from acidsql.parser import statements as ast
+from acidsql.planner.bind_table import did_you_mean
+from acidsql.planner.literals import NotPlain, parse_literal, value_of
+from acidsql.planner.names import Names
+
+Spec = Mapping[str, str]
+"""Partition columns and their values as Hive's text, in the order of the table."""
+
+RESERVED_VALUES = (DEFAULT_PARTITION, "__HIVE_DEFAULT_ZOOKEEPER_PARTITION__", "_INTERMEDIATE_ORIGINAL", "_INTERMEDIATE_ARCHIVED",
+                   "_INTERMEDIATE_EXTRACTED")  # fmt: skip
+
+
+def check_partitioned(table: Table, spec: ast.PartitionSpec, source: str) -> None:
+    if not table.partition_columns:
+        raise BindError(f"{table.name} table is not partitioned but partition spec exists: {_written(spec)}", span=spec.span)
+
+
+def columns_named(names: Names, table: Table, spec: ast.PartitionSpec) -> dict[str, ast.PartitionItem]:
+    """Each item under its column. BindError for a column that is no partition column or is named twice."""
+    check_partitioned(table, spec, names.source)
+    known = [c.name for c in table.partition_columns]
+    given: dict[str, ast.PartitionItem] = {}
+    for item in spec.items:
+        name = item.name.text.lower()
+        if name not in known:
+            message = f"Partition spec {_written(spec)} contains non-partition columns"
+            raise BindError(message, hint=did_you_mean(name, known), span=item.name.span)
+        if name in given:
+            raise BindError(f'partition column "{name}" is named twice', span=item.name.span)
+        given[name] = item
+    return given
+
+
+def static_spec(names: Names, table: Table, spec: ast.PartitionSpec, *, full: bool = False) -> Spec:
+    """The values of a PARTITION clause that has one for each column it names; ``full``: it must name all columns."""
+    given = columns_named(names, table, spec)
+    found: dict[str, str] = {}
+    for column in table.partition_columns:
+        item = given.get(column.name)
+        if item is None:
+            continue
+        if item.value is None:
+            message = f'Invalid partition spec specified: partition column "{column.name}" has no value'
+            raise BindError(message, code=10214, span=item.name.span)
+        found[column.name] = _text(column, item.value)
+    if full and len(found) != len(table.partition_columns):
+        raise not_full(table, found, spec.span)
+    return found
+
+
+def not_full(table: Table, spec: Spec, span: Span) -> BindError:
+    count = len(table.partition_columns)
+    missing = ", ".join(c.name for c in table.partition_columns if c.name not in spec)
+    message = f"{table.name}: partition spec {shown(spec)} doesn't contain all ({count}) partition columns"
+    return BindError(message, hint=f"Missing: {missing}.", span=span)
+
+
+def shown(spec: Spec) -> str:
+    """As Hive prints one: ``{ds=x, hr=1}``."""
+    return "{" + ", ".join(f"{name}={value}" for name, value in spec.items()) + "}"
+
+
+def _written(spec: ast.PartitionSpec) -> str:
+    return "{" + ", ".join(f"{i.name.text}{i.operator}{i.value.text}" if i.value else i.name.text for i in spec.items) + "}"
+
+
+def matching(names: Names, table: Table, spec: Spec) -> tuple[Partition, ...]:
+    """The partitions with the values of a full or partial spec."""
+    places = {c.name: i for i, c in enumerate(table.partition_columns)}
+    every = names.catalog.list_partitions(table)
+    return tuple(p for p in every if all(p.values[places[name]] == value for name, value in spec.items()))
+
+
+def existing(names: Names, table: Table, spec: ast.PartitionSpec, *, full: bool = False) -> tuple[Spec, tuple[Partition, ...]]:
+    """The spec and the partitions it names. BindError if there is none."""
+    found = static_spec(names, table, spec, full=full)
+    partitions = matching(names, table, found)
+    if not partitions:
+        raise BindError(f"Partition not found {shown(found)}", code=10006, span=spec.span)
+    return found, partitions
+
+
+def compared(names: Names, table: Table, spec: ast.PartitionSpec) -> tuple[str, tuple[Partition, ...]]:
+    """DROP PARTITION's conditions as Hive prints them, and the partitions that meet them all."""
+    check_partitioned(table, spec, names.source)
+    columns = {c.name: (place, c) for place, c in enumerate(table.partition_columns)}
+    tests: list[tuple[int, HiveType, Callable[[Any, Any], bool], Any]] = []
+    words = []
+    for item in spec.items:
+        name = item.name.text.lower()
+        if name not in columns:
+            columns_named(names, table, spec)  # says which
+        place, column = columns[name]
+        if item.value is None or item.operator is None:
+            raise BindError(f'partition column "{name}" has no value', code=10214, span=item.name.span)
+        text = _text(column, item.value)
+        tests.append((place, column.type, _OPERATORS[item.operator], typed(text, column.type)))
+        words.append(f"({name} {item.operator} {item.value.text})")
+    found = [p for p in names.catalog.list_partitions(table) if all(_meets(p, *test) for test in tests)]
+    return " and ".join(words), tuple(found)
+
+
+def typed(text: str, hive_type: HiveType) -> Any:
+    """A partition's value as something that compares as its type does; None for NULL and for text of another type."""
+    if text == DEFAULT_PARTITION:
+        return None
+    try:
+        return value_of("'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'", hive_type)
+    except NotPlain:
+        return None
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: bool(a == b),
+    "<>": lambda a, b: bool(a != b),
+    "!=": lambda a, b: bool(a != b),
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+
+
+def _meets(partition: Partition, place: int, hive_type: HiveType, holds: Callable[[Any, Any], bool], wanted: Any) -> bool:
+    value = typed(partition.values[place], hive_type)
+    return value is not None and wanted is not None and holds(value, wanted)
+
+
+def _text(column: Column, value: ast.Fragment) -> str:
+    try:
+        literal = parse_literal(value.text)
+    except NotPlain:
+        message = f'Invalid partition spec specified: the value of "{column.name}" must be a literal'
+        raise BindError(message, code=10214, span=value.span) from None
+    try:
+        return partition_text(value_of(value.text, column.type))
+    except NotPlain:
+        given = "string" if isinstance(literal, str) else type(literal).__name__
+        message = f"Cannot add partition column {column.name} of type {given} as it cannot be converted to type {column.type}"
+        raise BindError(message, code=10248, span=value.span) from None
+
+
+def check_reserved(spec: Spec, written: ast.PartitionSpec) -> None:
+    """BindError for a text that Hive keeps for itself; NULL may be said."""
+    for item in written.items:
+        value = spec.get(item.name.text.lower(), "")
+        reserved = next((r for r in RESERVED_VALUES if r in value), None)
+        if reserved is not None and item.value is not None and item.value.text.upper() != "NULL":
+            message = f"Partition value contains a reserved substring (User value: {value} Reserved substring: {reserved})"
+            raise BindError(message, code=10111, span=item.value.span)

@@ -1,0 +1,119 @@
+"""The statements that read no rows: DDL on the catalog and the file system, SHOW, DESCRIBE, SET, transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from acidsql.catalog.model import TableKind
+from acidsql.errors import UnsupportedStatementError
+from acidsql.planner.bound import BoundReset, BoundSet, SessionAction
+from acidsql.planner.bound_catalog import (
+    BoundAlterTable,
+    BoundCreateDatabase,
+    BoundCreateTable,
+    BoundCreateView,
+    BoundDescribe,
+    BoundDescribeDatabase,
+    BoundDropDatabase,
+    BoundDropTable,
+    BoundDropView,
+    BoundShowColumns,
+    BoundShowCreateTable,
+    BoundShowDatabases,
+    BoundShowPartitions,
+    BoundShowTableProperties,
+    BoundShowTables,
+    BoundShowViews,
+    BoundUnbuilt,
+    BoundUse,
+    CatalogAction,
+)
+from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions
+from acidsql.result import Result
+from acidsql.session_commands.answers import done, matching, one_column
+from acidsql.session_commands.databases import create_database, describe_database, drop_database
+from acidsql.session_commands.show import describe_table, show_columns, show_create_table, show_partitions, show_table_properties
+from acidsql.session_commands.tables import alter_table, create_table, drop_table
+from acidsql.session_commands.transactions import abort_transactions, no_transaction, show_transactions
+from acidsql.session_commands.variables import reset_variables, set_variable
+from acidsql.session_commands.views import create_view, drop_view
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
+
+
+def run_catalog_command(session: Session, action: CatalogAction) -> Result:
+    """Runs one DDL statement or look-up."""
+    match action:
+        case BoundCreateDatabase():
+            return create_database(session, action)
+        case BoundDropDatabase():
+            return drop_database(session, action)
+        case BoundUse():
+            session.database = action.database
+            return done("USE")
+        case BoundShowDatabases():
+            return one_column("SHOW DATABASES", "database_name", matching(session.store.list_databases(), action.pattern))
+        case BoundDescribeDatabase():
+            return describe_database(action)
+        case BoundCreateTable():
+            return create_table(session, action)
+        case BoundDropTable():
+            return drop_table(session, action)
+        case BoundAlterTable():
+            return alter_table(session, action)
+        case BoundCreateView():
+            return create_view(session, action)
+        case BoundDropView():
+            return drop_view(session, action)
+        case BoundUnbuilt():
+            raise UnsupportedStatementError(f"{action.words} is not supported yet", span=action.span)
+        case _:
+            return run_show(session, action)
+
+
+ShowAction = (
+    BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties | BoundShowPartitions
+    | BoundDescribe | BoundShowCreateTable
+)  # fmt: skip
+
+
+def run_show(session: Session, action: ShowAction) -> Result:
+    """SHOW and DESCRIBE of tables and views."""
+    match action:
+        case BoundShowTables():
+            return one_column("SHOW TABLES", "tab_name", matching(session.store.list_tables(action.database), action.pattern))
+        case BoundShowViews():
+            views = session.store.list_tables(action.database, TableKind.VIEW)
+            return one_column("SHOW VIEWS", "tab_name", matching(views, action.pattern))
+        case BoundShowColumns():
+            return show_columns(action)
+        case BoundShowTableProperties():
+            return show_table_properties(action)
+        case BoundShowPartitions():
+            return show_partitions(action)
+        case BoundDescribe():
+            return describe_table(action)
+        case BoundShowCreateTable():
+            return show_create_table(action)
+        case _:
+            assert_never(action)
+
+
+def run_session_command(session: Session, action: SessionAction) -> Result:
+    """Runs a statement about settings or transactions."""
+    match action:
+        case BoundShowTransactions():
+            return show_transactions(session)
+        case BoundAbortTransactions():
+            return abort_transactions(session, action)
+        case BoundCommit():
+            raise no_transaction("COMMIT", action.span)
+        case BoundRollback():
+            raise no_transaction("ROLLBACK", action.span)
+        case BoundSet():
+            return set_variable(session, action)
+        case BoundReset():
+            return reset_variables(session, action)
+        case _:
+            assert_never(action)

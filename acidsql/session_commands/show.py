@@ -1,0 +1,58 @@
+"""SHOW and DESCRIBE of tables and views: text from the catalog's objects."""
+
+from __future__ import annotations
+
+from acidsql.catalog import describe
+from acidsql.catalog.partitions import partition_name
+from acidsql.catalog.show_create import show_create, shown_properties
+from acidsql.planner.bound_catalog import (
+    BoundDescribe,
+    BoundShowColumns,
+    BoundShowCreateTable,
+    BoundShowPartitions,
+    BoundShowTableProperties,
+)
+from acidsql.result import Result, Stats
+from acidsql.session_commands.answers import matching, one_column
+
+
+def describe_table(action: BoundDescribe) -> Result:
+    names = ["col_name", "data_type", "comment"]
+    return Result.of_text(Stats(statement="DESCRIBE"), names, _described(action))
+
+
+def _described(action: BoundDescribe) -> list[describe.Row]:
+    table, column, partition = action.table, action.column, action.partition
+    if column is not None:
+        plain: list[describe.Row] = [(column.name, str(column.type), column.comment or "")]
+        return describe.describe_column(column) if action.formatted else plain
+    if action.formatted:
+        return describe.describe_formatted(table, partition)
+    return describe.describe_extended(table, partition) if action.extended else describe.describe(table)
+
+
+def show_create_table(action: BoundShowCreateTable) -> Result:
+    return one_column("SHOW CREATE TABLE", "createtab_stmt", show_create(action.table, qualified=action.qualified))
+
+
+def show_columns(action: BoundShowColumns) -> Result:
+    return one_column("SHOW COLUMNS", "field", matching([c.name for c in action.columns], action.pattern))
+
+
+def show_partitions(action: BoundShowPartitions) -> Result:
+    keys = [c.name for c in action.table.partition_columns]
+    return one_column("SHOW PARTITIONS", "partition", [partition_name(keys, p.values) for p in action.partitions])
+
+
+def show_table_properties(action: BoundShowTableProperties) -> Result:
+    """Of one property that is not there, Hive says so in the place of its name."""
+    comment = {} if action.table.comment is None else {"comment": action.table.comment}
+    properties = shown_properties(action.table) | comment
+    rows: list[list[str | None]]
+    if action.key is None:
+        rows = [[key, value] for key, value in sorted(properties.items())]
+    elif action.key in properties:
+        rows = [[action.key, properties[action.key]]]
+    else:
+        rows = [[f"Table {action.table.name} does not have property: {action.key}", None]]
+    return Result.of_text(Stats(statement="SHOW TBLPROPERTIES"), ["prpt_name", "prpt_value"], rows)

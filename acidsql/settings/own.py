@@ -1,0 +1,57 @@
+"""The settings Hive has no name for."""
+
+from __future__ import annotations
+
+from acidsql.settings.setting import Setting
+
+OWN: tuple[Setting, ...] = (
+    Setting(
+        name="acidsql.write.path",
+        kind=("auto", "small", "big"),
+        default="auto",
+        doc="How changed rows are written: `small` brings them to the driver, `big` lets Spark write them, `auto` chooses by size.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.write.driver.max.bytes",
+        kind="bytes",
+        default="64m",
+        doc="The most bytes of changed rows the small write path may bring to the driver.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.read.deletes",
+        kind=("auto", "filter", "join"),
+        default="auto",
+        doc="How delete events are applied: as a key set in the scan's filter, as an anti-join, or chosen by number.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.read.deletes.max.events",
+        kind="long",
+        default="20000000",
+        doc="Up to this many delete events are held in memory as a key set; more are applied by an anti-join.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.ansi",
+        kind="bool",
+        default="false",
+        doc="Strict SQL: a failed cast or an overflow is an error. Off, as in Hive, it is NULL.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.strict.hive",
+        kind="bool",
+        default="false",
+        doc="Refuse what Hive has not: several MATCHED clauses of one kind, NOT MATCHED BY SOURCE, UPDATE SET *, INSERT *.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.spark.fast.start",
+        kind="bool",
+        default="true",
+        doc="Start acidsql's own Spark for short work (C1 compiler, serial collector). Turn off for long jobs.",
+        honoured=True,
+    ),
+)

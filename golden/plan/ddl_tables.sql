@@ -1,0 +1,71 @@
+-- Definitions of tables: those the catalog takes are made, EXPLAIN tells of those that cannot be carried out yet.
+CREATE TABLE plain (id INT, name STRING COMMENT 'who');
+CREATE TABLE orc_plain (id INT, name VARCHAR(10)) STORED AS ORC;
+CREATE TABLE t (id INT, name STRING, price DECIMAL(10,2)) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+CREATE TRANSACTIONAL TABLE short (id INT);
+CREATE MANAGED TABLE managed (id INT) STORED AS ORC;
+CREATE TABLE mm (id INT) STORED AS PARQUET TBLPROPERTIES ('TRANSACTIONAL'='true', 'transactional_properties'='INSERT_ONLY');
+CREATE TABLE p (id INT, v STRING) PARTITIONED BY (ds DATE COMMENT 'day', hr TINYINT) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true');
+CREATE TABLE sorted (id INT, v STRING) CLUSTERED BY (id) SORTED BY (id, v DESC) INTO 4 BUCKETS STORED AS ORC;
+CREATE TABLE skewed (id INT, v STRING) SKEWED BY (id, v) ON ((1, 'a'), (-2, 'b')) STORED AS DIRECTORIES STORED AS ORC;
+CREATE TABLE delimited (a INT, b ARRAY<STRING>) ROW FORMAT DELIMITED FIELDS TERMINATED BY ',' ESCAPED BY '\\' COLLECTION ITEMS TERMINATED BY ';' MAP KEYS TERMINATED BY ':' LINES TERMINATED BY '\n' NULL DEFINED AS '' STORED AS TEXTFILE;
+CREATE TABLE csv (a STRING) ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde' WITH SERDEPROPERTIES ('separatorChar'=';');
+CREATE TABLE classes (a INT) ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.orc.OrcSerde' STORED AS INPUTFORMAT 'org.apache.hadoop.hive.ql.io.orc.OrcInputFormat' OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat' TBLPROPERTIES ('transactional'='true');
+CREATE TABLE parent (id INT, code STRING, PRIMARY KEY (id) DISABLE NOVALIDATE RELY, CONSTRAINT by_code UNIQUE (code) DISABLE NOVALIDATE) STORED AS ORC;
+CREATE TABLE child (
+  id INT PRIMARY KEY DISABLE NOVALIDATE,
+  parent_id INT CONSTRAINT known_parent REFERENCES parent (id) DISABLE NOVALIDATE,
+  code STRING DEFAULT 'none' NOT NULL,
+  made TIMESTAMP DEFAULT current_timestamp(),
+  day DATE DEFAULT CAST('2024-01-01' AS DATE),
+  n INT CHECK (n > 0) DISABLE,
+  CONSTRAINT range CHECK (n < 10 AND id <> n),
+  FOREIGN KEY (code) REFERENCES default.parent (code) DISABLE NOVALIDATE
+) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+CREATE TABLE u LIKE p;
+CREATE TRANSACTIONAL TABLE u_acid LIKE t;
+CREATE TABLE u_text LIKE t STORED AS TEXTFILE TBLPROPERTIES ('owner'='ann');
+CREATE TABLE IF NOT EXISTS t (whatever INT);
+CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS a;
+SHOW TABLES;
+DESCRIBE p;
+DESCRIBE u;
+DESCRIBE u_acid;
+SHOW TBLPROPERTIES u_acid ('transactional');
+SHOW TBLPROPERTIES u ('transactional');
+SHOW TBLPROPERTIES u_text ('owner');
+SHOW TBLPROPERTIES mm ('transactional_properties');
+-- What is in them can be asked for and changed in EXPLAIN, whatever the format.
+SELECT * FROM plain WHERE id = 1;
+SELECT ds, count(*) FROM p GROUP BY ds;
+INSERT INTO mm VALUES (1);
+INSERT INTO child (id, parent_id) VALUES (1, 2);
+DELETE FROM p WHERE ds < '2024-01-01';
+-- Not carried out yet.
+EXPLAIN CREATE TABLE c STORED AS ORC TBLPROPERTIES ('transactional'='true') AS SELECT id, upper(name) AS name FROM t WHERE price > 1;
+EXPLAIN CREATE TABLE c PARTITIONED BY (name) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC AS SELECT id, name FROM t;
+EXPLAIN CREATE TEMPORARY TABLE tmp (id INT, name STRING) STORED AS ORC;
+EXPLAIN CREATE TEMPORARY TABLE tmp LIKE t;
+EXPLAIN CREATE TABLE ice (id INT) STORED BY ICEBERG;
+EXPLAIN CREATE TABLE kudu (id INT) STORED BY 'org.apache.hadoop.hive.kudu.KuduStorageHandler';
+-- A view's columns are found by the engine when it is made.
+EXPLAIN CREATE VIEW v AS SELECT id, name FROM t;
+EXPLAIN CREATE OR REPLACE VIEW v (a COMMENT 'the key', b) COMMENT 'some' TBLPROPERTIES ('k'='v') AS WITH q AS (SELECT id, name FROM default.t) SELECT * FROM q;
+EXPLAIN CREATE VIEW IF NOT EXISTS t AS SELECT 1 AS one;
+EXPLAIN CREATE TABLE later (id INT) STORED AS ORC;
+EXPLAIN CREATE EXTERNAL TABLE e (id INT) STORED AS ORC LOCATION '/data/e';
+EXPLAIN DROP TABLE t;
+DROP VIEW IF EXISTS nope;
+DROP TABLE IF EXISTS nope;
+DROP TABLE short;
+-- Databases.
+CREATE DATABASE d COMMENT 'about' WITH DBPROPERTIES ('k'='v');
+SHOW DATABASES LIKE 'd*';
+EXPLAIN DESCRIBE DATABASE EXTENDED d;
+EXPLAIN CREATE DATABASE e LOCATION '/data/e';
+USE d;
+SHOW TABLES;
+SHOW TABLES IN default LIKE 'p*';
+SHOW VIEWS;
+SHOW VIEWS IN default LIKE '*';
+DROP DATABASE d;
