@@ -69,6 +69,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=False,
         doc="Print the column names above the rows.",
     ),
+    Setting(name="hive.merge.cardinality.check", kind="bool", default=True, doc="MERGE fails when two source rows would change one target row."),
     Setting(
         name="hive.txn.timeout",
         kind="seconds",

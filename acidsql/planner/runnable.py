@@ -25,7 +25,8 @@ def check_runnable(plan: Plan) -> None:
             for leg in legs:
                 check_runnable(leg)
         case MergePlan(merge=merge):
-            raise _unsupported("MERGE", merge.span)
+            _check_table(merge.table, merge.span)
+            _check_reads(merge.reads)
 
 
 def unreadable(table: Table) -> str | None:
