@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from acidsql import crash_points
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Table
-from acidsql.errors import Error, InterfaceError, InternalError, TransactionAbortedError
+from acidsql.errors import Error, InterfaceError, TransactionAbortedError
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.explain import explain
 from acidsql.planner.physical import (
@@ -119,7 +120,7 @@ class Session:
         match made:
             case ReadPlan():
                 return self._read(made)
-            case WritePlan():
+            case WritePlan() | MergePlan():
                 return self._write([made])
             case MultiInsertPlan(legs=legs):
                 return self._write(legs)
@@ -129,8 +130,6 @@ class Session:
                 return run_session_command(self, action)
             case ExplainPlan(plan=inner, mode=mode):
                 return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner, self.settings, mode)])
-            case MergePlan():
-                raise InternalError(f"{type(made).__name__} passed as runnable")
             case _:
                 assert_never(made)
 
@@ -139,21 +138,21 @@ class Session:
         columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
         return Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
 
-    def _write(self, legs: Sequence[WritePlan]) -> Result:
+    def _write(self, legs: Sequence[WritePlan | MergePlan]) -> Result:
         """Carries out the legs of one statement in one transaction."""
-        statement = type(legs[0].action).__name__.removeprefix("Bound").upper()
-        if not legs[0].sinks:
+        statement = _statement(legs[0])
+        if isinstance(legs[0], WritePlan) and not legs[0].sinks:
             done = self._engine.write_plain(legs[0], ReadSnapshot(self.store))
             return Result((), Stats(statement=statement, rows_inserted=done.inserted, path=done.path))
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs))
         with Transaction.begin(self.store, tables, heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
             crash_points.reached("begun")
-            written: list[tuple[WritePlan, Written]] = []
+            written: list[tuple[WritePlan | MergePlan, Written]] = []
             with self._without_bases_after_failure(txn, written):
                 for leg in legs:
                     self._check_unchanged(leg.table)
                     write_id = txn.write_id(leg.table.name)
-                    done = self._engine.write(leg, txn, write_id)
+                    done = self._carry_out(leg, txn, write_id)
                     written.append((leg, done))
                     if done.directories:
                         txn.record([TxnComponent(table=leg.table.name, partition=None, operation=_operation(leg), write_id=write_id)])
@@ -162,7 +161,10 @@ class Session:
             crash_points.reached("committed")
         return Result((), self._stats(statement, txn, written))
 
-    def _stats(self, statement: str, txn: Transaction, written: Sequence[tuple[WritePlan, Written]]) -> Stats:
+    def _carry_out(self, leg: WritePlan | MergePlan, txn: Transaction, write_id: WriteId) -> Written:
+        return self._engine.merge(leg, txn, write_id) if isinstance(leg, MergePlan) else self._engine.write(leg, txn, write_id)
+
+    def _stats(self, statement: str, txn: Transaction, written: Sequence[tuple[WritePlan | MergePlan, Written]]) -> Stats:
         locations = [f"{leg.table.location}/{d}" for leg, done in written for d in done.directories]
         return Stats(
             statement=statement,
@@ -176,7 +178,7 @@ class Session:
         )
 
     @contextmanager
-    def _without_bases_after_failure(self, txn: Transaction, written: Sequence[tuple[WritePlan, Written]]) -> Iterator[None]:
+    def _without_bases_after_failure(self, txn: Transaction, written: Sequence[tuple[WritePlan | MergePlan, Written]]) -> Iterator[None]:
         """Takes back the ``base_N`` of a statement that is not committed: Hive 3.1 trips over one whose write id is not valid."""
         try:
             yield
@@ -246,7 +248,11 @@ class Session:
         self.close()
 
 
-def _operation(made: WritePlan) -> OperationType:
+def _statement(made: WritePlan | MergePlan) -> str:
+    return "MERGE" if isinstance(made, MergePlan) else type(made.action).__name__.removeprefix("Bound").upper()
+
+
+def _operation(made: WritePlan | MergePlan) -> OperationType:
     kinds = {s.kind for s in made.sinks}
     if any(s.overwrite for s in made.sinks):
         return OperationType.OVERWRITE

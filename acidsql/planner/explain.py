@@ -180,7 +180,7 @@ class _Explainer:
         children.append(Node(f"join: {merge.alias} {plan.join} {merge.source_alias} ON {_text(merge, merge.on)}"))
         if any(c.action is not MergeAction.INSERT for c in merge.clauses):
             children.append(Node("check: no row of the target is changed by two rows of the source"))
-        for clause, sinks in zip(merge.clauses, plan.sinks, strict=True):
+        for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
             named = f" {_names(clause.changed)}" if clause.changed else ""
             below = [Node(f"write statement {s.statement_id}: {_sink(s, merge.table)}", self.facts(merge.table)) for s in sinks]

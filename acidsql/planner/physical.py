@@ -92,7 +92,15 @@ class MergePlan:
 
     merge: BoundMerge
     join: MergeJoin
-    sinks: tuple[tuple[Sink, ...], ...]
+    clause_sinks: tuple[tuple[Sink, ...], ...]
+
+    @property
+    def table(self) -> Table:
+        return self.merge.table
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        return tuple(sink for sinks in self.clause_sinks for sink in sinks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +175,7 @@ def plan_merge(bound: BoundMerge) -> MergePlan:
     order = sorted(range(len(bound.clauses)), key=lambda i: (_CLAUSE_ORDER.index(bound.clauses[i].action), i))
     ids = {place: StatementId(number) for number, place in enumerate(order)}
     sinks = tuple(_merge_sinks(clause.action, ids[place]) for place, clause in enumerate(bound.clauses))
-    return MergePlan(merge=bound, join=merge_join(bound), sinks=sinks)
+    return MergePlan(merge=bound, join=merge_join(bound), clause_sinks=sinks)
 
 
 def _merge_sinks(action: MergeAction, statement_id: StatementId) -> tuple[Sink, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from acidsql.catalog.model import Table
 from acidsql.errors import Span, UnsupportedStatementError
 from acidsql.planner.bind_table import unenforced, unreadable
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundRead
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundRead, MergeAction
 from acidsql.planner.physical import MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
 
 
@@ -20,20 +20,29 @@ def check_runnable(plan: Plan) -> None:
             place = action.span if isinstance(action, BoundInsert) else None
             _check_table(table, place)
             _check_reads(plan.query.reads if plan.query else ())
-            if not isinstance(action, BoundDelete) and (promise := unenforced(table)) is not None:
-                raise _unsupported(f"writing rows of {table.name} under its {promise}", place)
+            if not isinstance(action, BoundDelete):
+                _check_enforced(table, place)
         case MultiInsertPlan(legs=legs, span=span):
             if not all(leg.sinks for leg in legs):
                 raise _unsupported("INSERT into several tables of which one is not transactional", span)
             for leg in legs:
                 check_runnable(leg)
         case MergePlan(merge=merge):
-            raise _unsupported("MERGE", merge.span)
+            _check_table(merge.table, merge.span)
+            _check_reads(merge.reads)
+            if any(clause.action is not MergeAction.DELETE for clause in merge.clauses):
+                _check_enforced(merge.table, merge.span)
 
 
 def _check_reads(reads: Iterable[BoundRead]) -> None:
     for read in reads:
         _check_table(read.table, read.span)
+
+
+def _check_enforced(table: Table, span: Span | None) -> None:
+    """Rows are not written past a rule that nothing here checks."""
+    if (promise := unenforced(table)) is not None:
+        raise _unsupported(f"writing rows of {table.name} under its {promise}", span)
 
 
 def _check_table(table: Table, span: Span | None) -> None:

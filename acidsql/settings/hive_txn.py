@@ -53,7 +53,7 @@ LOCKS = (
 )
 
 ACID = (
-    switch("hive.merge.cardinality.check", True, "MERGE fails where several source rows match one target row."),
+    switch("hive.merge.cardinality.check", True, "MERGE fails where two source rows would change one target row. Off: one of the two changes is made.", honoured=True),
     switch("hive.split.update", True, "UPDATE is a delete and an insert, written by two sinks."),
     switch("hive.create.as.acid", False, "CREATE TABLE makes full ACID tables.", "metastore.create.as.acid"),
     switch("hive.create.as.insert.only", False, "CREATE TABLE makes insert-only tables."),

@@ -75,9 +75,7 @@ def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
     """INSERT: new rows, each in the file of its bucket; all in bucket 0 of a table without buckets."""
     if not rows.num_rows and not target.overwrite:
         return Written()
-    values = row_values(rows, target.table.columns)
-    files = list(_insert_files(target, values))
-    directories = _write(io, target, files, empty=(target.insert_directory,))
+    directories = write_files(io, target, inserted_files(target, rows), empty=(target.insert_directory,))
     return Written(directories=directories, inserted=rows.num_rows)
 
 
@@ -85,23 +83,35 @@ def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
     """UPDATE: the id columns of the old rows beside the new values. CardinalityError if an id comes twice."""
     if not changed.num_rows:
         return Written()
-    ids = row_ids(changed)
-    order = sort_order(ids)
-    ordered = take_ids(ids, order)
-    check_distinct(ordered)
-    values = row_values(changed.select(list(range(len(ID_COLUMNS), changed.num_columns))), target.table.columns)
-    files = [*delete_files(target, ordered), *_update_files(target, ordered, order, values)]
-    return Written(directories=_write(io, target, files), updated=changed.num_rows)
+    return Written(directories=write_files(io, target, updated_files(target, changed)), updated=changed.num_rows)
 
 
 def write_delete(io: FileIO, target: WriteTarget, doomed: pa.Table) -> Written:
     """DELETE: the id columns of the rows. CardinalityError if an id comes twice."""
     if not doomed.num_rows:
         return Written()
+    return Written(directories=write_files(io, target, deleted_files(target, doomed)), deleted=doomed.num_rows)
+
+
+def inserted_files(target: WriteTarget, rows: pa.Table) -> list[EventFile]:
+    values = row_values(rows, target.table.columns)
+    return [_new_rows(target, bucket, part) for bucket, part in bucket_order(target.table, values)]
+
+
+def updated_files(target: WriteTarget, changed: pa.Table) -> list[EventFile]:
+    ids = row_ids(changed)
+    order = sort_order(ids)
+    ordered = take_ids(ids, order)
+    check_distinct(ordered)
+    values = row_values(changed.select(list(range(len(ID_COLUMNS), changed.num_columns))), target.table.columns)
+    return [*delete_files(target, ordered), *_update_files(target, ordered, order, values)]
+
+
+def deleted_files(target: WriteTarget, doomed: pa.Table) -> list[EventFile]:
     ids = row_ids(doomed)
     ordered = take_ids(ids, sort_order(ids))
     check_distinct(ordered)
-    return Written(directories=_write(io, target, list(delete_files(target, ordered))), deleted=doomed.num_rows)
+    return list(delete_files(target, ordered))
 
 
 def row_ids(table: pa.Table) -> RowIds:
@@ -120,16 +130,24 @@ def take_ids(ids: RowIds, order: npt.NDArray[np.int64]) -> RowIds:
 
 def check_distinct(ordered: RowIds) -> None:
     """CardinalityError naming the first id that comes twice; equal ids are neighbours in the files' order."""
+    again = repeats(ordered)
+    if again.any():
+        rows_hit = int((again & ~np.concatenate([[False], again[:-1]])).sum())
+        raise cardinality_error(ordered.at(int(again.argmax())), rows_hit)
+
+
+def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
+    """For each id of a sorted list whether it is that of the row before it."""
     same = (np.diff(ordered.rows) == 0) & (np.diff(ordered.write_ids) == 0) & (np.diff(ordered.bucket_properties) == 0)
-    if same.any():
-        raise cardinality_error(ordered.at(int(same.argmax())))
+    return np.concatenate([[False], same]) if len(ordered) else np.zeros(0, np.bool_)
 
 
-def cardinality_error(row_id: RowId) -> CardinalityError:
-    """As Hive says it: GenericUDFCardinalityViolation."""
+def cardinality_error(row_id: RowId, rows_hit: int = 1) -> CardinalityError:
+    """Of the first row that is hit twice, and how many there are. Hive: GenericUDFCardinalityViolation."""
+    first = f"ROW__ID [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]"
     return CardinalityError(
         "more than one source row would change the same target row",
-        detail=f"ROW__ID [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]",
+        detail=first if rows_hit == 1 else f"{rows_hit} rows of the target, the first of them {first}",
         hint="Make the source rows unique for each row of the target.",
     )
 
@@ -192,16 +210,12 @@ def _typed_columns(rows: pa.Table, columns: Sequence[Column]) -> Iterator[pa.Arr
         yield array if array.type == field.type else array.cast(field.type)
 
 
-def _write(io: FileIO, target: WriteTarget, files: Sequence[EventFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
+def write_files(io: FileIO, target: WriteTarget, files: Sequence[EventFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
+    """Writes all files, then publishes them; the directories, by name below the table's location."""
     with staging(io, target) as directory:
         largest_first = sorted(files, key=lambda f: -len(f.ids))
         staged = in_parallel(lambda file: stage_file(io, target, directory, file), largest_first)
         return publish(io, target, staged, empty=empty)
-
-
-def _insert_files(target: WriteTarget, values: pa.StructArray) -> Iterator[EventFile]:
-    for bucket, part in bucket_order(target.table, values):
-        yield _new_rows(target, bucket, part)
 
 
 def _update_files(target: WriteTarget, ordered: RowIds, order: npt.NDArray[np.int64], values: pa.StructArray) -> Iterator[EventFile]:

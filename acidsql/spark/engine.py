@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
@@ -23,7 +23,8 @@ from acidsql.errors import BindError, Error, ExecutionError, InternalError
 from acidsql.planner.bind_table import wrong_column_count
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
 from acidsql.planner.lowering import identifier, spark_type, store_cast
-from acidsql.planner.physical import WritePlan
+from acidsql.planner.merge import changes_query, inserts_query, source_query, whole_query
+from acidsql.planner.physical import MergePlan, WritePlan
 from acidsql.settings import Settings, show_value
 from acidsql.spark import classic, driver_writer
 from acidsql.spark.fileio import FileIO, file_io, local_path
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.spark.reader import SnapshotReader, TableSnapshot
+
+
+Snapshots = dict[TableName, "TableSnapshot"]
 
 
 class Visibility(Protocol):
@@ -151,15 +155,15 @@ class Engine:
         columns = tuple((f.name, hive_type((f.metadata or {}).get(HIVE_TYPE) or f.dataType.simpleString())) for f in df.schema.fields)
         return Answer(df=df, columns=columns, fetch=lambda: self._collect(df))
 
-    def dataframe(self, query: BoundQuery, visible: Visibility) -> DataFrame:
-        views = self._views(query, visible)
+    def dataframe(self, query: BoundQuery, visible: Visibility, snapshots: Snapshots | None = None) -> DataFrame:
+        """``snapshots`` keeps the listings for further queries of the same statement."""
+        views = self._views(query, visible, {} if snapshots is None else snapshots)
         text = query.text.render(views)
         with translated(lambda error: _relocate(error, query, views)):
             return self.spark.sql(text)
 
-    def _views(self, query: BoundQuery, visible: Visibility) -> list[str]:
+    def _views(self, query: BoundQuery, visible: Visibility, snapshots: Snapshots) -> list[str]:
         """A view for each read. A table that is read twice is listed once: both see the same files."""
-        snapshots: dict[TableName, TableSnapshot] = {}
         for table in (read.table for read in query.reads):
             if table.name not in snapshots:
                 with translated():
@@ -232,6 +236,18 @@ class Engine:
             case _:
                 assert_never(action)
 
+    def merge(self, plan: MergePlan, txn: OpenTransaction, write_id: WriteId) -> Written:
+        """Writes the files of a MERGE; they become visible when the transaction commits."""
+        from acidsql.spark import merge
+
+        io = file_io(plan.table.location)
+        staging = f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}"
+        target = self._target(plan, write_id, staging=staging)
+        self._check_time_zone(plan.table)
+        check = self._settings.flag("hive.merge.cardinality.check")
+        with translated(), self._tagged():
+            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, txn), check=check)
+
     def remove(self, table: Table, directories: Sequence[str]) -> None:
         """Deletes directories of a transaction that is not committed, by name below the table's location."""
         io = file_io(table.location)
@@ -256,7 +272,7 @@ class Engine:
         with translated(), self._tagged():
             return writer.insert_plain(self.spark, io, target, rows)
 
-    def _target(self, plan: WritePlan, write_id: WriteId, *, staging: str) -> WriteTarget:
+    def _target(self, plan: WritePlan | MergePlan, write_id: WriteId, *, staging: str) -> WriteTarget:
         return WriteTarget(
             table=plan.table,
             write_id=write_id,
@@ -265,7 +281,7 @@ class Engine:
             max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
             force_path=self._settings.text("acidsql.write.path"),
             staging=staging,
-            overwrite=isinstance(plan.action, BoundInsert) and plan.action.overwrite,
+            overwrite=any(sink.overwrite for sink in plan.sinks) or _overwrites_plain(plan),
         )
 
     def _rows_to_insert(self, action: BoundInsert, visible: Visibility) -> DataFrame:
@@ -284,6 +300,35 @@ class Engine:
             casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
         with translated(lambda error: _place(error, action)):
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+
+
+@dataclass(frozen=True, slots=True)
+class _MergeQueries:
+    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for all of them."""
+
+    engine: Engine
+    plan: MergePlan
+    visible: Visibility
+    snapshots: Snapshots = field(default_factory=dict)
+
+    def source(self) -> DataFrame:
+        return self._dataframe(source_query(self.plan.merge))
+
+    def changes(self, numbered_source: str | None) -> DataFrame:
+        return self._dataframe(changes_query(self.plan, numbered_source))
+
+    def inserts(self, unmatched_source: str) -> DataFrame:
+        return self._dataframe(inserts_query(self.plan, unmatched_source))
+
+    def whole(self) -> DataFrame:
+        return self._dataframe(whole_query(self.plan))
+
+    def _dataframe(self, query: BoundQuery) -> DataFrame:
+        return self.engine.dataframe(query, self.visible, self.snapshots)
+
+
+def _overwrites_plain(plan: WritePlan | MergePlan) -> bool:
+    return isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) and plan.action.overwrite
 
 
 def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
@@ -324,9 +369,9 @@ def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
     schema = arrow_schema(action.table.columns)
     place = {c.name: i for i, c in enumerate(action.columns)}
     arrays = []
-    for field in schema:
-        at = place.get(field.name)
-        arrays.append(pa.nulls(len(source.rows), field.type) if at is None else pa.array([row[at] for row in source.rows], field.type))
+    for column in schema:
+        at = place.get(column.name)
+        arrays.append(pa.nulls(len(source.rows), column.type) if at is None else pa.array([row[at] for row in source.rows], column.type))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 

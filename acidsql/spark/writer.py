@@ -45,7 +45,7 @@ _INSERT_SHARE = 4
 _FEW_TASKS = 4
 """So many tasks may send the driver as many rows each as it wants in all."""
 
-_TOO_LARGE = "spark.driver.maxResultSize"
+TOO_LARGE = "spark.driver.maxResultSize"
 
 
 def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
@@ -55,10 +55,7 @@ def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame
     if found is not None:
         return driver_writer.write_rows(io, target, found)
     with staging(io, target) as directory:
-        placed = _in_tasks(target, rows)
-        with refusals():
-            sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(f"{directory}/rows")
-        files = _finish(lambda part: sinks.finish_inserts(io, target, part), sinks.part_files(io, f"{directory}/rows"))
+        files = stage_inserts(io, target, f"{directory}/rows", rows)
         empty = (target.insert_directory,) if target.overwrite else ()
         directories = publish(io, target, files, empty=empty)
     return Written(directories=directories, inserted=_rows(files), path="big")
@@ -74,13 +71,7 @@ def update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFr
     if found is not None:
         return driver_writer.write_update(io, target, found)
     with staging(io, target) as directory:
-        placed = _in_tasks_of_old_rows(target, changed)
-        with _two_open_files(spark), refusals():
-            sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK).orc(f"{directory}/rows")
-        new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
-        old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
-        deletes = _delete_files(spark, io, target, directory, old)
-        inserts = _finish(lambda part: sinks.finish_inserts(io, target, part), new)
+        deletes, inserts = stage_update(spark, io, target, directory, changed)
         directories = publish(io, target, [*deletes, *inserts])
     return Written(directories=directories, updated=_rows(inserts), path="big")
 
@@ -92,7 +83,7 @@ def delete(spark: SparkSession, io: FileIO, target: WriteTarget, doomed: DataFra
     if found is not None:
         return driver_writer.write_delete(io, target, found)
     with staging(io, target) as directory:
-        files = _delete_by_job(spark, io, target, directory, doomed)
+        files = stage_deletes(spark, io, target, directory, doomed)
         directories = publish(io, target, files)
     return Written(directories=directories, deleted=_rows(files), path="big")
 
@@ -128,31 +119,52 @@ def _fetch(
     """The rows, or None if they are too many for the driver. Timestamps come as wall clocks of the session's zone."""
     if target.force_path == "big":
         return None
-    values = [_wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
+    values = [wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
     selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values)
     forced = target.force_path == "small"
     limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
     try:
-        found = (selected if forced else _bounded(selected, limit + 1)).toArrow()
+        found = (selected if forced else bounded(selected, limit + 1)).toArrow()
     except Exception as error:
-        if _TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
+        if TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
             return None
         raise
     fits = forced or found.num_rows <= limit
     return found if fits and not needs_java_writer(found) else None
 
 
-def _bounded(rows: DataFrame, limit: int) -> DataFrame:
+def bounded(rows: DataFrame, limit: int) -> DataFrame:
     """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all."""
     tasks = classic.task_count(rows)
     return classic.limit_each_task(rows, limit) if tasks is not None and 1 < tasks <= _FEW_TASKS else rows.limit(limit)
 
 
-def _wall_clock(name: str, hive_type: HiveType) -> str:
+def wall_clock(name: str, hive_type: HiveType) -> str:
     return f"CAST({name} AS {wall_clock_type(hive_type)}) AS {name}" if holds(hive_type, is_timestamp) else name
 
 
 # ---- the big path's jobs
+
+
+def stage_inserts(io: FileIO, target: WriteTarget, folder: str, rows: DataFrame) -> list[StagedFile]:
+    """Finished files of insert events of ``rows`` (``sinks.data_names``), written to ``folder``."""
+    placed = _in_tasks(target, rows)
+    with refusals():
+        sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(folder)
+    return _finish(lambda part: sinks.finish_inserts(io, target, part), sinks.part_files(io, folder))
+
+
+def stage_update(
+    spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, changed: DataFrame
+) -> tuple[list[StagedFile], list[StagedFile]]:
+    """Finished files of delete and of insert events of ``changed`` (ID_COLUMNS, ``sinks.data_names``), below ``directory``."""
+    placed = _in_tasks_of_old_rows(target, changed)
+    with _two_open_files(spark), refusals():
+        sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK).orc(f"{directory}/rows")
+    new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
+    old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
+    deletes = _delete_files(spark, io, target, directory, old)
+    return deletes, _finish(lambda part: sinks.finish_inserts(io, target, part), new)
 
 
 def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
@@ -187,7 +199,7 @@ def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, director
     if count * ID_BYTES > target.max_bytes:
         paths = [_literal_path(part.path) for part in parts]
         schema = "originalTransaction bigint, bucket int, rowId bigint"
-        return _delete_by_job(spark, io, target, directory, spark.read.schema(schema).orc(paths))
+        return stage_deletes(spark, io, target, directory, spark.read.schema(schema).orc(paths))
     ids = driver_writer.row_ids(sinks.read_ids(io, parts))
     ordered = driver_writer.take_ids(ids, driver_writer.sort_order(ids))
     driver_writer.check_distinct(ordered)
@@ -195,7 +207,8 @@ def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, director
     return in_parallel(lambda file: driver_writer.stage_file(io, target, directory, file), files)
 
 
-def _delete_by_job(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, ids: DataFrame) -> list[StagedFile]:
+def stage_deletes(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, ids: DataFrame) -> list[StagedFile]:
+    """Finished files of delete events of ``ids`` (ID_COLUMNS), below ``directory``."""
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     events = sinks.delete_events(target, ids, tasks)
     sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY).orc(f"{directory}/ids")

@@ -1,0 +1,149 @@
+"""MERGE as queries for Spark: which clause acts on each pair of rows, and what it makes of it.
+
+``changes_query`` joins the target with its source and gives, for each pair on which a clause acts, the clause's number, the identity of
+the target's row and the new values. A source small enough to be numbered on the driver keeps its row numbers in the answer: what no
+pair names was not matched, and ``inserts_query`` makes new rows of it. ``whole_query`` does all of it in one join, for any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from acidsql.parser.statements import Match
+from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundQuery, MergeAction
+from acidsql.planner.lowering import ROW_ID_PARTS, identifier, row_id_columns, spark_type
+from acidsql.planner.physical import MergeJoin, MergePlan
+from acidsql.planner.query_text import Piece, QueryText, Slot
+
+CLAUSE, SOURCE_ROW = "acidsql_clause", "acidsql_source_row"
+"""Columns of the answers: the place of the clause among the statement's, the number of the source's row."""
+
+LEADING_COLUMNS = (SOURCE_ROW, CLAUSE, *ROW_ID_PARTS)
+
+
+def source_query(merge: BoundMerge) -> BoundQuery:
+    """All rows of the source."""
+    return _query(merge, ("SELECT * FROM ", *merge.source))
+
+
+def changes_query(plan: MergePlan, numbered_source: str | None) -> BoundQuery:
+    """LEADING_COLUMNS and the target's columns of every pair of rows a clause changes, or that shows a source row to be matched.
+
+    ``numbered_source``: a view of the source's rows with a column SOURCE_ROW; None where no clause asks for unmatched rows.
+    """
+    merge = plan.merge
+    of_target = tuple(c for c in _numbered(merge) if c[1].match is not Match.NOT_MATCHED)
+    lone = any(c.match is Match.NOT_MATCHED_BY_SOURCE for _, c in of_target)
+    join = "LEFT OUTER JOIN" if lone else "INNER JOIN"
+    head = _select(merge, of_target, _by_source_row(merge), numbered=f"{_alias(merge.source_alias)}.{SOURCE_ROW}")
+    text = (*head, " FROM ", *_target(merge), f" {join} ", *_source(merge, numbered_source), " ON ", *merge.on)
+    keep = f"{CLAUSE} IS NOT NULL" + (f" OR {SOURCE_ROW} IS NOT NULL" if numbered_source else "")
+    return _query(merge, ("SELECT * FROM (", *text, f") WHERE {keep}"))
+
+
+def inserts_query(plan: MergePlan, unmatched_source: str) -> BoundQuery:
+    """LEADING_COLUMNS (no identity) and the new values of the rows of a view that a WHEN NOT MATCHED clause inserts."""
+    merge = plan.merge
+    clauses = tuple(c for c in _numbered(merge) if c[1].match is Match.NOT_MATCHED)
+    head = _select(merge, clauses, _any_side, numbered=SOURCE_ROW, identity=_NO_IDENTITY)
+    text = (*head, f" FROM {identifier(unmatched_source)} AS {_alias(merge.source_alias)}")
+    return _query(merge, ("SELECT * FROM (", *text, f") WHERE {CLAUSE} IS NOT NULL"))
+
+
+def whole_query(plan: MergePlan) -> BoundQuery:
+    """LEADING_COLUMNS (no row numbers) and values of every row that some clause writes, by one join."""
+    merge = plan.merge
+    target, source = _target(merge), _source(merge, None)
+    anti = plan.join in (MergeJoin.LEFT_ANTI, MergeJoin.RIGHT_ANTI)
+    head = _select(
+        merge,
+        tuple(_numbered(merge)),
+        _any_side if anti else _by_both(merge),
+        numbered="CAST(NULL AS bigint)",
+        identity=_NO_IDENTITY if plan.join is MergeJoin.RIGHT_ANTI else None,
+    )
+    # Spark's anti join keeps its left side.
+    left, right = (source, target) if plan.join is MergeJoin.RIGHT_ANTI else (target, source)
+    words = "LEFT ANTI" if anti else plan.join.value
+    text = (*head, " FROM ", *left, f" {words} JOIN ", *right, " ON ", *merge.on)
+    return _query(merge, ("SELECT * FROM (", *text, f") WHERE {CLAUSE} IS NOT NULL"))
+
+
+def changes_rows(clause: BoundMergeClause) -> bool:
+    """Whether the clause acts on rows that are there, of which each may be changed once."""
+    return clause.action is not MergeAction.INSERT
+
+
+# ---- pieces
+
+_NO_IDENTITY = ("CAST(NULL AS bigint) AS originalTransaction, CAST(NULL AS int) AS bucket, CAST(NULL AS bigint) AS rowId",)
+
+Clauses = Sequence[tuple[int, BoundMergeClause]]
+
+
+def _numbered(merge: BoundMerge) -> Iterator[tuple[int, BoundMergeClause]]:
+    return iter(enumerate(merge.clauses))
+
+
+def _query(merge: BoundMerge, pieces: tuple[Piece, ...]) -> BoundQuery:
+    return BoundQuery(text=QueryText(merge.text_source, pieces), reads=merge.reads, views=merge.views)
+
+
+def _alias(name: str) -> str:
+    return identifier(name)
+
+
+def _target(merge: BoundMerge) -> tuple[Piece, ...]:
+    return (Slot(0), f" AS {_alias(merge.alias)}")
+
+
+def _source(merge: BoundMerge, numbered: str | None) -> tuple[Piece, ...]:
+    """The source with a column SOURCE_ROW, which is NULL where an outer join found no row."""
+    if numbered is not None:
+        return (f"{identifier(numbered)} AS {_alias(merge.source_alias)}",)
+    return (f"(SELECT *, 0L AS {SOURCE_ROW} FROM ", *merge.source, f") AS {_alias(merge.source_alias)}")
+
+
+Side = Callable[[BoundMergeClause], str]
+"""The condition that tells by which sides of the join are there whether a clause is asked; "" where the join leaves no choice."""
+
+
+def _any_side(_: BoundMergeClause) -> str:
+    return ""
+
+
+def _by_source_row(merge: BoundMerge) -> Side:
+    there = f"{_alias(merge.source_alias)}.{SOURCE_ROW}"
+    tests = {Match.MATCHED: f"{there} IS NOT NULL", Match.NOT_MATCHED_BY_SOURCE: f"{there} IS NULL"}
+    return lambda clause: tests[clause.match]
+
+
+def _by_both(merge: BoundMerge) -> Side:
+    source = f"{_alias(merge.source_alias)}.{SOURCE_ROW}"
+    target = f"{_alias(merge.alias)}.ROW__ID.writeid"
+    tests = {
+        Match.MATCHED: f"{target} IS NOT NULL AND {source} IS NOT NULL",
+        Match.NOT_MATCHED: f"{target} IS NULL",
+        Match.NOT_MATCHED_BY_SOURCE: f"{source} IS NULL",
+    }
+    return lambda clause: tests[clause.match]
+
+
+def _select(
+    merge: BoundMerge, clauses: Clauses, side: Side, *, numbered: str, identity: tuple[Piece, ...] | None = None
+) -> tuple[Piece, ...]:
+    """SELECT of LEADING_COLUMNS and the target's columns. The first clause whose conditions hold gives the values."""
+    pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, CASE WHEN FALSE THEN -1"]
+    for number, clause in clauses:
+        pieces.append(f" WHEN {side(clause) or 'TRUE'}")
+        if clause.condition is not None:
+            pieces += [" AND (", *clause.condition, ")"]
+        pieces.append(f" THEN {number}")
+    pieces += [f" END AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
+    for place, column in enumerate(merge.table.columns):
+        pieces.append(f", CASE {CLAUSE} WHEN -1 THEN CAST(NULL AS {spark_type(column.type)})")
+        for number, clause in clauses:
+            if clause.values:
+                pieces += [f" WHEN {number} THEN ", *clause.values[place]]
+        pieces.append(f" END AS {identifier(column.name)}")
+    return tuple(pieces)

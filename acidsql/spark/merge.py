@@ -1,0 +1,258 @@
+"""MERGE: which of the two paths, and how the answers of its queries become the files of each clause.
+
+Small path: the source's rows are fetched once and numbered on the driver, the target is joined with them by a broadcast, and what
+no pair of that join names was not matched. So the target is scanned once, nothing is shuffled, and a source that gives other rows each
+time it is read is read once. Big path: one outer join, kept while the files of each clause are made from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.errors import CardinalityError
+from acidsql.parser.statements import Match
+from acidsql.planner.bound import MergeAction
+from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS, SOURCE_ROW, changes_rows
+from acidsql.planner.physical import MergePlan
+from acidsql.spark import driver_writer, sinks, writer
+from acidsql.spark.driver_writer import ID_COLUMNS, EventFile
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.publish import StagedFile, publish, staging
+from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
+from acidsql.spark.timestamps import needs_java_writer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+_SOURCE_VALUE_BYTES = 64
+"""What one value of a source is taken to weigh; its types are Spark's."""
+
+
+class Queries(Protocol):
+    """The queries of planner.merge as DataFrames under the statement's snapshot."""
+
+    def source(self) -> DataFrame: ...
+    def changes(self, numbered_source: str | None) -> DataFrame: ...
+    def inserts(self, unmatched_source: str) -> DataFrame: ...
+    def whole(self) -> DataFrame: ...
+
+
+def merge(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
+    """``target`` of the statement's own write id. CardinalityError if ``check`` and a row would be changed twice; else one change wins."""
+    found = None if target.force_path == "big" else _fetch(spark, plan, target, queries)
+    if found is None:
+        return _merge_by_jobs(spark, io, plan, target, queries, check=check)
+    changes, inserts = found
+    if not changes.num_rows and not inserts.num_rows:
+        return Written()
+    changes = _once_each(changes, check=check)
+    files: list[EventFile] = []
+    counts: dict[int, int] = {}
+    for number, sink in _targets(plan, target):
+        rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
+        mine = rows.filter(pc.equal(rows.column(CLAUSE), number))
+        counts[number] = mine.num_rows
+        if mine.num_rows:
+            files += _files(plan, number, sink, mine)
+    return _written(plan, counts, driver_writer.write_files(io, target, files), path="small")
+
+
+# ---- small path
+
+
+def _fetch(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries) -> tuple[pa.Table, pa.Table] | None:
+    """LEADING_COLUMNS and values of the rows to change, and of those to insert; None if they are too many for the driver."""
+    if not any(clause.match is Match.NOT_MATCHED for clause in plan.merge.clauses):
+        changes = _fetch_rows(target, queries.changes(None))
+        return None if changes is None else (changes, changes.slice(0, 0))
+    source = _fetch_source(target, queries.source())
+    if source is None:
+        return None
+    with _view(spark, source, broadcast=True) as numbered:
+        pairs = _fetch_rows(target, queries.changes(numbered))
+    if pairs is None:
+        return None
+    unmatched = source.filter(pc.invert(pc.is_in(source.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks())))
+    changes = pairs.filter(pc.is_valid(pairs.column(CLAUSE)))
+    if not unmatched.num_rows:
+        return changes, changes.slice(0, 0)
+    with _view(spark, unmatched) as rest:
+        inserts = _fetch_rows(target, queries.inserts(rest))
+    return None if inserts is None else (changes, inserts)
+
+
+def _fetch_rows(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
+    """None if they are too many, or need Java's writer."""
+    columns = target.table.columns
+    named = frame.toDF(*LEADING_COLUMNS, *sinks.data_names(columns))
+    values = [writer.wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
+    limit = row_limit(columns, target.max_bytes, ids=True)
+    found = _bounded_arrow(target, named.selectExpr(*LEADING_COLUMNS, *values), limit)
+    return None if found is None or needs_java_writer(found) else found
+
+
+def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
+    """The source's rows with their numbers as a last column SOURCE_ROW; None if they are too many, or of a type Arrow brings not back."""
+    if not _comes_back(frame.schema):
+        return None
+    found = _bounded_arrow(target, frame, max(1, target.max_bytes // (_SOURCE_VALUE_BYTES * max(1, len(frame.columns)))))
+    return None if found is None else found.append_column(SOURCE_ROW, pa.array(np.arange(found.num_rows)))
+
+
+def _bounded_arrow(target: WriteTarget, frame: DataFrame, limit: int) -> pa.Table | None:
+    forced = target.force_path == "small"
+    try:
+        found = (frame if forced else writer.bounded(frame, limit + 1)).toArrow()
+    except Exception as error:
+        if writer.TOO_LARGE in str(error) and not forced:
+            return None
+        raise
+    return found if forced or found.num_rows <= limit else None
+
+
+def _comes_back(kind: DataType) -> bool:
+    from pyspark.sql import types as t
+
+    match kind:
+        case t.StructType():
+            return all(_comes_back(field.dataType) for field in kind.fields)
+        case t.ArrayType():
+            return _comes_back(kind.elementType)
+        case t.MapType():
+            return _comes_back(kind.keyType) and _comes_back(kind.valueType)
+        case _:
+            plain = (t.NumericType, t.StringType, t.BinaryType, t.BooleanType, t.DateType, t.TimestampType, t.TimestampNTZType)
+            return isinstance(kind, plain)
+
+
+@contextlib.contextmanager
+def _view(spark: SparkSession, rows: pa.Table, *, broadcast: bool = False) -> Iterator[str]:
+    """The rows as a temporary view."""
+    from pyspark.sql import functions
+
+    name = f"acidsql_source_{uuid.uuid4().hex[:12]}"
+    frame = spark.createDataFrame(rows)
+    (functions.broadcast(frame) if broadcast else frame).createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        spark.catalog.dropTempView(name)
+
+
+def _once_each(changes: pa.Table, *, check: bool) -> pa.Table:
+    """Each row of the target once; of several changes the one of the first clause and the first row of the source is kept."""
+    if not changes.num_rows:
+        return changes
+    first_wins = changes.sort_by([(CLAUSE, "ascending"), (SOURCE_ROW, "ascending")])
+    ids = driver_writer.row_ids(first_wins)
+    order = driver_writer.sort_order(ids)
+    ordered = driver_writer.take_ids(ids, order)
+    if check:
+        driver_writer.check_distinct(ordered)
+        return changes
+    return first_wins.take(pa.array(order[~driver_writer.repeats(ordered)]))
+
+
+def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteTarget]]:
+    """Where each clause writes."""
+    for number, clause_sinks in enumerate(plan.clause_sinks):
+        yield number, replace(target, statement_id=clause_sinks[0].statement_id)
+
+
+def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) -> list[EventFile]:
+    """Of the rows a clause is about."""
+    values = rows.select(sinks.data_names(target.table.columns))
+    match plan.merge.clauses[number].action:
+        case MergeAction.INSERT:
+            return driver_writer.inserted_files(target, values)
+        case MergeAction.DELETE:
+            return driver_writer.deleted_files(target, rows)
+        case MergeAction.UPDATE:
+            return driver_writer.updated_files(target, rows.select([*ID_COLUMNS, *values.column_names]))
+
+
+# ---- big path
+
+
+def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
+    names = sinks.data_names(target.table.columns)
+    rows = queries.whole().toDF(*LEADING_COLUMNS, *names).persist()
+    try:
+        rows = _distinct(plan, rows, check=check)
+        files: list[StagedFile] = []
+        counts: dict[int, int] = {}
+        with staging(io, target) as directory:
+            for number, sink in _targets(plan, target):
+                mine = rows.where(f"{CLAUSE} = {number}")
+                folder = f"{directory}/clause{number}"
+                staged, counts[number] = _stage(spark, io, plan, number, sink, folder, mine)
+                files += staged
+            directories = publish(io, target, files)
+    finally:
+        rows.unpersist()
+    return _written(plan, counts, directories, path="big")
+
+
+def _stage(
+    spark: SparkSession, io: FileIO, plan: MergePlan, number: int, target: WriteTarget, folder: str, rows: DataFrame
+) -> tuple[list[StagedFile], int]:
+    """The finished files of a clause, and how many rows it is about."""
+    names = sinks.data_names(target.table.columns)
+    match plan.merge.clauses[number].action:
+        case MergeAction.INSERT:
+            counted = files = writer.stage_inserts(io, target, f"{folder}/rows", rows.select(*names))
+        case MergeAction.DELETE:
+            counted = files = writer.stage_deletes(spark, io, target, folder, rows.select(*ID_COLUMNS))
+        case MergeAction.UPDATE:
+            deletes, counted = writer.stage_update(spark, io, target, folder, rows.select(*ID_COLUMNS, *names))
+            files = [*deletes, *counted]
+    return files, sum(file.rows for file in counted)
+
+
+def _distinct(plan: MergePlan, rows: DataFrame, *, check: bool) -> DataFrame:
+    """``rows`` if no row of the target is changed twice; else CardinalityError, or one change for each where nobody wants the check."""
+    from pyspark.sql import functions as F
+
+    changing = [number for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
+    if not changing:
+        return rows
+    changes = rows.where(F.col(CLAUSE).isin(changing))
+    again = changes.groupBy(*ID_COLUMNS).count().where("count > 1")
+    hit = again.agg(F.count(F.lit(1)).alias("rows"), F.min(F.struct(*ID_COLUMNS)).alias("first")).collect()[0]
+    if not hit["rows"]:
+        return rows
+    if check:
+        raise _violation(hit["rows"], hit["first"])
+    kept = changes.dropDuplicates(list(ID_COLUMNS)).unionByName(rows.where(~F.col(CLAUSE).isin(changing)))
+    return kept.persist()
+
+
+def _violation(rows_hit: int, first: Mapping[str, int]) -> CardinalityError:
+    from acidsql.acid.row_id import RowId
+
+    return driver_writer.cardinality_error(RowId(*(first[name] for name in ID_COLUMNS)), rows_hit)  # type: ignore[arg-type]
+
+
+# ---- what was done
+
+
+def _written(plan: MergePlan, counts: Mapping[int, int], directories: tuple[str, ...], *, path: WritePath) -> Written:
+    totals = dict.fromkeys(MergeAction, 0)
+    for number, clause in enumerate(plan.merge.clauses):
+        totals[clause.action] += counts.get(number, 0)
+    return Written(
+        directories=directories,
+        inserted=totals[MergeAction.INSERT],
+        updated=totals[MergeAction.UPDATE],
+        deleted=totals[MergeAction.DELETE],
+        path=path,
+    )
