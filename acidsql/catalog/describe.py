@@ -46,7 +46,7 @@ def describe_column(column: Column) -> list[Row]:
 
 def describe_database(database: Database, *, extended: bool) -> Row:
     """(db_name, comment, location, owner_name, owner_type, parameters)."""
-    parameters = "{" + ", ".join(f"{k}={v}" for k, v in sorted(database.properties.items())) + "}" if extended and database.properties else ""
+    parameters = _map(database.properties) if extended and database.properties else ""
     return (database.name, database.comment or "", database.location, database.owner, "USER", parameters)
 
 

@@ -10,9 +10,7 @@ _LAZY_SIMPLE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _TEXT_INPUT = "org.apache.hadoop.mapred.TextInputFormat"
 
 STORAGES: dict[FileFormat, Storage] = {
-    FileFormat.ORC: Storage(
-        input_format=f"{_IO}orc.OrcInputFormat", output_format=f"{_IO}orc.OrcOutputFormat", serde=f"{_IO}orc.OrcSerde"
-    ),
+    FileFormat.ORC: Storage(input_format=f"{_IO}orc.OrcInputFormat", output_format=f"{_IO}orc.OrcOutputFormat", serde=f"{_IO}orc.OrcSerde"),
     FileFormat.PARQUET: Storage(
         input_format=f"{_IO}parquet.MapredParquetInputFormat",
         output_format=f"{_IO}parquet.MapredParquetOutputFormat",
@@ -34,9 +32,7 @@ STORAGES: dict[FileFormat, Storage] = {
         output_format=f"{_IO}avro.AvroContainerOutputFormat",
         serde="org.apache.hadoop.hive.serde2.avro.AvroSerDe",
     ),
-    FileFormat.JSONFILE: Storage(
-        input_format=_TEXT_INPUT, output_format=_TEXT_OUTPUT, serde="org.apache.hadoop.hive.serde2.JsonSerDe"
-    ),
+    FileFormat.JSONFILE: Storage(input_format=_TEXT_INPUT, output_format=_TEXT_OUTPUT, serde="org.apache.hadoop.hive.serde2.JsonSerDe"),
 }
 
 VIEW_STORAGE = Storage(input_format=_TEXT_INPUT, output_format=f"{_IO}IgnoreKeyTextOutputFormat", serde="")

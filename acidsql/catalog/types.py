@@ -11,6 +11,8 @@ ALIASES = {"integer": "int", "dec": "decimal", "numeric": "decimal", "double pre
 MAX_DECIMAL_PRECISION = 38
 MAX_CHAR_LENGTH = 255
 MAX_VARCHAR_LENGTH = 65535
+_FIELD_MARKS = "_.$ "
+"""What the name of a struct's field may hold beside letters and digits. Hive: TypeInfoUtils.isTypeChar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,20 @@ class _Reader:
         return StructType(tuple(fields))
 
     def field(self) -> StructField:
-        name = self.word()
+        name = self.field_name()
         self.expect(":")
         return StructField(name, self.type())
+
+    def field_name(self) -> str:
+        """In backticks, or as Hive stores it: without, whatever stands before the colon."""
+        self.blanks()
+        start = self.at
+        if self.text.startswith("`", start):
+            name = self.word()
+        else:
+            while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in _FIELD_MARKS):
+                self.at += 1
+            name = self.text[start : self.at].strip().lower()
+        if not name or not all(c.isalnum() or c in _FIELD_MARKS for c in name):
+            raise self.error("expected the name of a field, of letters, digits, blanks and _ . $", start)
+        return name

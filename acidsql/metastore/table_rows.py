@@ -141,7 +141,8 @@ def _view_texts(table: Table) -> dict[str, str | None]:
 
 
 def _columns(connection: Connection, query: Select[Any, Any, Any], key: int) -> tuple[Column, ...]:
-    return tuple(Column(name=name, type=parse_type(text), comment=comment) for name, text, comment in connection.execute(query, {"id": key}))
+    rows = connection.execute(query, {"id": key})
+    return tuple(Column(name=name, type=parse_type(text), comment=comment) for name, text, comment in rows)
 
 
 def _format(kind: TableKind, storage: Storage) -> tuple[FileFormat, Storage | None]:

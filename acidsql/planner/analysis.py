@@ -44,13 +44,10 @@ class Analysis:
     edits: list[Edit] = field(default_factory=list)
 
 
-def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis, *, wrap: str = "") -> exp.Expr:
-    """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree. ParseError, or whatever ``resolve`` raises.
-
-    ``wrap`` is set before the text to make a query of it.
-    """
-    tree = _parse(source, span, wrap)
-    _Walk(source, span.start - len(wrap), tree, resolve, analysis).query()
+def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
+    """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree. ParseError, or whatever ``resolve`` raises."""
+    tree = _parse(source, span, "")
+    _Walk(source, span.start, tree, resolve, analysis).query()
     return tree
 
 
@@ -71,7 +68,7 @@ def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
     """The names of a query's columns; None where a star or an unnamed expression leaves them to Spark."""
     from sqlglot import exp
 
-    names = [] if not isinstance(query, exp.Query) else [name.lower() for name in query.named_selects]
+    names = [] if not isinstance(query, exp.Query) else [e.output_name.lower() for e in query.selects]
     stars = isinstance(query, exp.Query) and query.is_star
     return None if stars or not names or not all(names) else dict.fromkeys(names)
 
@@ -84,13 +81,30 @@ class Facts:
     type: HiveType | None
 
 
+def analyse_value(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> None:
+    """The same for an expression over no table; sub-queries in it may read some."""
+    _Walk(source, span.start - len(_WRAP), _one_expression(source, span), resolve, analysis).query()
+
+
 def analyse_expression(source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible]) -> Facts:
     """The same for an expression over the columns of ``visible``, which are checked: ColumnNotFoundError, AmbiguousColumnError."""
-    walk = _Walk(source, span.start - len(_WRAP), _parse(source, span, _WRAP), resolve, analysis)
+    tree = _one_expression(source, span)
+    walk = _Walk(source, span.start - len(_WRAP), tree, resolve, analysis)
     walk.given = list(visible)
     walk.query()
     used = walk.columns_used(visible)
     return Facts(used=frozenset(used), type=walk.plain_type(visible))
+
+
+def _one_expression(source: str, span: Span) -> exp.Expr:
+    """A SELECT of the expression and nothing more: no alias, no further column, no clause behind it. ParseError."""
+    from sqlglot import exp
+
+    tree = _parse(source, span, _WRAP)
+    clauses = {name for name, value in tree.args.items() if value}
+    if clauses != {"expressions"} or len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias):
+        raise ParseError("this is not one expression", span=span, source=source)
+    return tree
 
 
 def pushed_predicates(source: str, span: Span, table: Table, alias: str) -> tuple[Predicate, ...]:

@@ -108,7 +108,8 @@ def bind_skew(clause: ast.SkewedBy | None, columns: Sequence[Column] | None) -> 
         if known is not None and name not in known:
             raise ColumnNotFoundError(f"Invalid skewed column name: {name}", code=10203, hint=did_you_mean(name, known), span=written.span)
         names.append(name)
-    return Skew(columns=tuple(names), values=tuple(_skewed_value(value, len(names)) for value in clause.values), directories=clause.directories)
+    values = tuple(_skewed_value(value, len(names)) for value in clause.values)
+    return Skew(columns=tuple(names), values=values, directories=clause.directories)
 
 
 def _skewed_value(value: ast.Fragment, width: int) -> tuple[str, ...]:

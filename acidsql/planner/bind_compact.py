@@ -28,7 +28,8 @@ def bind_compact(names: Names, table: Table, statement: ast.Compact) -> BoundUnb
     _check_order(table, statement)
     facts = [("table", f"{table.name}{partition}"), ("type", kind.upper())]
     facts += [("into", f"{statement.buckets} buckets")] if statement.buckets is not None else []
-    facts += [("order by", ", ".join(key.key.text + (" DESC" if key.descending else "") for key in statement.order_by))] if statement.order_by else []
+    order = ", ".join(key.key.text + (" DESC" if key.descending else "") for key in statement.order_by)
+    facts += [("order by", order)] if order else []
     facts += [("pool", statement.pool)] if statement.pool is not None else []
     facts += [("properties", ", ".join(f"{p.key}={p.value}" for p in statement.properties))] if statement.properties else []
     facts += [("wait", "until it has finished")] if statement.wait else []

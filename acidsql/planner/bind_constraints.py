@@ -215,4 +215,3 @@ def _fits(text: str, literal: object, hive_type: HiveType) -> bool:
 def _type_name(literal: object) -> str:
     names = {"str": "string", "bool": "boolean", "float": "double", "Decimal": "decimal", "datetime": "timestamp"}
     return names.get(type(literal).__name__, type(literal).__name__)
-

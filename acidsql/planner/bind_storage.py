@@ -54,7 +54,8 @@ def _named(statement: ast.CreateTable | ast.CreateTableLike, default: tuple[File
     if word not in _FORMATS:
         known = ", ".join(_FORMATS)
         hint = did_you_mean(word, _FORMATS) or f"Use one of {known}."
-        raise BindError(f"Unrecognized file format in STORED AS clause: '{statement.stored_as.text}'", hint=hint, span=statement.stored_as.span)
+        message = f"Unrecognized file format in STORED AS clause: '{statement.stored_as.text}'"
+        raise BindError(message, hint=hint, span=statement.stored_as.span)
     return STORAGES[FileFormat(word)]
 
 

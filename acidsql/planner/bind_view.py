@@ -99,7 +99,7 @@ def _expanded(names: Names, statement: ast.CreateView, view_name: str) -> str:
     analysis = Analysis()
     tree = analyse_query(names.source, statement.query.span, resolve, analysis)
     if output_columns(tree) is not None:
-        _check_output(statement, [name.lower() for name in getattr(tree, "named_selects", ())])
+        _check_output(statement, [e.output_name.lower() for e in getattr(tree, "selects", ())])
     edits = [e for e in analysis.edits if not e.pieces or any(isinstance(piece, Slot) for piece in e.pieces)]
     text = QueryText(names.source, edited(statement.query.span, edits))
     return text.render([f"{identifier(r.table.name.database)}.{identifier(r.table.name.table)}" for r in analysis.reads])

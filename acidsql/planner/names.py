@@ -11,7 +11,16 @@ from acidsql.catalog.model import Column, Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Facts, Read, analyse_expression, analyse_query, output_width, pushed_predicates
+from acidsql.planner.analysis import (
+    Analysis,
+    Facts,
+    Read,
+    analyse_expression,
+    analyse_query,
+    analyse_value,
+    output_width,
+    pushed_predicates,
+)
 from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import store_cast
@@ -137,7 +146,7 @@ class Names:
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
         mine = Analysis(reads=analysis.reads)
-        analyse_query(self.source, cell.span, self.resolve, mine, wrap="SELECT ")
+        analyse_value(self.source, cell.span, self.resolve, mine)
         return edited(cell.span, mine.edits)
 
     # ---- expressions over the row of a target

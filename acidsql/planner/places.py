@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from acidsql.errors import Span
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 
 
 def after_word(source: str, statement: Span, word: str) -> Span:
     """The place of what follows the first ``word`` (upper case) of the statement; the statement's own if it is not there."""
-    tokens = _tokens(source, statement)
-    return next((following.span for token, following in zip(tokens, tokens[1:], strict=False) if token.word == word), statement)
+    return next((following.span for token, following in pairwise(_tokens(source, statement)) if token.word == word), statement)
 
 
 def of_string(source: str, statement: Span, text: str) -> Span:

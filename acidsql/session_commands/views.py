@@ -56,6 +56,6 @@ def _with_columns(action: BoundCreateView, given: Sequence[tuple[str, HiveType]]
         raise wrong_width(action.span)
     columns = tuple(Column(name=c.name, type=t, comment=c.comment) for c, (_, t) in zip(action.names, given, strict=True))
     assert action.view.view is not None
-    renamed = ", ".join(f"{identifier(old)} AS {identifier(c.name)}" for (old, _), c in zip(given, columns, strict=True))
-    text = f"SELECT {renamed} FROM ({action.view.view.expanded}) {identifier(action.view.name.table)}"
+    renamed = ", ".join(identifier(c.name) for c in columns)  # by place: the names of expressions are the engine's business
+    text = f"SELECT * FROM ({action.view.view.expanded}) AS {identifier(action.view.name.table)}({renamed})"
     return replace(action.view, columns=columns, view=replace(action.view.view, expanded=text))

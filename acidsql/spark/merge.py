@@ -86,16 +86,16 @@ def _fetch(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Q
     if not unmatched.num_rows:
         return changes, changes.slice(0, 0)
     with _view(spark, unmatched) as rest:
-        inserts = _fetch_rows(target, queries.inserts(rest))
+        inserts = _fetch_rows(target, queries.inserts(rest), unbounded=True)  # no more than the source's rows
     return None if inserts is None else (changes, inserts)
 
 
-def _fetch_rows(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
+def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table | None:
     """None if they are too many, or need Java's writer."""
     columns = target.table.columns
     named = frame.toDF(*LEADING_COLUMNS, *sinks.data_names(columns))
     values = [writer.wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
-    limit = row_limit(columns, target.max_bytes, ids=True)
+    limit = None if unbounded else row_limit(columns, target.max_bytes, ids=True)
     found = _bounded_arrow(target, named.selectExpr(*LEADING_COLUMNS, *values), limit)
     return None if found is None or needs_java_writer(found) else found
 
@@ -108,15 +108,17 @@ def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
     return None if found is None else found.append_column(SOURCE_ROW, pa.array(np.arange(found.num_rows)))
 
 
-def _bounded_arrow(target: WriteTarget, frame: DataFrame, limit: int) -> pa.Table | None:
-    forced = target.force_path == "small"
+def _bounded_arrow(target: WriteTarget, frame: DataFrame, limit: int | None) -> pa.Table | None:
+    """All rows; None if they are more than ``limit``."""
+    if target.force_path == "small":
+        limit = None
     try:
-        found = (frame if forced else writer.bounded(frame, limit + 1)).toArrow()
+        found = (frame if limit is None else frame.limit(limit + 1)).toArrow()
     except Exception as error:
-        if writer.TOO_LARGE in str(error) and not forced:
+        if writer.TOO_LARGE in str(error) and target.force_path != "small":
             return None
         raise
-    return found if forced or found.num_rows <= limit else None
+    return found if limit is None or found.num_rows <= limit else None
 
 
 def _comes_back(kind: DataType) -> bool:

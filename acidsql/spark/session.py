@@ -45,6 +45,8 @@ _DERIVED_CONF = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
     # The flat files of the big write path have an empty struct.
     "spark.sql.legacy.allowEmptySchemaWrite": "true",
+    # Larger relations from the driver are better not part of the plan: the optimizer would compute on them row by row.
+    "spark.sql.execution.arrow.localRelationThreshold": "262144",
     # One bucket is one file.
     "spark.sql.files.maxRecordsPerFile": "0",
     # A file that cannot be read must stop the statement, never lose its rows.

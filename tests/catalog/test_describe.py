@@ -131,7 +131,9 @@ def test_show_create_of_a_rich_table() -> None:
 
 def test_show_create_of_an_external_table_with_a_serde_of_its_own() -> None:
     """EXTERNAL stands in front, not among the properties; the serde's properties have a clause."""
-    storage = Storage(input_format="in", output_format="out", serde="serde", serde_properties={"field.delim": "'", "serialization.format": "1"})
+    storage = Storage(
+        input_format="in", output_format="out", serde="serde", serde_properties={"field.delim": "'", "serialization.format": "1"}
+    )
     table = replace(PLAIN, kind=TableKind.EXTERNAL, file_format=FileFormat.OTHER, storage=storage, properties={"EXTERNAL": "TRUE"})
     assert show_create(table, qualified=False) == [
         "CREATE EXTERNAL TABLE `orders`(",

@@ -313,3 +313,16 @@ def test_errors_survive_pickling(manager: TxnManager) -> None:
         manager.commit(second, [write(manager, second, U)])
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (type(copy), str(copy)) == (WriteConflictError, str(caught.value))
+
+
+def test_a_user_aborts_open_transactions_only(manager: TxnManager) -> None:
+    """By ABORT TRANSACTIONS: committed, aborted and unknown ones are passed over, and the error says who did it."""
+    first, second, third = (manager.open_txn() for _ in range(3))
+    manager.commit(second)
+    manager.abort(third)
+    manager.abort_txns([first, second, third, TxnId(4711)])
+    assert [(info.txn_id, info.state) for info in manager.list_txns()] == [(first, TxnState.ABORTED), (third, TxnState.ABORTED)]
+    manager.commit(second)
+    with pytest.raises(TransactionAbortedError) as caught:
+        manager.heartbeat(first)
+    assert caught.value.detail == "by ABORT TRANSACTIONS"

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
@@ -101,6 +101,10 @@ def test_statements_and_gaps_concatenate_to_the_script(first: str, second: str) 
     assert all(found.text == found.span.cut(script) for found in split(script))
 
 
+@example("START TRANSACTION ISOLATION--\nLEVEL SNAPSHOT")
+@example("CREATE TABLE t (a int UNIQUE NOT /* c */ ENFORCED)")
+@example("SET:--=;0")
+@example("SET /* c */ a--b=x;y")
 @given(any_text() | settings_text())
 def test_any_text_parses_or_fails_with_a_parse_error(text: str) -> None:
     """Token soup, good statements cut short or damaged, odd settings: a statement or one of our errors, nothing else."""

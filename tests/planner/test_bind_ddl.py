@@ -172,7 +172,11 @@ def test_a_default_is_a_constant_or_a_call(bound: Bind, column: str, expression:
         ("(a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')", None, None),
         ("(a INT)", "a table stored as TEXTFILE", None),
         ("(a INT) PARTITIONED BY (b INT) STORED AS ORC", "a partitioned table", None),
-        ("(a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')", "an insert-only table", None),
+        (
+            "(a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')",
+            "an insert-only table",
+            None,
+        ),
         ("(a INT) SKEWED BY (a) ON (1) STORED AS ORC", None, None),
         ("(a INT) SKEWED BY (a) ON (1) STORED AS DIRECTORIES STORED AS ORC", "a table stored as directories", None),
         ("(a INT) ROW FORMAT SERDE 'x' STORED AS ORC", "a table with classes of its own", None),
@@ -391,4 +395,3 @@ def test_an_existing_partition_may_be_added_again_on_demand(bound: Bind) -> None
     made = bound("ALTER TABLE p ADD IF NOT EXISTS PARTITION (ds='a', hr=1) PARTITION (ds='z', hr=1)")
     assert isinstance(made, BoundUnbuilt)
     assert [value for _, value in made.facts] == ["default.p", "{ds=a, hr=1}, which exists", "{ds=z, hr=1}"]
-

@@ -86,7 +86,9 @@ def test_a_managed_table_takes_no_directory_with_files(plain: Session, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["", "EXTERNAL "])
-@pytest.mark.parametrize("place", ["{warehouse}", "{warehouse}/..", "{warehouse}/t", "{warehouse}/t/inside", "{warehouse}/d.db", "file:{warehouse}/t"])
+@pytest.mark.parametrize(
+    "place", ["{warehouse}", "{warehouse}/..", "{warehouse}/t", "{warehouse}/t/inside", "{warehouse}/d.db", "file:{warehouse}/t"]
+)
 def test_a_table_keeps_out_of_the_directories_of_others(plain: Session, warehouse: Path, place: str, kind: str) -> None:
     """Dropping or filling the one would change the other: neither managed nor external tables may share a place."""
     plain.sql("CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
