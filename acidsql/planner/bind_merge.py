@@ -24,6 +24,7 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
     read = changed_target(names, statement.target, statement.alias)
     check_clauses(names, statement)
     analysis = Analysis(reads=[read])
+    names.parse_ahead(_expressions(statement))
     binder = _Merge(names, read, analysis, statement)
     source = binder.bind_source()
     on = binder.bind_on()
@@ -42,6 +43,17 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         text_source=names.source,
         span=statement.span,
     )
+
+
+def _expressions(statement: ast.Merge) -> Iterator[ast.Fragment | None]:
+    yield statement.on
+    for clause in statement.clauses:
+        yield clause.condition
+        match clause.action:
+            case ast.MergeUpdate(assignments=assignments):
+                yield from (a.value for a in assignments or ())
+            case ast.MergeInsert(values=values):
+                yield from values or ()
 
 
 class _Merge:

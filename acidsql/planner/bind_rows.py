@@ -21,6 +21,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     table = read.table
     sets = assigned(names, table, statement.assignments)
     check_writable(read)
+    names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
     analysis = Analysis(reads=[read])
     visible = [Visible.of(read.table, read.alias)]
     pieces: list[Piece] = ["SELECT ", *row_id_columns(read.alias)]

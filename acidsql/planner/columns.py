@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType, StructType
 from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 ROW_ID = "row__id"
 
@@ -41,14 +39,46 @@ class Visible:
         return cls(alias=alias, name=str(table.name), database=table.name.database, columns=columns)
 
 
-class ColumnFinder:
-    """``span`` gives the place of a node of the tree in ``source``."""
+class Part(Protocol):
+    """One name of a dotted column."""
 
-    def __init__(self, source: str, span: Callable[[exp.Expr], Span]) -> None:
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A Part that needed no parser."""
+
+    name: str
+    span: Span
+
+
+_SIMPLE_COLUMN = re.compile(r"\s*([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?\s*", re.ASCII)
+_NO_COLUMNS = frozenset({ROW_ID, "null", "true", "false", "default", "current_date", "current_timestamp", "case"})
+
+
+def simple_column(source: str, span: Span) -> list[Word] | None:
+    """The parts of an expression that is nothing but ``c`` or ``t.c``; None for anything else."""
+    found = _SIMPLE_COLUMN.fullmatch(source, span.start, span.end)
+    if found is None:
+        return None
+    words = [Word(found[i], Span(*found.span(i))) for i in (1, 2) if found[i] is not None]
+    names = {word.name.lower() for word in words}
+    return None if names & _NO_COLUMNS or (len(words) == 1 and names & _WORDS_FOR_SPARK) else words
+
+
+P = TypeVar("P", bound=Part)
+
+
+class ColumnFinder(Generic[P]):
+    """``span`` gives the place of a part in ``source``."""
+
+    def __init__(self, source: str, span: Callable[[P], Span]) -> None:
         self.source = source
         self.span = span
 
-    def owner(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
+    def owner(self, parts: list[P], visible: Sequence[Visible]) -> Visible | None:
         """The relation a column belongs to; None for words Spark judges. ColumnNotFoundError, AmbiguousColumnError."""
         found = self.find(parts, visible)
         if found is not None:
@@ -58,7 +88,7 @@ class ColumnFinder:
             raise self.not_found(parts, visible)
         return unknown
 
-    def check(self, parts: list[exp.Expr], levels: Sequence[Sequence[Visible]], names: Collection[str]) -> None:
+    def check(self, parts: list[P], levels: Sequence[Sequence[Visible]], names: Collection[str]) -> None:
         """The same for a column of a query inside others (``levels``, its own first), where the ``names`` of results may stand too."""
         first = parts[0].name.lower()
         if first in _WORDS_FOR_SPARK or (len(parts) == 1 and first in names):
@@ -66,7 +96,7 @@ class ColumnFinder:
         if all(self.find(parts, level) is None for level in levels) and first not in names:
             raise self.not_found(parts, levels[0])
 
-    def find(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> Visible | None:
+    def find(self, parts: list[P], visible: Sequence[Visible]) -> Visible | None:
         first = parts[0].name.lower()
         for one in visible:
             if len(parts) > 1 and first == one.alias:
@@ -80,7 +110,7 @@ class ColumnFinder:
             raise AmbiguousColumnError(message, code=10007, hint=hint, span=self.span(parts[0]), source=self.source)
         return self.checked(parts, owners[0]) if owners else None
 
-    def checked(self, parts: list[exp.Expr], owner: Visible) -> Visible:
+    def checked(self, parts: list[P], owner: Visible) -> Visible:
         """``owner``, once the column is found there, and the fields of a struct below it."""
         if owner.columns is None:
             return owner
@@ -97,7 +127,7 @@ class ColumnFinder:
                 raise ColumnNotFoundError(message, code=10004, span=self.span(part), source=self.source)
         return owner
 
-    def type_of(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> HiveType | None:
+    def type_of(self, parts: list[P], visible: Sequence[Visible]) -> HiveType | None:
         """Of a column or a field of it; None where only Spark knows."""
         owner = self.owner(parts, visible)
         if owner is None or owner.columns is None:
@@ -109,7 +139,7 @@ class ColumnFinder:
             kind = _field(kind, name) if isinstance(kind, StructType) else None
         return kind
 
-    def not_found(self, parts: list[exp.Expr], visible: Sequence[Visible]) -> ColumnNotFoundError:
+    def not_found(self, parts: list[P], visible: Sequence[Visible]) -> ColumnNotFoundError:
         if len(parts) > 1:
             message = f'"{parts[0].name}" is neither a table nor a column that can be used here'
             usable = " and ".join(one.alias for one in visible)

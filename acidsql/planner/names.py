@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -14,11 +14,13 @@ from acidsql.planner import bind_table
 from acidsql.planner.analysis import (
     Analysis,
     Facts,
+    Parsed,
     Read,
     analyse_expression,
     analyse_query,
     analyse_value,
     output_width,
+    parse_expressions,
     pushed_predicates,
 )
 from acidsql.planner.bound import BoundQuery, BoundRead
@@ -51,6 +53,7 @@ class Names:
         self.around = around
         self.catalog = around.catalog
         self.views: dict[str, None] = {}
+        self.parsed: dict[Span, Parsed] = {}
 
     # ---- names
 
@@ -151,6 +154,11 @@ class Names:
 
     # ---- expressions over the row of a target
 
+    def parse_ahead(self, fragments: Iterable[ast.Fragment | None]) -> None:
+        """Parses the expressions of a statement together; each is looked into when it is asked for."""
+        spans = (f.span for f in fragments if f is not None and f.text.strip().upper() != "DEFAULT")
+        self.parsed = parse_expressions(self.source, spans)
+
     def expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
         """The pieces of an expression over the columns of ``visible``."""
         return self.known_expression(fragment, visible, analysis)[0]
@@ -158,7 +166,7 @@ class Names:
     def known_expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[tuple[Piece, ...], Facts]:
         """The same, and what is known of it."""
         mine = Analysis(reads=analysis.reads)
-        facts = analyse_expression(self.source, fragment.span, self.resolve, mine, visible)
+        facts = analyse_expression(self.source, fragment.span, self.resolve, mine, visible, self.parsed.get(fragment.span))
         return edited(fragment.span, mine.edits), facts
 
     def stored(self, fragment: ast.Fragment, column: Column, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
@@ -173,5 +181,6 @@ class Names:
         if fragment is None:
             return ()
         pieces = self.expression(fragment, [Visible.of(read.table, read.alias)], analysis)
-        read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias)
+        parsed = self.parsed.get(fragment.span)
+        read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias, parsed)
         return (" WHERE (", *pieces, ")")
