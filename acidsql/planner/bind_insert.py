@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from acidsql.catalog.model import Column, Table, TableKind
+from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
 from acidsql.planner.analysis import Analysis
+from acidsql.planner.bind_partition import columns_named
 from acidsql.planner.bound import BoundInsert, BoundMultiInsert, BoundPartition, BoundQuery, BoundRows
 from acidsql.planner.columns import column_not_found
 from acidsql.planner.literals import NotPlain, value_of
@@ -93,11 +93,8 @@ def bind_partition(names: Names, table: Table, statement: AnyInsert) -> BoundPar
         if not table.partition_columns:
             return None
         return _checked(names, BoundPartition(static=(), dynamic=tuple(c.name for c in table.partition_columns)), statement.target.span)
-    if not table.partition_columns:
-        message = f"table is not partitioned but partition spec exists: {spec.span.cut(names.source)}"
-        raise BindError(message, span=spec.span)
-    given = _items(table, spec)
-    static: list[tuple[str, Any]] = []
+    given = columns_named(names, table, spec, _not_a_partition_column)
+    static: list[tuple[str, str]] = []
     dynamic: list[str] = []
     for column in table.partition_columns:
         item = given.get(column.name)
@@ -113,27 +110,17 @@ def bind_partition(names: Names, table: Table, statement: AnyInsert) -> BoundPar
     return _checked(names, BoundPartition(static=tuple(static), dynamic=tuple(dynamic)), spec.span)
 
 
-def _items(table: Table, spec: ast.PartitionSpec) -> dict[str, ast.PartitionItem]:
-    known = [c.name for c in table.partition_columns]
-    given: dict[str, ast.PartitionItem] = {}
-    for item in spec.items:
-        name = item.name.text.lower()
-        if name not in known:
-            message = f"Non-Partition column appears in the partition specification:  {item.name.text}"
-            near = bind_table.close_names(name, known)
-            raise BindError(message, code=10098, hint=f'did you mean "{near[0]}"?' if near else None, span=item.name.span)
-        if name in given:
-            raise BindError(f'partition column "{name}" is named twice', span=item.name.span)
-        if item.operator not in (None, "="):
-            raise BindError(f'expected "=", not "{item.operator}"', span=item.name.span)
-        given[name] = item
-    return given
+def _not_a_partition_column(_: ast.PartitionSpec, item: ast.PartitionItem) -> BindError:
+    return BindError(f"Non-Partition column appears in the partition specification:  {item.name.text}", code=10098, span=item.name.span)
 
 
-def _static_value(column: Column, item: ast.PartitionItem) -> Any:
+def _static_value(column: Column, item: ast.PartitionItem) -> str:
+    """As Hive's text."""
     assert item.value is not None
+    if item.operator != "=":
+        raise BindError(f'expected "=", not "{item.operator}"', span=item.name.span)
     try:
-        return value_of(item.value.text, column.type)
+        return partition_text(value_of(item.value.text, column.type))
     except NotPlain:
         message = f'the value of partition column "{column.name}" must be a literal of type {column.type}'
         raise BindError(message, code=10214, span=item.value.span) from None

@@ -26,16 +26,26 @@ def check_partitioned(table: Table, spec: ast.PartitionSpec, source: str) -> Non
         raise BindError(f"{table.name} table is not partitioned but partition spec exists: {_written(spec)}", span=spec.span)
 
 
-def columns_named(names: Names, table: Table, spec: ast.PartitionSpec) -> dict[str, ast.PartitionItem]:
-    """Each item under its column. BindError for a column that is no partition column or is named twice."""
+Refusal = Callable[[ast.PartitionSpec, ast.PartitionItem], BindError]
+
+
+def _not_a_partition_column(spec: ast.PartitionSpec, item: ast.PartitionItem) -> BindError:
+    return BindError(f"Partition spec {_written(spec)} contains non-partition columns", span=item.name.span)
+
+
+def columns_named(
+    names: Names, table: Table, spec: ast.PartitionSpec, unknown: Refusal = _not_a_partition_column
+) -> dict[str, ast.PartitionItem]:
+    """Each item under its column. BindError for a column that is no partition column (``unknown``) or is named twice."""
     check_partitioned(table, spec, names.source)
     known = [c.name for c in table.partition_columns]
     given: dict[str, ast.PartitionItem] = {}
     for item in spec.items:
         name = item.name.text.lower()
         if name not in known:
-            message = f"Partition spec {_written(spec)} contains non-partition columns"
-            raise BindError(message, hint=did_you_mean(name, known), span=item.name.span)
+            error = unknown(spec, item)
+            error.hint = did_you_mean(name, known)
+            raise error
         if name in given:
             raise BindError(f'partition column "{name}" is named twice', span=item.name.span)
         given[name] = item

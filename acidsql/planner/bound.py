@@ -47,9 +47,12 @@ class BoundRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPartition:
-    """Where an INSERT into a partitioned table goes: values of the leading columns, then columns whose values come with the rows."""
+    """Where an INSERT into a partitioned table goes: values of the leading columns, then columns whose values come with the rows.
 
-    static: tuple[tuple[str, Any], ...]
+    Values are Hive's text.
+    """
+
+    static: tuple[tuple[str, str], ...]
     dynamic: tuple[str, ...]
 
 

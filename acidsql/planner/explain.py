@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from acidsql.catalog.model import Column, Table
+from acidsql.catalog.partitions import partition_name
 from acidsql.planner.bound import (
     BoundDelete,
     BoundInsert,
     BoundMerge,
     BoundMergeClause,
+    BoundPartition,
     BoundQuery,
     BoundRead,
     BoundRows,
@@ -151,8 +153,9 @@ class _Explainer:
                 assert_never(plan.action)
 
     def sinks(self, plan: WritePlan) -> Iterator[Node]:
+        place = _place(plan.table, plan.action.partition if isinstance(plan.action, BoundInsert) else None)
         for sink in plan.sinks:
-            yield Node(f"write statement {sink.statement_id}: {_sink(sink, plan.table)}", self.facts(plan.table))
+            yield Node(f"write statement {sink.statement_id}: {place}{_sink(sink, plan.table)}", self.facts(plan.table))
         if not plan.sinks:
             yield Node("write plain ORC files: the table is not transactional, there is no roll-back", self.facts(plan.table))
 
@@ -183,7 +186,10 @@ class _Explainer:
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
             named = f" {_names(clause.changed)}" if clause.changed else ""
-            below = [Node(f"write statement {s.statement_id}: {_sink(s, merge.table)}", self.facts(merge.table)) for s in sinks]
+            below = [
+                Node(f"write statement {s.statement_id}: {_place(merge.table, None)}{_sink(s, merge.table)}", self.facts(merge.table))
+                for s in sinks
+            ]
             children.append(Node(f"WHEN {clause.match}{condition} THEN {clause.action}{named}", (*self.values(merge, clause), *below)))
         return Node(f"MERGE INTO {merge.table.name}", tuple(children))
 
@@ -210,8 +216,16 @@ def _names(columns: Iterable[Column]) -> str:
 def _partition(action: BoundInsert) -> str:
     if action.partition is None:
         return ""
-    static = [f"{name}={value!r}" for name, value in action.partition.static]
+    static = [f"{name}='{value}'" for name, value in action.partition.static]
     return f" PARTITION ({', '.join([*static, *action.partition.dynamic])})"
+
+
+def _place(table: Table, partition: BoundPartition | None) -> str:
+    """The partition's directory below the table's; ``<hr>`` is a value that comes with the rows."""
+    static = dict(partition.static) if partition is not None else {}
+    names = [c.name for c in table.partition_columns]
+    parts = [partition_name([n], [static[n]]) if n in static else f"{n}=<{n}>" for n in names]
+    return "".join(f"{part}/" for part in parts)
 
 
 def _sink(sink: Sink, table: Table) -> str:

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from acidsql.catalog.model import Table, TableKind
+from acidsql.catalog.model import Table, TableKind, TableName
+from acidsql.catalog.partitions import partition_name
 from acidsql.planner.bound import BoundInsert, BoundMerge, BoundRead, MergeAction
-from acidsql.planner.physical import ExplainPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.bound_catalog import (
+    BoundAlterTable,
+    BoundCreateTable,
+    BoundCreateView,
+    BoundDropDatabase,
+    BoundDropTable,
+    BoundUnbuilt,
+    CatalogAction,
+)
+from acidsql.planner.physical import CatalogCommand, ExplainPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
 from acidsql.settings import Settings
 
 
@@ -63,6 +73,43 @@ def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
             yield from rules.reads(merge.reads[1:])
         case ExplainPlan(plan=inner):
             yield from _wanted(inner, rules)
+        case CatalogCommand(action=action):
+            yield from _of_ddl(action, rules)
+
+
+def _of_ddl(action: CatalogAction, rules: _Rules) -> Iterator[Lock]:
+    """Hive's WriteEntity types of DDL. SHOW and DESCRIBE take none."""
+    match action:
+        case BoundCreateTable(table=table) | BoundCreateView(view=table):
+            yield Lock(name=table.name.database, type=LockType.SHARED_READ)
+        case BoundDropTable(name=TableName() as name):
+            yield Lock(name=name.database, type=LockType.SHARED_READ)
+            yield Lock(name=str(name), type=LockType.EXCLUSIVE)
+        case BoundDropDatabase(name=database):
+            yield Lock(name=database, type=LockType.EXCLUSIVE)
+        case BoundAlterTable(before=before, after=after):
+            unset = not before.properties.keys() <= after.properties.keys()
+            yield Lock(name=str(before.name), type=rules.definition() if unset else LockType.SHARED_READ)
+        case BoundUnbuilt(words=words, facts=facts):
+            table_name = dict(facts).get("table")
+            if words in _DDL_LOCKS and table_name is not None:
+                yield Lock(name=table_name, type=_DDL_LOCKS[words] or rules.definition())
+
+
+_DDL_LOCKS: dict[str, LockType | None] = {
+    "TRUNCATE TABLE": LockType.EXCL_WRITE,
+    "MSCK REPAIR TABLE": LockType.EXCLUSIVE,
+    "ALTER TABLE .. ADD PARTITION": LockType.SHARED_READ,
+    "ALTER TABLE .. DROP PARTITION": LockType.EXCLUSIVE,
+    "ALTER TABLE .. RENAME TO PARTITION": LockType.EXCLUSIVE,
+    "ALTER TABLE .. SET LOCATION": LockType.EXCLUSIVE,
+    "ALTER TABLE .. ADD COLUMNS": None,
+    "ALTER TABLE .. REPLACE COLUMNS": None,
+    "ALTER TABLE .. CHANGE COLUMN": None,
+    "ALTER TABLE .. RENAME TO": None,
+    "LOAD DATA": LockType.SHARED_READ,
+}
+"""None: a change of the definition, which lockless reads make weaker."""
 
 
 class _Rules:
@@ -73,6 +120,9 @@ class _Rules:
         self.lockless_reads = settings.flag("hive.acid.lockless.reads.enabled")
         self.strict = settings.flag("hive.txn.strict.locking.mode")
 
+    def definition(self) -> LockType:
+        return LockType.EXCL_WRITE if self.lockless_reads else LockType.EXCLUSIVE
+
     def reads(self, reads: Iterable[BoundRead]) -> Iterator[Lock]:
         for read in reads:
             lockable = read.table.kind is TableKind.MANAGED
@@ -82,7 +132,8 @@ class _Rules:
     def insert(self, action: BoundInsert) -> Lock:
         name = str(action.table.name)
         if action.partition is not None and not action.partition.dynamic:
-            name += "." + "/".join(f"{column}={value}" for column, value in action.partition.static)
+            columns, values = zip(*action.partition.static, strict=True)
+            name += "." + partition_name(columns, values)
         return Lock(name=name, type=self._insert_type(action))
 
     def _insert_type(self, action: BoundInsert) -> LockType:

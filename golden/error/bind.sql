@@ -78,3 +78,8 @@ DELETE FROM t WHERE id = 1 b;
 DELETE FROM t WHERE id = 1 FETCH FIRST 1 ROW ONLY;
 UPDATE t SET name = 'a' x WHERE id = 1;
 INSERT INTO t VALUES (1 + 1 AS a, 'b', 2);
+CREATE TABLE io (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only');
+UPDATE io SET id = 1;
+DELETE FROM io;
+MERGE INTO io USING t ON io.id = t.id WHEN MATCHED THEN DELETE;
+INSERT INTO io VALUES (1);

@@ -35,6 +35,18 @@ COLUMNS = "k BIGINT, qty INT, price DECIMAL(12,2), disc DOUBLE, ship DATE, flag 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM"
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
+MERGE = "\n".join(
+    [
+        "MERGE INTO t USING s ON t.k = s.k",
+        *(f"WHEN MATCHED AND s.flag = '{c}' THEN UPDATE SET price = t.price + s.price, cmt = concat(s.mode, '-{c}')" for c in "ABC"),
+        "WHEN MATCHED AND s.flag = 'D' AND s.qty > 10 THEN DELETE",
+        "WHEN MATCHED AND s.flag = 'E' THEN DELETE",
+        *(f"WHEN NOT MATCHED AND s.flag = '{c}' THEN INSERT (k, qty, flag) VALUES (s.k, s.qty + 1, '{c}')" for c in "AB"),
+        "WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.qty, s.price, s.disc, s.ship, s.flag, s.mode, s.cmt)",
+        "WHEN NOT MATCHED BY SOURCE AND t.qty < 0 THEN DELETE",
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET cmt = 'gone'",
+    ]
+)
 VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
 SCRIPT_STATEMENTS = 10_000
 SCRIPT_LINES = (
@@ -178,9 +190,12 @@ def measure_small(session: Session, rounds: int) -> list[Measure]:
     session.sql(f"CREATE TABLE small ({COLUMNS}) {ACID}")
     values = 1000 * median_of(5 * rounds, lambda: session.sql(f"INSERT INTO small VALUES {VALUES}"))
     plan = 1000 * median_of(5 * rounds, lambda: session.explain(UPDATE))
+    session.sql(f"CREATE TABLE s ({COLUMNS}) STORED AS ORC")
+    merge = 1000 * median_of(10 * rounds, lambda: session.explain(MERGE))
     return [
         Measure(name="INSERT VALUES of 3 rows, warm, committed", found=values, unit="ms", goal=50),
         Measure(name="parse + bind + plan of one UPDATE", found=plan, unit="ms", goal=5),
+        Measure(name="parse + bind + plan of a MERGE of 10 clauses", found=merge, unit="ms", goal=5),
     ]
 
 
