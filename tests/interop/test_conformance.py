@@ -11,7 +11,20 @@ import pytest
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(700)]
 
 
-@pytest.mark.parametrize("name", ["basic_dml", "row_ids", "bucketed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "basic_dml",
+        "row_ids",
+        "bucketed",
+        "types",
+        "subqueries",
+        "merge_all_clauses",
+        "merge_cardinality",
+        "merge_scd2",
+        "compaction_keeps_rows",
+    ],
+)
 def test_rows_are_those_of_hive(name: str, shared: Path) -> None:
     """``acidsql -f NAME.sql`` prints line for line what Hive 4 printed."""
     command = Path(sys.executable).with_name("acidsql")

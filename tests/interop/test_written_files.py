@@ -62,6 +62,43 @@ def test_buckets(path: str, session: Session, judge: Judge) -> None:
     assert judge_warehouse(judge, session) >= 4 + 1 + 8 + 4
 
 
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("layout", ["", "CLUSTERED BY (id) INTO 3 BUCKETS"], ids=["plain", "bucketed"])
+def test_merge(path: str, layout: str, session: Session, judge: Judge) -> None:
+    """Every arm of MERGE, one on top of the other, reads the same in Hive and here."""
+    session.sql(f"SET acidsql.write.path={path}")
+    session.sql(f"CREATE TABLE t (id INT, v STRING) {layout} {ACID}")
+    session.sql("CREATE TABLE s (id INT, v STRING) STORED AS ORC")
+    session.sql("INSERT INTO t SELECT id, concat('t', id) FROM range(40)")
+    session.sql("INSERT INTO s SELECT id * 2, concat('s', id) FROM range(40)")
+    session.sql(
+        "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND s.id % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v "
+        "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v)"
+    )
+    session.sql(
+        "MERGE INTO t USING (SELECT id + 1 AS id FROM s) q ON t.id = q.id WHEN MATCHED THEN UPDATE SET v = 'again' "
+        "WHEN NOT MATCHED AND q.id > 60 THEN INSERT (id) VALUES (q.id) "
+        "WHEN NOT MATCHED BY SOURCE AND t.id < 10 THEN DELETE WHEN NOT MATCHED BY SOURCE AND t.id > 70 THEN UPDATE SET v = NULL"
+    )
+    assert judge_warehouse(judge, session) >= 5
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_overwrite(path: str, session: Session, judge: Judge) -> None:
+    """A base, what is written on top of it, an empty base, several tables in one statement."""
+    session.sql(f"SET acidsql.write.path={path}")
+    session.sql(f"CREATE TABLE t (id INT, v STRING) {ACID}")
+    session.sql(f"CREATE TABLE b (id INT, v STRING) CLUSTERED BY (id) INTO 2 BUCKETS {ACID}")
+    session.sql("INSERT INTO t SELECT id, concat('t', id) FROM range(20)")
+    session.sql("INSERT OVERWRITE TABLE t SELECT id + 100, v FROM t WHERE id % 2 = 0")
+    session.sql("UPDATE t SET v = 'x' WHERE id > 110")
+    session.sql("DELETE FROM t WHERE id = 100")
+    session.sql("FROM t INSERT OVERWRITE TABLE b SELECT id, v INSERT INTO t SELECT id + 1, v WHERE id > 115")
+    assert judge_warehouse(judge, session) >= 5
+    session.sql("INSERT OVERWRITE TABLE t SELECT * FROM t WHERE false")
+    judge_warehouse(judge, session)
+
+
 @pytest.mark.slow
 def test_several_stripes(session: Session, judge: Judge) -> None:
     """A file of several stripes has a key index that Hive's readers agree with, split by stripe or not."""
