@@ -15,6 +15,7 @@ from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Table
 from acidsql.errors import Error, InterfaceError, TransactionAbortedError
 from acidsql.planner.bind import Surroundings, bind
+from acidsql.planner.bound import BoundInsert
 from acidsql.planner.explain import explain
 from acidsql.planner.physical import (
     CatalogCommand,
@@ -249,6 +250,8 @@ class Session:
 
 
 def _statement(made: WritePlan | MergePlan) -> str:
+    if isinstance(made, WritePlan) and isinstance(made.action, BoundInsert) and made.action.truncate:
+        return "TRUNCATE"
     return "MERGE" if isinstance(made, MergePlan) else type(made.action).__name__.removeprefix("Bound").upper()
 
 

@@ -13,6 +13,7 @@ from acidsql.planner.bind_load import bind_analyze, bind_load, bind_repair, bind
 from acidsql.planner.bind_show import bind_describe, bind_show_columns, bind_show_partitions, bind_show_table_properties
 from acidsql.planner.bind_table import check_name
 from acidsql.planner.bind_view import bind_create_view, bind_drop_view
+from acidsql.planner.bound import BoundInsert
 from acidsql.planner.bound_catalog import (
     BoundCreateDatabase,
     BoundDescribeDatabase,
@@ -29,7 +30,7 @@ from acidsql.planner.names import Names
 from acidsql.planner.places import after_word
 
 
-def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction:
+def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction | BoundInsert:
     """What a statement about the catalog asks for."""
     match statement:
         case ast.CreateDatabase() | ast.DropDatabase() | ast.UseDatabase() | ast.DescribeDatabase() | ast.ShowDatabases():

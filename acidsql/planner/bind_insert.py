@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -14,6 +16,7 @@ from acidsql.planner.columns import column_not_found
 from acidsql.planner.literals import NotPlain, value_of
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece
+from acidsql.planner.rules import default_of, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
 
@@ -25,7 +28,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     columns = insert_columns(names, table, statement.columns, partition)
     source: BoundRows | BoundQuery
     if isinstance(statement.source, ast.Values):
-        source = values(names, table, columns, statement.source)
+        columns, source = values(names, table, columns, statement.source)
     elif statement.with_clause is None:
         source = names.query(statement.source)
     else:
@@ -162,28 +165,38 @@ def insert_columns(names: Names, table: Table, named: tuple[ast.Name, ...] | Non
     return (*found.values(), *(c for c in dynamic if c.name not in found))
 
 
-def values(names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values) -> BoundRows | BoundQuery:
+def values(
+    names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values
+) -> tuple[tuple[Column, ...], BoundRows | BoundQuery]:
+    """The rows and the columns they give; plain rows also give the columns with a DEFAULT that were not named."""
     for row in source.rows:
         if len(row) != len(columns):
             span = Span(row[0].span.start, row[-1].span.end) if row else source.span
             raise bind_table.wrong_column_count(table, len(columns), len(row), span)
-    types = [c.type for c in columns]
+    filled = tuple(c for c in table.columns if c not in columns and default_of(table, c) is not None)
     try:
-        rows = tuple(tuple(value_of(e.text, t) for e, t in zip(row, types, strict=True)) for row in source.rows)
-        return BoundRows(rows=rows)
+        if has_check(table):
+            raise NotPlain("CHECK is Spark's to evaluate")
+        rest = tuple(value_of(default_of(table, c) or "NULL", c.type) for c in filled)
+        rows = tuple((*(_literal(table, c, cell) for c, cell in zip(columns, row, strict=True)), *rest) for row in source.rows)
+        return (*columns, *filled), BoundRows(rows=rows)
     except NotPlain:
-        return computed_values(names, source)
+        return columns, computed_values(names, table, columns, source)
 
 
-def computed_values(names: Names, source: ast.Values) -> BoundQuery:
-    """Rows that need an engine: each expression of a row stands as the user wrote it, DEFAULT as NULL."""
+def _literal(table: Table, column: Column, cell: ast.Fragment) -> Any:
+    return value_of((default_of(table, column) or "NULL") if is_default(cell) else cell.text, column.type)
+
+
+def computed_values(names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values) -> BoundQuery:
+    """Rows that need an engine: each expression of a row stands as the user wrote it."""
     analysis = Analysis()
     legs: list[Piece] = []
     for number, row in enumerate(source.rows):
         legs.append(" UNION ALL SELECT " if number else "SELECT ")
-        for at, cell in enumerate(row):
-            pieces = ("NULL",) if is_default(cell) else names.free_expression(cell, analysis)
-            legs += [", " if at else "", *pieces]
+        for at, (column, cell) in enumerate(zip(columns, row, strict=True)):
+            given = (default_of(table, column) or "NULL",) if is_default(cell) else names.free_expression(cell, analysis)
+            legs += [", " if at else "", *given]
     return names.bound_query(tuple(legs), analysis)
 
 

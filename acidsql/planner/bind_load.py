@@ -7,15 +7,21 @@ from acidsql.errors import BindError, ColumnNotFoundError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind_partition import Spec, columns_named, existing, matching, not_full, shown, static_spec
 from acidsql.planner.bind_table import did_you_mean
+from acidsql.planner.bound import BoundInsert, BoundRows
 from acidsql.planner.bound_catalog import BoundUnbuilt
 from acidsql.planner.names import Names
 
 
-def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundUnbuilt:
+def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert | BoundUnbuilt:
+    """An overwriting by no rows, which readers of older snapshots survive."""
     table = names.table(statement.name)
     purged = table.properties.get("external.table.purge", "false").lower() == "true"
     if table.kind is not TableKind.MANAGED and not (table.kind is TableKind.EXTERNAL and purged):
         raise BindError(f"Cannot truncate non-managed table {table.name}.", code=10146, span=statement.name.span)
+    names.check_manager(table, statement.name.span)
+    if statement.partition is None and not table.partition_columns:
+        rows = BoundRows(rows=())
+        return BoundInsert(table=table, columns=table.columns, source=rows, span=statement.name.span, overwrite=True, truncate=True)
     if statement.partition is None:
         return _unbuilt("TRUNCATE TABLE", statement.span, table)
     if not table.partition_columns:

@@ -17,6 +17,7 @@ from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import identifier, store_cast
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import Piece, Slot, edited
+from acidsql.planner.rules import default_value
 
 
 def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
@@ -144,8 +145,10 @@ class _Merge:
         if len(action.values) != len(columns):
             span = Span(action.values[0].span.start, action.values[-1].span.end)
             raise bind_table.wrong_column_count(table, len(columns), len(action.values), span)
-        given = {c.name: self.names.stored(value, c, visible, self.analysis) for c, value in zip(columns, action.values, strict=True)}
-        return columns, tuple(given.get(c.name, store_cast(("NULL",), c.type)) for c in every)
+        given = {
+            c.name: self.names.stored(value, table, c, visible, self.analysis) for c, value in zip(columns, action.values, strict=True)
+        }
+        return columns, tuple(given.get(c.name, default_value(table, c)) for c in every)
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
         keys = {c.name for c in table.partition_columns}

@@ -93,4 +93,4 @@ def new_value(
     """What the column holds behind the change: the value assigned, cast as a store casts it, else what it held."""
     if assignment is None:
         return (f"{identifier(read.alias)}.{identifier(column.name)}",)
-    return names.stored(assignment.value, column, visible, analysis)
+    return names.stored(assignment.value, read.table, column, visible, analysis)

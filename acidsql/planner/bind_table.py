@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-from acidsql.catalog.model import Column, ConstraintKind, FileFormat, Table, TableKind
+from acidsql.catalog.model import Column, FileFormat, Table, TableKind
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 from acidsql.errors import BindError, Span
 
@@ -44,15 +44,8 @@ def unreadable(table: Table) -> str | None:
     return None
 
 
-_UNENFORCED = (ConstraintKind.NOT_NULL, ConstraintKind.CHECK, ConstraintKind.DEFAULT)
-
-
 def unenforced(table: Table) -> str | None:
     """What the table promises of its rows that no writer sees to yet; None if nothing."""
-    for constraint in table.constraints:
-        if constraint.enabled and constraint.kind in _UNENFORCED:
-            of = f' of column "{constraint.columns[0]}"' if constraint.columns else ""
-            return f"{constraint.kind}{of}"
     if table.bucketing is not None and table.bucketing.sorted_by:
         return "SORTED BY"
     return None

@@ -60,7 +60,8 @@ class BoundPartition:
 class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others become NULL.
 
-    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition is there.
+    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition is there. ``truncate``: this is
+    TRUNCATE TABLE, an overwriting by no rows.
     """
 
     table: Table
@@ -70,6 +71,7 @@ class BoundInsert:
     overwrite: bool = False
     partition: BoundPartition | None = None
     if_not_exists: bool = False
+    truncate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,6 +125,8 @@ class _Explainer:
     def title(self, plan: WritePlan) -> str:
         match plan.action:
             case BoundInsert() as action:
+                if action.truncate:
+                    return f"TRUNCATE TABLE {plan.table.name}"
                 verb = "INSERT OVERWRITE" if action.overwrite else "INSERT INTO"
                 return f"{verb} {plan.table.name}{_partition(action)}{' IF NOT EXISTS' if action.if_not_exists else ''}"
             case BoundUpdate():
@@ -140,6 +142,8 @@ class _Explainer:
                 if len(action.columns) != len(plan.table.columns):
                     missing = any(c not in action.columns for c in plan.table.columns)
                     yield Node(f"columns: {_names(action.columns)}{'; the others are NULL' if missing else ''}")
+                if action.truncate:
+                    return
                 if isinstance(action.source, BoundRows):
                     yield Node(f"{len(action.source.rows)} literal rows, no Spark")
                 else:
@@ -154,9 +158,13 @@ class _Explainer:
 
     def sinks(self, plan: WritePlan) -> Iterator[Node]:
         place = _place(plan.table, plan.action.partition if isinstance(plan.action, BoundInsert) else None)
+        truncated = isinstance(plan.action, BoundInsert) and plan.action.truncate
         for sink in plan.sinks:
-            yield Node(f"write statement {sink.statement_id}: {place}{_sink(sink, plan.table)}", self.facts(plan.table))
-        if not plan.sinks:
+            text = _sink(sink, plan.table, truncated=truncated)
+            yield Node(f"write statement {sink.statement_id}: {place}{text}", self.facts(plan.table))
+        if not plan.sinks and truncated:
+            yield Node("remove all files: the table is not transactional, there is no roll-back", self.facts(plan.table))
+        elif not plan.sinks:
             yield Node("write plain ORC files: the table is not transactional, there is no roll-back", self.facts(plan.table))
 
     def query(self, query: BoundQuery) -> Iterator[Node]:
@@ -228,9 +236,9 @@ def _place(table: Table, partition: BoundPartition | None) -> str:
     return "".join(f"{part}/" for part in parts)
 
 
-def _sink(sink: Sink, table: Table) -> str:
+def _sink(sink: Sink, table: Table, *, truncated: bool = False) -> str:
     if sink.overwrite:
-        return "base_<w>, rows" + _by_bucket(table)
+        return "base_<w>, which hides what was there" if truncated else "base_<w>, rows" + _by_bucket(table)
     prefix = "delete_delta" if sink.kind is SinkKind.DELETE else "delta"
     directory = f"{prefix}_<w>_<w>_{sink.statement_id:04d}"
     if sink.kind is SinkKind.DELETE:

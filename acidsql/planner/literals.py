@@ -44,7 +44,7 @@ def parse_literal(text: str) -> Literal:
     """The literal's own value, also of the calls that stand for values without a literal (parser.parameters). NotPlain for anything else."""
     word = text.strip()
     match word.upper():
-        case "NULL" | "DEFAULT":
+        case "NULL":
             return None
         case "TRUE":
             return True

@@ -139,6 +139,8 @@ class _Rules:
     def _insert_type(self, action: BoundInsert) -> LockType:
         if not action.table.is_transactional:
             return LockType.EXCLUSIVE if action.overwrite or self.strict else LockType.SHARED_READ
+        if action.truncate:
+            return LockType.EXCL_WRITE
         if action.overwrite:
             exclusive = self.overwrite_locks and self.write_locks and not self.lockless_reads
             return LockType.EXCLUSIVE if exclusive else LockType.EXCL_WRITE

@@ -27,6 +27,7 @@ from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import store_cast
 from acidsql.planner.query_text import Piece, QueryText, edited
+from acidsql.planner.rules import default_value
 from acidsql.settings import Settings
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
@@ -169,10 +170,12 @@ class Names:
         facts = analyse_expression(self.source, fragment.span, self.resolve, mine, visible, self.parsed.get(fragment.span))
         return edited(fragment.span, mine.edits), facts
 
-    def stored(self, fragment: ast.Fragment, column: Column, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
+    def stored(
+        self, fragment: ast.Fragment, table: Table, column: Column, visible: Sequence[Visible], analysis: Analysis
+    ) -> tuple[Piece, ...]:
         """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads from the one type to the other."""
         if fragment.text.strip().upper() == "DEFAULT":
-            return store_cast(("NULL",), column.type)
+            return default_value(table, column)
         pieces, facts = self.known_expression(fragment, visible, analysis)
         bind_table.check_storable(facts.type, column, fragment.span)
         return store_cast(pieces, column.type)

@@ -14,21 +14,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
-from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError, Error, ExecutionError, InternalError
 from acidsql.planner.bind_table import wrong_column_count
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
-from acidsql.planner.lowering import identifier, spark_type, store_cast
-from acidsql.planner.merge import changes_query, inserts_query, source_query, whole_query
+from acidsql.planner.lowering import identifier, store_cast
+from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, source_query, whole_query
 from acidsql.planner.physical import MergePlan, WritePlan
+from acidsql.planner.rules import default_value
 from acidsql.settings import Settings, show_value
 from acidsql.spark import classic, driver_writer
-from acidsql.spark.fileio import FileIO, file_io, local_path
+from acidsql.spark.enforce import checked_rows, enforced, enforcing
+from acidsql.spark.fileio import FileIO, file_io
 from acidsql.spark.schema import arrow_schema
+from acidsql.spark.snapshots import Visibility, remove_aborted_bases, take_snapshot
 from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import WriteTarget, Written
 from acidsql.txn.transaction import Transaction
@@ -41,12 +41,6 @@ if TYPE_CHECKING:
 
 
 Snapshots = dict[TableName, "TableSnapshot"]
-
-
-class Visibility(Protocol):
-    """What a statement may see: a transaction, or a snapshot taken for reading only."""
-
-    def write_ids(self, table: TableName) -> ValidWriteIdList: ...
 
 
 class OpenTransaction(Visibility, Protocol):
@@ -211,7 +205,7 @@ class Engine:
         action = plan.action
         if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
             with translated():
-                return driver_writer.write_rows(io, target, literal_table(action, action.source))
+                return driver_writer.write_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
         return self._write_query(plan, io, target, txn)
 
     def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, visible: Visibility) -> Written:
@@ -222,12 +216,12 @@ class Engine:
         self._check_time_zone(plan.table)
         match action:
             case BoundInsert():
-                rows = self._rows_to_insert(action, visible)
-                with translated(), self._tagged():
+                rows = enforced(plan.table, self._rows_to_insert(action, visible))
+                with translated(), enforcing(plan.table), self._tagged():
                     return writer.insert(spark, io, target, rows)
             case BoundUpdate():
-                changed = self.dataframe(action.query, visible)
-                with translated(), self._tagged():
+                changed = enforced(plan.table, self.dataframe(action.query, visible), "acidsql_0", "acidsql_1", "acidsql_2")
+                with translated(), enforcing(plan.table), self._tagged():
                     return writer.update(spark, io, target, changed)
             case BoundDelete():
                 doomed = self.dataframe(action.query, visible)
@@ -245,7 +239,7 @@ class Engine:
         target = self._target(plan, write_id, staging=staging)
         self._check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
-        with translated(), self._tagged():
+        with translated(), enforcing(plan.table), self._tagged():
             return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, txn), check=check)
 
     def remove(self, table: Table, directories: Sequence[str]) -> None:
@@ -264,12 +258,12 @@ class Engine:
         target = self._target(plan, WriteId(0), staging=f".acidsql_{uuid.uuid4().hex[:12]}")
         if isinstance(action.source, BoundRows):
             with translated():
-                return driver_writer.write_plain_rows(io, target, literal_table(action, action.source))
+                return driver_writer.write_plain_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
         from acidsql.spark import writer
 
         self._check_time_zone(plan.table)
-        rows = self._rows_to_insert(action, visible)
-        with translated(), self._tagged():
+        rows = enforced(plan.table, self._rows_to_insert(action, visible))
+        with translated(), enforcing(plan.table), self._tagged():
             return writer.insert_plain(self.spark, io, target, rows)
 
     def _target(self, plan: WritePlan | MergePlan, write_id: WriteId, *, staging: str) -> WriteTarget:
@@ -294,9 +288,8 @@ class Engine:
         places = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
         casts = []
         for column in action.table.columns:
-            pieces = (
-                store_cast((places[column.name],), column.type) if column.name in places else (f"CAST(NULL AS {spark_type(column.type)})",)
-            )
+            place = places.get(column.name)
+            pieces = default_value(action.table, column) if place is None else store_cast((place,), column.type)
             casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
         with translated(lambda error: _place(error, action)):
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
@@ -315,13 +308,19 @@ class _MergeQueries:
         return self._dataframe(source_query(self.plan.merge))
 
     def changes(self, numbered_source: str | None) -> DataFrame:
-        return self._dataframe(changes_query(self.plan, numbered_source))
+        return self._enforced(changes_query(self.plan, numbered_source))
 
     def inserts(self, unmatched_source: str) -> DataFrame:
-        return self._dataframe(inserts_query(self.plan, unmatched_source))
+        return self._enforced(inserts_query(self.plan, unmatched_source))
 
     def whole(self) -> DataFrame:
-        return self._dataframe(whole_query(self.plan))
+        return self._enforced(whole_query(self.plan))
+
+    def _enforced(self, query: BoundQuery) -> DataFrame:
+        writing = [str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values]
+        exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
+        leading = [f"acidsql_{place}" for place in range(len(LEADING_COLUMNS))]
+        return enforced(self.plan.table, self._dataframe(query), *leading, exempt=exempt)
 
     def _dataframe(self, query: BoundQuery) -> DataFrame:
         return self.engine.dataframe(query, self.visible, self.snapshots)
@@ -329,37 +328,6 @@ class _MergeQueries:
 
 def _overwrites_plain(plan: WritePlan | MergePlan) -> bool:
     return isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) and plan.action.overwrite
-
-
-def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
-    """The files of a table a statement sees. FormatError for a layout that is not Hive's."""
-    from acidsql.spark.footers import is_event_file, read_footer
-    from acidsql.spark.reader import TableSnapshot
-
-    io = file_io(table.location)
-    root = local_path(table.location)
-    listing = io.listing(root)
-    if not table.is_transactional:
-        return TableSnapshot.plain(table, listing.files)
-    write_ids = visible.write_ids(table.name)
-
-    def is_raw(path: str) -> bool:
-        return not is_event_file(read_footer(io, f"{root}/{path}"))
-
-    def read_marker(directory: str) -> bytes | None:
-        marker = f"{root}/{directory}/{METADATA_FILE}"
-        return io.read(marker) if io.exists(marker) else None
-
-    chosen = choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
-    return TableSnapshot.acid(table, write_ids, chosen)
-
-
-def remove_aborted_bases(snapshot: TableSnapshot) -> None:
-    """What a killed INSERT OVERWRITE left: a base that never becomes valid is garbage, and Hive 3.1 fails on it."""
-    location = snapshot.table.location
-    for directory in snapshot.directory.aborted if snapshot.directory is not None else ():
-        if isinstance(parse_directory(directory.rpartition("/")[2]), Base):
-            file_io(location).delete_tree(f"{location}/{directory}")
 
 
 def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.m
         "bucketed",
         "types",
         "subqueries",
+        "column_lists_defaults",
         "merge_all_clauses",
         "merge_cardinality",
         "merge_scd2",

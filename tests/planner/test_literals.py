@@ -22,7 +22,7 @@ from acidsql.planner.literals import NotPlain, value_of
         ("-1", "bigint", -1),
         ("+ 7", "smallint", 7),
         ("NULL", "array<int>", None),
-        ("DEFAULT", "int", None),
+        ("DEFAULT", "int", NotPlain),
         ("TRUE", "boolean", True),
         ("'true'", "boolean", True),
         ("true", "string", "true"),

@@ -1,0 +1,41 @@
+"""The rules of a table (planner.rules) applied to rows that Spark computes, and to literal rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Table
+from acidsql.planner.rules import MARK, enforcement, rules_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
+    """``rows`` (``leading`` columns, under these names, then the table's), which fail where one breaks a rule of the table."""
+    condition = enforcement(table, exempt)
+    return rows if condition is None else rows.toDF(*leading, *(c.name for c in table.columns)).where(condition)
+
+
+@contextmanager
+def enforcing(table: Table) -> Iterator[None]:
+    """Turns what ``enforced`` rows raise inside Spark into the rule's own error."""
+    try:
+        yield
+    except Exception as error:
+        found = re.search(rf"{MARK}(\d+)", str(error))
+        if found is None:
+            raise
+        raise rules_of(table)[int(found[1])].violation() from None
+
+
+def checked_rows(table: Table, rows: pa.Table) -> pa.Table:
+    """Literal rows, of which none has NULL where it may not; CHECK is never asked of them."""
+    for rule in rules_of(table):
+        if rule.column is not None and rows.column(rule.column).null_count:
+            raise rule.violation()
+    return rows
