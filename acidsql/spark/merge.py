@@ -101,8 +101,12 @@ def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = Fals
 
 
 def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
-    """The source's rows with their numbers as a last column SOURCE_ROW; None if they are too many, or of a type Arrow brings not back."""
-    if not _comes_back(frame.schema):
+    """The source's rows with their numbers as a last column SOURCE_ROW.
+
+    None if they are too many, if two columns have one name, or if a type does not come back from Arrow as it went.
+    """
+    names = [name.lower() for name in frame.columns]
+    if len(set(names)) < len(names) or not _comes_back(frame.schema):
         return None
     found = _bounded_arrow(target, frame, max(1, target.max_bytes // (_SOURCE_VALUE_BYTES * max(1, len(frame.columns)))))
     return None if found is None else found.append_column(SOURCE_ROW, pa.array(np.arange(found.num_rows)))
@@ -187,9 +191,10 @@ def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) ->
 
 def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
     names = sinks.data_names(target.table.columns)
-    rows = queries.whole().toDF(*LEADING_COLUMNS, *names).persist()
+    joined = queries.whole().toDF(*LEADING_COLUMNS, *names).persist()
+    rows = joined
     try:
-        rows = _distinct(plan, rows, check=check)
+        rows = _distinct(plan, joined, check=check)
         files: list[StagedFile] = []
         counts: dict[int, int] = {}
         with staging(io, target) as directory:
@@ -200,6 +205,7 @@ def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: Wri
                 files += staged
             directories = publish(io, target, files)
     finally:
+        joined.unpersist()
         rows.unpersist()
     return _written(plan, counts, directories, path="big")
 

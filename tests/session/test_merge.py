@@ -167,6 +167,15 @@ def test_values_of_every_kind_pass_through_the_source(session: Session, path: st
         assert sorted(map(str, session.sql("SELECT * FROM t").rows())) == sorted(map(str, session.sql("SELECT * FROM s").rows()))
 
 
+def test_a_source_with_two_columns_of_one_name(session: Session) -> None:
+    """The name may stand twice as long as nobody uses it."""
+    session.sql(f"CREATE TABLE t {COLUMNS} {ACID}")
+    session.sql("INSERT INTO t VALUES (1, 0, 'a')")
+    source = "(SELECT id, id AS n, 1 AS x, 2 AS x FROM VALUES (1), (2) AS v(id))"
+    session.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)")
+    assert rows_of(session, "t") == Counter([(2, None, None)])
+
+
 def test_a_failing_clause_changes_nothing(session: Session, warehouse: Path) -> None:
     """An error in the middle leaves the table as it was, and no directory."""
     session.sql(f"CREATE TABLE t {COLUMNS} {ACID}")
