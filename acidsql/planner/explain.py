@@ -36,6 +36,7 @@ from acidsql.planner.physical import (
     WritePlan,
 )
 from acidsql.planner.query_text import Piece, QueryText
+from acidsql.planner.rules import default_of, rules_of
 from acidsql.settings import Settings
 
 
@@ -106,7 +107,8 @@ class _Explainer:
             case ReadPlan(query=query):
                 return Node("SELECT under one snapshot", tuple(self.query(query)))
             case WritePlan():
-                return Node(self.title(plan), (*self.action(plan), *self.sinks(plan)))
+                checks = () if isinstance(plan.action, BoundDelete) else _checks(plan.table)
+                return Node(self.title(plan), (*self.action(plan), *checks, *self.sinks(plan)))
             case MultiInsertPlan(legs=legs):
                 return Node("MULTI-INSERT: all legs read one snapshot and become visible together", tuple(self.node(leg) for leg in legs))
             case MergePlan():
@@ -140,8 +142,7 @@ class _Explainer:
         match plan.action:
             case BoundInsert() as action:
                 if len(action.columns) != len(plan.table.columns):
-                    missing = any(c not in action.columns for c in plan.table.columns)
-                    yield Node(f"columns: {_names(action.columns)}{'; the others are NULL' if missing else ''}")
+                    yield Node(f"columns: {'; '.join([_names(action.columns), *_not_named(plan.table, action)])}")
                 if action.truncate:
                     return
                 if isinstance(action.source, BoundRows):
@@ -191,6 +192,8 @@ class _Explainer:
         children.append(Node(f"join: {merge.alias} {plan.join} {merge.source_alias} ON {_text(merge, merge.on)}"))
         if any(c.action is not MergeAction.INSERT for c in merge.clauses):
             children.append(Node("check: no row of the target is changed by two rows of the source"))
+        if any(clause.values for clause in merge.clauses):
+            children += _checks(merge.table)
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
             named = f" {_names(clause.changed)}" if clause.changed else ""
@@ -207,6 +210,19 @@ class _Explainer:
         for column, value in zip(every, clause.values, strict=False):
             if self.extended and column in clause.changed:
                 yield Node(f"{column.name} = {_text(merge, value)}")
+
+
+def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
+    """What the columns hold that the statement does not give."""
+    missing = [c for c in table.columns if c not in action.columns]
+    yield from (f"{c.name} is {default}" for c in missing if (default := default_of(table, c)) is not None)
+    if any(default_of(table, c) is None for c in missing):
+        yield "the others are NULL"
+
+
+def _checks(table: Table) -> tuple[Node, ...]:
+    """What the table's constraints ask of every row that is written."""
+    return tuple(Node(f"check: {rule}") for rule in rules_of(table))
 
 
 def _text(merge: BoundMerge, pieces: tuple[Piece, ...]) -> str:

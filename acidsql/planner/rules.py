@@ -15,12 +15,19 @@ MARK = "acidsql: constraint "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """``broken``: a condition in Spark SQL over the table's columns that is true for a row that must not be written."""
+    """``broken``: a condition in Spark SQL over the table's columns that is true for a row that must not be written.
+
+    ``column``: that of NOT NULL, None for CHECK.  ``promise``: what holds for every row, for people.
+    """
 
     broken: str
     column: str | None
     name: str
     table: str
+    promise: str
+
+    def __str__(self) -> str:
+        return f"{self.promise} ({self.name})"
 
     def violation(self) -> IntegrityError:
         if self.column is not None:
@@ -36,9 +43,11 @@ def rules_of(table: Table) -> tuple[Rule, ...]:
             continue
         if constraint.kind is ConstraintKind.NOT_NULL:
             column = constraint.columns[0]
-            rules.append(Rule(broken=f"{identifier(column)} IS NULL", column=column, name=constraint.name, table=str(table.name)))
+            broken, promise = f"{identifier(column)} IS NULL", f"{column} is not NULL"
+            rules.append(Rule(broken=broken, column=column, name=constraint.name, table=str(table.name), promise=promise))
         elif constraint.kind is ConstraintKind.CHECK:
-            rules.append(Rule(broken=f"({constraint.expression}) = FALSE", column=None, name=constraint.name, table=str(table.name)))
+            broken, promise = f"({constraint.expression}) = FALSE", f"{constraint.expression} is not false"
+            rules.append(Rule(broken=broken, column=None, name=constraint.name, table=str(table.name), promise=promise))
     return tuple(rules)
 
 
