@@ -51,6 +51,27 @@ def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis)
     return tree
 
 
+def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> tuple[Piece, ...]:
+    """The slot of a table; of a view its query in brackets, whose tables have slots. Adds them to the reads of ``analysis``."""
+    if read.table.view is None:
+        analysis.reads.append(read)
+        return (Slot(len(analysis.reads) - 1),)
+    text = read.table.view.expanded
+    inner = Analysis(reads=analysis.reads)
+    first = len(inner.reads)
+    try:
+        analyse_query(text, Span(0, len(text)), resolve, inner)
+    except Error as error:  # a table that is gone since: the user's text has the view's name only
+        error.span, error.source, error.detail = read.span, source, f"in the query of view {read.table.name}"
+        raise
+    except RecursionError:
+        raise BindError(f"Recursive view {read.table.name} detected", span=read.span, source=source) from None
+    for one in inner.reads[first:]:
+        one.span = read.span
+    pieces = edited(Span(0, len(text)), inner.edits)
+    return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
+
+
 def output_width(query: exp.Expr) -> int | None:
     """How many columns a query gives; None where a star leaves that to Spark."""
     from sqlglot import exp
@@ -259,28 +280,8 @@ class _Walk:
             return
         read = Read(table=table, span=place, alias=(node.alias or node.name).lower())
         named = () if node.alias or node.args.get("sample") else (f" AS {_quoted(node.name)}",)
-        self.analysis.edits.append(Edit(place, (*self.relation(read), *named)))
+        self.analysis.edits.append(Edit(place, (*relation(read, self.source, self.resolve, self.analysis), *named)))
         self.scopes.setdefault(id(node.find_ancestor(exp.Select)), []).append(read)
-
-    def relation(self, read: Read) -> tuple[Piece, ...]:
-        """The slot of a table; of a view its query in brackets, whose tables have slots."""
-        if read.table.view is None:
-            self.analysis.reads.append(read)
-            return (Slot(len(self.analysis.reads) - 1),)
-        text = read.table.view.expanded
-        inner = Analysis(reads=self.analysis.reads)
-        first = len(inner.reads)
-        try:
-            analyse_query(text, Span(0, len(text)), self.resolve, inner)
-        except Error as error:  # a table that is gone since: the user's text has the view's name only
-            error.span, error.source, error.detail = read.span, self.source, f"in the query of view {read.table.name}"
-            raise
-        except RecursionError:
-            raise BindError(f"Recursive view {read.table.name} detected", span=read.span, source=self.source) from None
-        for one in inner.reads[first:]:
-            one.span = read.span
-        pieces = edited(Span(0, len(text)), inner.edits)
-        return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
 
     def column(self, node: exp.Column) -> None:
         """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has not."""

@@ -9,14 +9,14 @@ from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Read, analyse_query, output_columns
+from acidsql.planner.analysis import Analysis, Read, analyse_query, output_columns, relation
 from acidsql.planner.bind_insert import insert_columns
 from acidsql.planner.bind_rows import assigned, changed_target, check_writable, new_value
 from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundRead, MergeAction
 from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import identifier, store_cast
 from acidsql.planner.names import Names
-from acidsql.planner.query_text import Piece, Slot, edited
+from acidsql.planner.query_text import Piece, edited
 from acidsql.planner.rules import default_value
 
 
@@ -92,9 +92,8 @@ class _Merge:
             self.source = Visible(alias=alias, name=alias)
             return edited(given.span, ())
         read = Read(table=table, span=given.span, alias=alias)
-        self.analysis.reads.append(read)
         self.source = Visible.of(read.table, read.alias)
-        return (Slot(len(self.analysis.reads) - 1),)
+        return relation(read, self.names.source, self.names.resolve, self.analysis)
 
     def bind_on(self) -> tuple[Piece, ...]:
         on = self.statement.on

@@ -126,7 +126,7 @@ def test_a_violation_names_the_rows_hit(session: Session) -> None:
 
 
 def test_sources_of_every_kind(spark: SparkSession, warehouse: Path, tmp_path: Path) -> None:
-    """A temporary view of the session handed in, a file, a query with a common table expression, the target itself."""
+    """A temporary view of the session handed in, a file, a query with a common table expression, the target itself, a view."""
     spark.createDataFrame(pa.table({"id": [1, 9], "n": [7, 7]})).createOrReplaceTempView("merge_source")
     spark.table("merge_source").write.parquet(f"{tmp_path}/source")
     session = Session(warehouse, spark=spark)
@@ -141,6 +141,10 @@ def test_sources_of_every_kind(spark: SparkSession, warehouse: Path, tmp_path: P
     ):
         session.sql(f"MERGE INTO t USING {source} ON t.id = s.id {action}")
     assert rows_of(session, "t") == Counter([(1, 42, "a"), (2, 0, "b"), (9, 42, None)])
+    session.sql("CREATE VIEW few AS SELECT id, n + 1 AS n FROM t WHERE id > 1")
+    session.sql("MERGE INTO t USING few ON t.id = few.id WHEN MATCHED THEN UPDATE SET n = few.n")
+    session.sql("MERGE INTO t USING few AS s ON t.id = s.id + 1 WHEN NOT MATCHED AND s.id = 9 THEN INSERT (id) VALUES (s.id + 1)")
+    assert rows_of(session, "t") == Counter([(1, 42, "a"), (2, 1, "b"), (9, 43, None), (10, None, None)])
     session.close()
     spark.catalog.dropTempView("merge_source")
 
