@@ -5,6 +5,7 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Error, ParseError, Span
-from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible, Word, simple_column
+from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible, Word, simple_columns
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
 from acidsql.planner.query_text import Edit, Piece, Slice, Slot, edited
@@ -119,7 +120,7 @@ def parse_expressions(source: str, spans: Iterable[Span]) -> dict[Span, Parsed]:
     """Many expressions of one statement in one go, which takes a fraction of the time. {} where one is at fault: alone, it will tell."""
     from sqlglot import exp
 
-    ordered = [span for span in spans if simple_column(source, span) is None]
+    ordered = [span for span in spans if simple_columns(source, span) is None]
     if len(ordered) < 2 or any("--" in span.cut(source) for span in ordered):
         return {}
     text = _WRAP + ", ".join(span.cut(source) for span in ordered)
@@ -141,17 +142,27 @@ def analyse_expression(
     source: str, span: Span, resolve: Resolve, analysis: Analysis, visible: Sequence[Visible], parsed: Parsed | None = None
 ) -> Facts:
     """The same for an expression over the columns of ``visible``, which are checked: ColumnNotFoundError, AmbiguousColumnError."""
-    words = simple_column(source, span)
-    if words is not None:
+    simple = simple_columns(source, span)
+    if simple is not None:
         finder: ColumnFinder[Word] = ColumnFinder(source, lambda word: word.span)
-        owner = finder.owner(words, visible)
-        return Facts(used=frozenset({owner.alias} if owner else ()), type=finder.type_of(words, visible))
+        owners = [finder.owner(words, visible) for words in simple]
+        used = frozenset(owner.alias for owner in owners if owner is not None)
+        return Facts(used=used, type=_type_of_simple(span.cut(source).strip(), simple, finder, visible))
     parsed = parsed or Parsed(_one_expression(source, span), span.start - len(_WRAP))
     walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis)
     walk.given = list(visible)
     walk.query()
-    used = walk.columns_used(visible)
-    return Facts(used=frozenset(used), type=walk.plain_type(visible))
+    return Facts(used=frozenset(walk.columns_used(visible)), type=walk.plain_type(visible))
+
+
+def _type_of_simple(text: str, columns: list[list[Word]], finder: ColumnFinder[Word], visible: Sequence[Visible]) -> HiveType | None:
+    """Of a mere column or literal."""
+    if len(columns) == 1 and text == ".".join(word.name for word in columns[0]):
+        return finder.type_of(columns[0], visible)
+    literal = None if columns else re.fullmatch(r"\d+(?:\.\d+)?|('[^']*')", text)
+    if literal is not None:
+        return PrimitiveType("string" if literal[1] else "double")
+    return None
 
 
 def _one_expression(source: str, span: Span) -> exp.Expr:

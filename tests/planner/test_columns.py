@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError
+from acidsql.catalog.types import HiveType, parse_type
+from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
+from acidsql.planner import analysis
+from acidsql.planner.analysis import Analysis, analyse_expression
+from acidsql.planner.columns import Visible, simple_columns
 from tests.planner.conftest import Bind
 
 FINE = [
@@ -92,3 +98,71 @@ def test_ambiguous_columns(bound: Bind, sql: str) -> None:
     """A column of two joined tables must say which."""
     with pytest.raises(AmbiguousColumnError):
         bound(sql)
+
+
+ATOMS = [
+    "id",
+    "t.name",
+    "T.price",
+    "flag",
+    "5",
+    "1.5",
+    "'x'",
+    "''",
+    "upper(name)",
+    "concat(t.name, 'a', name)",
+    "b.id",
+    "nope",
+    "t.nope",
+    "null",
+    "TRUE",
+    "user",
+    "z.id",
+]
+OPERATORS = [" = ", "<>", " + ", "- ", " AND ", " or ", " <= ", " % "]
+
+
+@given(st.lists(st.sampled_from(ATOMS), min_size=1, max_size=4), st.lists(st.sampled_from(OPERATORS), min_size=3, max_size=3))
+def test_simple_expressions_need_no_parser(atoms: list[str], operators: list[str]) -> None:
+    """What is read without a parser is what the parser reads: the same columns, the same type, the same error (of several, any)."""
+    text = atoms[0] + "".join(o + a for o, a in zip(operators, atoms[1:], strict=False))
+    span = Span(0, len(text))
+    known: dict[str, HiveType | None] = {"id": parse_type("int"), "name": parse_type("string"), "price": parse_type("decimal(10,2)")}
+    visible = [
+        Visible(alias="t", name="default.t", database="default", columns={**known, "flag": None}),
+        Visible(alias="b", name="default.b", columns={"id": parse_type("int")}),
+    ]
+
+    def outcome() -> object:
+        try:
+            return analyse_expression(text, span, lambda parts, place: None, Analysis(), visible)
+        except (ColumnNotFoundError, AmbiguousColumnError) as error:
+            return (type(error), error.message, error.span) if len(atoms) == 1 else "refused"
+
+    assert simple_columns(text, span) is not None
+    quickly = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(analysis, "simple_columns", lambda source, span: None)
+        assert outcome() == quickly
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CASE WHEN a THEN b END",
+        "x -> x + 1",
+        "a IS NULL",
+        "a IN (1)",
+        "date '2024-01-01'",
+        "a[0]",
+        "'it\\'s'",
+        "a b",
+        "(a)",
+        "t.row__id",
+        "f(g(a))",
+        "a.b.c",
+    ],
+)
+def test_what_is_not_simple_is_parsed(text: str) -> None:
+    """Keywords, brackets, lambdas, escapes and whatever else has a meaning of its own is the parser's."""
+    assert simple_columns(text, Span(0, len(text))) is None
