@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
 from acidsql.catalog.model import Table
@@ -67,6 +68,7 @@ _NOT_SIMPLE = frozenset(
 )
 
 
+@lru_cache(maxsize=256)
 def simple_columns(source: str, span: Span) -> list[list[Word]] | None:
     """The columns of an expression that shows them without a parser: names, plain literals, calls of them and operators between.
 
