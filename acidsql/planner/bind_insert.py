@@ -14,7 +14,7 @@ from acidsql.planner.bind_partition import columns_named
 from acidsql.planner.bound import BoundInsert, BoundMultiInsert, BoundPartition, BoundQuery, BoundRows
 from acidsql.planner.columns import column_not_found
 from acidsql.planner.literals import NotPlain, value_of
-from acidsql.planner.names import Names
+from acidsql.planner.names import Names, is_default
 from acidsql.planner.query_text import Piece
 from acidsql.planner.rules import default_of, has_check
 
@@ -198,7 +198,3 @@ def computed_values(names: Names, table: Table, columns: tuple[Column, ...], sou
             given = (default_of(table, column) or "NULL",) if is_default(cell) else names.free_expression(cell, analysis)
             legs += [", " if at else "", *given]
     return names.bound_query(tuple(legs), analysis)
-
-
-def is_default(value: ast.Fragment) -> bool:
-    return value.text.strip().upper() == "DEFAULT"

@@ -35,7 +35,7 @@ def changes_query(plan: MergePlan, numbered_source: str | None) -> BoundQuery:
     of_target = tuple(c for c in _numbered(merge) if c[1].match is not Match.NOT_MATCHED)
     lone = any(c.match is Match.NOT_MATCHED_BY_SOURCE for _, c in of_target)
     join = "LEFT OUTER JOIN" if lone else "INNER JOIN"
-    head = _select(merge, of_target, _by_source_row(merge), numbered=f"{_alias(merge.source_alias)}.{SOURCE_ROW}")
+    head = _select(merge, of_target, _by_source_row(merge), numbered=f"{identifier(merge.source_alias)}.{SOURCE_ROW}")
     text = (*head, " FROM ", *_target(merge), f" {join} ", *_source(merge, numbered_source), " ON ", *merge.on)
     keep = f"{CLAUSE} IS NOT NULL" + (f" OR {SOURCE_ROW} IS NOT NULL" if numbered_source else "")
     return _query(merge, ("SELECT * FROM (", *text, f") WHERE {keep}"))
@@ -46,7 +46,7 @@ def inserts_query(plan: MergePlan, unmatched_source: str) -> BoundQuery:
     merge = plan.merge
     clauses = tuple(c for c in _numbered(merge) if c[1].match is Match.NOT_MATCHED)
     head = _select(merge, clauses, _any_side, numbered=SOURCE_ROW, identity=_NO_IDENTITY)
-    text = (*head, f" FROM {identifier(unmatched_source)} AS {_alias(merge.source_alias)}")
+    text = (*head, f" FROM {identifier(unmatched_source)} AS {identifier(merge.source_alias)}")
     return _query(merge, ("SELECT * FROM (", *text, f") WHERE {CLAUSE} IS NOT NULL"))
 
 
@@ -89,19 +89,15 @@ def _query(merge: BoundMerge, pieces: tuple[Piece, ...]) -> BoundQuery:
     return BoundQuery(text=QueryText(merge.text_source, pieces), reads=merge.reads, views=merge.views)
 
 
-def _alias(name: str) -> str:
-    return identifier(name)
-
-
 def _target(merge: BoundMerge) -> tuple[Piece, ...]:
-    return (Slot(0), f" AS {_alias(merge.alias)}")
+    return (Slot(0), f" AS {identifier(merge.alias)}")
 
 
 def _source(merge: BoundMerge, numbered: str | None) -> tuple[Piece, ...]:
     """The source with a column SOURCE_ROW, which is NULL where an outer join found no row."""
     if numbered is not None:
-        return (f"{identifier(numbered)} AS {_alias(merge.source_alias)}",)
-    return (f"(SELECT *, 0L AS {SOURCE_ROW} FROM ", *merge.source, f") AS {_alias(merge.source_alias)}")
+        return (f"{identifier(numbered)} AS {identifier(merge.source_alias)}",)
+    return (f"(SELECT *, 0L AS {SOURCE_ROW} FROM ", *merge.source, f") AS {identifier(merge.source_alias)}")
 
 
 Side = Callable[[BoundMergeClause], str]
@@ -113,14 +109,14 @@ def _any_side(_: BoundMergeClause) -> str:
 
 
 def _by_source_row(merge: BoundMerge) -> Side:
-    there = f"{_alias(merge.source_alias)}.{SOURCE_ROW}"
+    there = f"{identifier(merge.source_alias)}.{SOURCE_ROW}"
     tests = {Match.MATCHED: f"{there} IS NOT NULL", Match.NOT_MATCHED_BY_SOURCE: f"{there} IS NULL"}
     return lambda clause: tests[clause.match]
 
 
 def _by_both(merge: BoundMerge) -> Side:
-    source = f"{_alias(merge.source_alias)}.{SOURCE_ROW}"
-    target = f"{_alias(merge.alias)}.ROW__ID.writeid"
+    source = f"{identifier(merge.source_alias)}.{SOURCE_ROW}"
+    target = f"{identifier(merge.alias)}.ROW__ID.writeid"
     tests = {
         Match.MATCHED: f"{target} IS NOT NULL AND {source} IS NOT NULL",
         Match.NOT_MATCHED: f"{target} IS NULL",

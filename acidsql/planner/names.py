@@ -46,6 +46,11 @@ class Surroundings:
     settings: Settings = field(default_factory=Settings)
 
 
+def is_default(value: ast.Fragment) -> bool:
+    """Whether a value is the word that stands for the column's DEFAULT."""
+    return value.text.strip().upper() == "DEFAULT"
+
+
 class Names:
     """One statement's look-ups. ``views`` are the names found in Spark's session only."""
 
@@ -157,7 +162,7 @@ class Names:
 
     def parse_ahead(self, fragments: Iterable[ast.Fragment | None]) -> None:
         """Parses the expressions of a statement together; each is looked into when it is asked for."""
-        spans = (f.span for f in fragments if f is not None and f.text.strip().upper() != "DEFAULT")
+        spans = (f.span for f in fragments if f is not None and not is_default(f))
         self.parsed = parse_expressions(self.source, spans)
 
     def expression(self, fragment: ast.Fragment, visible: Sequence[Visible], analysis: Analysis) -> tuple[Piece, ...]:
@@ -174,7 +179,7 @@ class Names:
         self, fragment: ast.Fragment, table: Table, column: Column, visible: Sequence[Visible], analysis: Analysis
     ) -> tuple[Piece, ...]:
         """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads from the one type to the other."""
-        if fragment.text.strip().upper() == "DEFAULT":
+        if is_default(fragment):
             return default_value(table, column)
         pieces, facts = self.known_expression(fragment, visible, analysis)
         bind_table.check_storable(facts.type, column, fragment.span)

@@ -275,7 +275,7 @@ class Engine:
             max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
             force_path=self._settings.text("acidsql.write.path"),
             staging=staging,
-            overwrite=any(sink.overwrite for sink in plan.sinks) or _overwrites_plain(plan),
+            overwrite=isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) and plan.action.overwrite,
         )
 
     def _rows_to_insert(self, action: BoundInsert, visible: Visibility) -> DataFrame:
@@ -324,10 +324,6 @@ class _MergeQueries:
 
     def _dataframe(self, query: BoundQuery) -> DataFrame:
         return self.engine.dataframe(query, self.visible, self.snapshots)
-
-
-def _overwrites_plain(plan: WritePlan | MergePlan) -> bool:
-    return isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) and plan.action.overwrite
 
 
 def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import orc
 
@@ -29,7 +28,7 @@ from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column
 from acidsql.errors import InternalError
 from acidsql.planner.lowering import identifier, spark_type
-from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error
+from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats
 from acidsql.spark.fileio import FileIO, local_path
 from acidsql.spark.publish import StagedFile
 from acidsql.spark.stored import stored_sql
@@ -239,8 +238,8 @@ def _check_deletes(part: PartFile, ids: RowIds, before: RowId | None) -> None:
     if before is not None and ids.at(0) <= before:
         raise cardinality_error(before) if ids.at(0) == before else _unsorted(part)
     if not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows):
-        same = (np.diff(ids.rows) == 0) & (np.diff(ids.write_ids) == 0) & (np.diff(ids.bucket_properties) == 0)
-        raise cardinality_error(ids.at(int(same.argmax()))) if same.any() else _unsorted(part)
+        again = repeats(ids)
+        raise cardinality_error(ids.at(int(again.argmax()))) if again.any() else _unsorted(part)
 
 
 def _unsorted(part: PartFile) -> InternalError:
