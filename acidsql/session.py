@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from acidsql import crash_points
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Table
+from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, InterfaceError, TransactionAbortedError
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bound import BoundInsert
@@ -74,7 +75,7 @@ class Session:
         self._clock = clock
         timeout = self.settings.number("hive.txn.timeout")
         self._store: EmbeddedMetastore | None = EmbeddedMetastore(self.warehouse, user=self.user, clock=clock, txn_timeout_seconds=timeout)
-        self._engine = Engine(self.settings, spark=spark, master=master, conf=conf)
+        self._engine = Engine(self.settings, lambda table: self.store.list_partitions(table), spark=spark, master=master, conf=conf)
         self.database = DEFAULT_DATABASE
         if database != DEFAULT_DATABASE:
             self.sql(f"USE `{database}`")
@@ -144,6 +145,7 @@ class Session:
         statement = _statement(legs[0])
         if isinstance(legs[0], WritePlan) and not legs[0].sinks:
             done = self._engine.write_plain(legs[0], ReadSnapshot(self.store))
+            self.store.add_partitions(legs[0].table.name, done.partitions, if_not_exists=True)
             return Result((), Stats(statement=statement, rows_inserted=done.inserted, path=done.path))
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs))
         with Transaction.begin(self.store, tables, heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
@@ -156,7 +158,8 @@ class Session:
                     done = self._carry_out(leg, txn, write_id)
                     written.append((leg, done))
                     if done.directories:
-                        txn.record([TxnComponent(table=leg.table.name, partition=None, operation=_operation(leg), write_id=write_id)])
+                        txn.record(_components(leg, done, write_id))
+                    self.store.add_partitions(leg.table.name, done.partitions, if_not_exists=True)
                 crash_points.reached("written")
                 txn.commit()
             crash_points.reached("committed")
@@ -166,7 +169,7 @@ class Session:
         return self._engine.merge(leg, txn, write_id) if isinstance(leg, MergePlan) else self._engine.write(leg, txn, write_id)
 
     def _stats(self, statement: str, txn: Transaction, written: Sequence[tuple[WritePlan | MergePlan, Written]]) -> Stats:
-        locations = [f"{leg.table.location}/{d}" for leg, done in written for d in done.directories]
+        locations = [d for _, done in written for d in done.directories]
         return Stats(
             statement=statement,
             rows_inserted=sum(done.inserted for _, done in written),
@@ -253,6 +256,13 @@ def _statement(made: WritePlan | MergePlan) -> str:
     if isinstance(made, WritePlan) and isinstance(made.action, BoundInsert) and made.action.truncate:
         return "TRUNCATE"
     return "MERGE" if isinstance(made, MergePlan) else type(made.action).__name__.removeprefix("Bound").upper()
+
+
+def _components(leg: WritePlan | MergePlan, done: Written, write_id: WriteId) -> list[TxnComponent]:
+    """What the leg wrote to: the table, or each partition by its name."""
+    names: list[str | None] = [name_of(leg.table, partition) for partition in done.partitions]
+    operation = _operation(leg)
+    return [TxnComponent(table=leg.table.name, partition=name, operation=operation, write_id=write_id) for name in names or [None]]
 
 
 def _operation(made: WritePlan | MergePlan) -> OperationType:

@@ -16,6 +16,9 @@ StatementId = NewType("StatementId", int)
 BucketId = NewType("BucketId", int)
 """The plain bucket number, 0..4095, of a file name; the packed int in rows is a *bucket property*."""
 
+FIRST_WRITE_ID = WriteId(1)
+CONVERSION_SEED = WriteId(10_000_000)
+"""A table that becomes full ACID begins above it; the rows it had have write id 0. Hive: TransactionalValidationListener."""
 NO_STATEMENT = StatementId(-1)
 MAX_BUCKET_ID = 4095
 MAX_STATEMENT_ID = 4095

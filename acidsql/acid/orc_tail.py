@@ -38,7 +38,7 @@ _LZ4_FRAME_END = bytes(4)
 # PostScript, Footer, StripeInformation, UserMetadataItem, ColumnStatistics, IntegerStatistics: field numbers
 _PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_MAGIC = 1, 2, 3, 8000
 _STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE = 3, 4, 5, 6, 7, 8
-_STRIPE_ROWS = 5
+_STRIPE_OFFSET, _STRIPE_ROWS = 1, 5
 _ITEM_NAME, _ITEM_VALUE = 1, 2
 _INTEGER_STATISTICS = 2
 _MINIMUM, _MAXIMUM = 1, 2
@@ -59,7 +59,8 @@ class OrcCodec(IntEnum):
 class OrcTail:
     """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and ask again.
 
-    ``offset`` is where the footer begins; ``stripes`` are row counts; ``schema`` is None only when ``short``.
+    ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they begin; ``schema`` is None only when
+    ``short``.
     """
 
     path: str
@@ -71,6 +72,7 @@ class OrcTail:
     postscript: tuple[protobuf.Field, ...]
     footer: tuple[protobuf.Field, ...] = ()
     stripes: tuple[int, ...] = ()
+    stripe_offsets: tuple[int, ...] = ()
     user_metadata: Mapping[str, str]
     schema: OrcType | None = None
     row_count: int = 0
@@ -191,7 +193,8 @@ class _Known:
             short=footer is None,
             postscript=self.postscript,
             footer=found,
-            stripes=tuple(_stripe_rows(f.content) for f in found if f.number == _STRIPES),
+            stripes=tuple(_of_stripe(f.content, _STRIPE_ROWS) for f in found if f.number == _STRIPES),
+            stripe_offsets=tuple(_of_stripe(f.content, _STRIPE_OFFSET) for f in found if f.number == _STRIPES),
             user_metadata=dict(_name_and_value(f.content) for f in found if f.number == _METADATA),
             schema=decode_types(types) if types else None,
             row_count=numbers.get(_ROW_COUNT, 0),
@@ -233,8 +236,8 @@ def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
     return schema
 
 
-def _stripe_rows(data: bytes) -> int:
-    return next((f.integer for f in protobuf.parse_message(data) if f.number == _STRIPE_ROWS), 0)
+def _of_stripe(data: bytes, number: int) -> int:
+    return next((f.integer for f in protobuf.parse_message(data) if f.number == number), 0)
 
 
 def _item(name: str, value: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
@@ -28,20 +28,45 @@ class Catalog(Protocol):
 
     def find_table(self, name: TableName) -> Table | None: ...
 
-    def alter_table(self, before: Table, after: Table) -> None:
-        """Kind, properties, comment, columns and view text become those of ``after``.
+    def alter_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
+        """Kind, properties, comment, columns with their names in bucketing and constraints, view text and location become those of
+        ``after``. Of a table that becomes full ACID all write ids up to CONVERSION_SEED count as committed, of one that becomes
+        insert-only FIRST_WRITE_ID.
 
-        WriteConflictError if the table is not what ``before`` says any more, TableNotFoundError.
+        ``move`` moves files; it is called once nothing but itself can fail any more, and nothing is altered if it does.
+        WriteConflictError if the table is not what ``before`` says any more, or is to lie elsewhere while a transaction writes to it;
+        TableNotFoundError.
+        """
+
+    def rename_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
+        """Name, location and properties become those of ``after``; its write ids and its partitions go with it.
+
+        ``move`` moves the directory; it is called once nothing but itself can fail any more, and nothing is renamed if it does.
+        WriteConflictError if the table is not what ``before`` says any more or a transaction writes to it, AlreadyExistsError,
+        DatabaseNotFoundError, TableNotFoundError.
         """
 
     def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
         """Tables and views, or those of one kind, sorted by name. DatabaseNotFoundError."""
 
     def list_locations(self) -> tuple[tuple[TableName, str], ...]:
-        """Every table that has files, and where they lie."""
+        """Every table that has files, and where they lie; also the place of each partition that lies elsewhere than below its table."""
 
-    def add_partitions(self, name: TableName, partitions: Iterable[Partition]) -> None:
-        """All or none. TableNotFoundError, AlreadyExistsError."""
+    def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
+        """All or none; ``if_not_exists`` passes over those that are there. Returns the added. TableNotFoundError, AlreadyExistsError."""
+
+    def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
+        """Drops those of them that are there; open transactions that wrote to them are aborted. Returns them as they were.
+
+        WriteConflictError if the table is not what ``table`` says any more, TableNotFoundError.
+        """
+
+    def alter_partition(self, table: Table, before: Partition, after: Partition, *, move: Callable[[], None] | None = None) -> None:
+        """Its values and its location become those of ``after``; ``move`` is called once nothing but itself can fail any more.
+
+        WriteConflictError if it or the table is not what was said any more, or an open transaction has written to it;
+        AlreadyExistsError, TableNotFoundError.
+        """
 
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
         """Those of a stored table, sorted by name."""

@@ -188,6 +188,12 @@ class Table:
         """Hive: AcidUtils.isFullAcidTable."""
         return self.is_transactional and not self.is_insert_only
 
+    @property
+    def owns_files(self) -> bool:
+        """Whether its files go with what is dropped of it; those of an external table stay, unless it says otherwise."""
+        purged = self.properties.get("external.table.purge", "").lower() == "true"
+        return self.kind is TableKind.MANAGED or (self.kind is TableKind.EXTERNAL and purged)
+
     def column(self, name: str) -> Column | None:
         """The data column of that name, case-insensitively."""
         return next((c for c in self.columns if c.name == name.lower()), None)

@@ -1,12 +1,17 @@
-"""Values of partitions as text, and a partition's name: ``day=2024-01-01/hour=5``. Hive: FileUtils.makePartName, escapePathName."""
+"""Values of partitions as text, and a partition's name: ``day=2024-01-01/hour=5``.
+
+Hive: FileUtils.makePartName, escapePathName, unescapePathName.
+"""
 
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from acidsql.catalog.model import DEFAULT_PARTITION
+from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
+from acidsql.catalog.text import java_double
 
 _ESCAPED = frozenset([*map(chr, range(1, 32)), "\x7f", *"\"#%'*/:=?\\{[]^"])
 
@@ -16,11 +21,33 @@ def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
     return "/".join(f"{_escape(c)}={_escape(v) or DEFAULT_PARTITION}" for c, v in zip(columns, values, strict=True))
 
 
+def name_of(table: Table, partition: Partition) -> str:
+    return partition_name([c.name for c in table.partition_columns], partition.values)
+
+
+def default_location(table: Table, values: Sequence[str]) -> str:
+    """Where the partition of these values lies unless it is told to lie elsewhere."""
+    return f"{table.location.rstrip('/')}/{partition_name([c.name for c in table.partition_columns], values)}"
+
+
+def partition_values(columns: Sequence[str], path: str) -> tuple[str, ...] | None:
+    """The values in a partition's name or path, ``columns`` being those it must name, in any case; None for what is no such path."""
+    parts = [part.split("=") for part in path.split("/")]
+    if any(len(part) != 2 or not part[1] for part in parts) or [unescape(key).lower() for key, *_ in parts] != list(columns):
+        return None
+    return tuple(unescape(value) for _, value in parts)
+
+
 def _escape(text: str) -> str:
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
 
 
-def partition_text(value: bool | int | str | bytes | Decimal | datetime.date | None) -> str:
+def unescape(text: str) -> str:
+    """``%`` and two hexadecimal digits stand for a character; any other ``%`` for itself."""
+    return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+
+
+def partition_text(value: bool | int | float | str | bytes | Decimal | datetime.date | None) -> str:
     """A value of a partition column as Hive's text, which is what the catalog keeps and the directory is named after."""
     match value:
         case None:
@@ -29,8 +56,11 @@ def partition_text(value: bool | int | str | bytes | Decimal | datetime.date | N
             return "true" if value else "false"
         case bytes():
             return value.decode(errors="replace")
+        case float():
+            return java_double(value)
         case Decimal():
-            return f"{value:f}"
+            text = f"{value:f}"
+            return text.rstrip("0").rstrip(".") if "." in text else text
         case datetime.datetime():
             return str(value).rstrip("0") if value.microsecond else str(value)
         case _:

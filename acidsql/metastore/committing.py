@@ -14,6 +14,7 @@ from sqlalchemy import Connection, String, bindparam, delete, insert, literal, o
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.partition_txns import BY_DDL
 from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXNS, WRITE_SET
 from acidsql.metastore.txn_rows import TXN_ABORTED, AbortReason, abort_txns, highest_txn
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
@@ -86,6 +87,9 @@ def _find_conflict(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> W
     if found is None:
         return None
     place = "/".join(part for part in (found.WS_DATABASE, found.WS_TABLE, found.WS_PARTITION) if part is not None)
+    if found.WS_TXNID == BY_DDL:
+        message = f"Aborting [txnid:{txn_id},{commit_id}] because {place} was dropped, renamed or moved meanwhile"
+        return WriteConflictError(message, hint="Run the statement again.", code=TXN_ABORTED)
     return WriteConflictError(
         f"Aborting [txnid:{txn_id},{commit_id}] due to a write conflict on {place} committed by "
         f"[txnid:{found.WS_TXNID},{found.WS_COMMIT_ID}] {found.TC_OPERATION_TYPE}/{found.WS_OPERATION_TYPE}",

@@ -6,16 +6,28 @@ import os.path
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
 from sqlalchemy import Table as SqlTable
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
+from acidsql.catalog.partitions import name_of
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
-from acidsql.metastore.partition_rows import insert_partitions, read_partitions
+from acidsql.metastore.opening import seed
+from acidsql.metastore.partition_rows import delete_partitions, insert_partitions, read_partitions, update_partition
+from acidsql.metastore.partition_txns import forget_partitions, move_partition, refuse_writers
 from acidsql.metastore.store import Store, insert_row
-from acidsql.metastore.table_rows import delete_table, find_table, insert_table, table_locations, update_table
+from acidsql.metastore.table_rows import (
+    delete_table,
+    find_table,
+    insert_table,
+    rename_table,
+    table_locations,
+    update_bucketing,
+    update_location,
+    update_table,
+)
 from acidsql.metastore.tables import (
     COMPLETED_TXN_COMPONENTS,
     DATABASE_PARAMS,
@@ -111,16 +123,54 @@ class EmbeddedCatalog:
         with self._store.write() as connection:
             return self._drop_table(connection, name)
 
-    def alter_table(self, before: Table, after: Table) -> None:
+    def alter_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
         with self._store.write() as connection:
-            if self._require_table(connection, before.name) != before:
-                hint = "Run the statement again: it will see the other session's change."
-                raise WriteConflictError(f'table "{before.name}" was changed by another session meanwhile', hint=hint)
+            self._require_unchanged(connection, before)
             update_table(connection, after)
+            if after.bucketing != before.bucketing:
+                update_bucketing(connection, after)
+            if after.is_transactional and not before.is_transactional:
+                _forget_transactions(connection, after.name)  # of a writer that had bound a table of that name, dropped since
+                seed(connection, after.name, CONVERSION_SEED if after.is_full_acid else FIRST_WRITE_ID)
+            if after.location != before.location:
+                refuse_writers(connection, before.name)
+                update_location(connection, after, self._store.warehouse)
+            if move is not None:
+                move()
 
-    def add_partitions(self, name: TableName, partitions: Iterable[Partition]) -> None:
+    def rename_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
         with self._store.write() as connection:
-            insert_partitions(connection, self._require_table(connection, name), partitions, self._store.warehouse)
+            self._require_unchanged(connection, before)
+            db_id = _require_database(connection, after.name.database)
+            if _find_table_id(connection, db_id, after.name.table) is not None:
+                raise AlreadyExistsError(f"new table {after.name} already exists")
+            refuse_writers(connection, before.name)
+            _forget_transactions(connection, after.name)
+            _rename_transactions(connection, before.name, after.name)
+            rename_table(connection, before, after, db_id, self._store.warehouse)
+            if move is not None:
+                move()
+
+    def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
+        with self._store.write() as connection:
+            table = self._require_table(connection, name)
+            return insert_partitions(connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists)
+
+    def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
+        with self._store.write() as connection:
+            self._require_unchanged(connection, table)
+            dropped = delete_partitions(connection, table, partitions, self._store.warehouse)
+            if dropped:
+                forget_partitions(connection, table.name, [name_of(table, partition) for partition in dropped])
+            return dropped
+
+    def alter_partition(self, table: Table, before: Partition, after: Partition, *, move: Callable[[], None] | None = None) -> None:
+        with self._store.write() as connection:
+            self._require_unchanged(connection, table)
+            update_partition(connection, table, before, after, self._store.warehouse)
+            move_partition(connection, table.name, name_of(table, before), name_of(table, after))
+            if move is not None:
+                move()
 
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
         if not table.partition_columns:
@@ -164,6 +214,11 @@ class EmbeddedCatalog:
         delete_table(connection, table.table_id)
         return table
 
+    def _require_unchanged(self, connection: Connection, table: Table) -> None:
+        if self._require_table(connection, table.name) != table:
+            hint = "Run the statement again: it will see the other session's change."
+            raise WriteConflictError(f'table "{table.name}" was changed by another session meanwhile', hint=hint)
+
     def _require_table(self, connection: Connection, name: TableName) -> Table:
         table = find_table(connection, name, self._store.warehouse)
         if table is None:
@@ -176,6 +231,13 @@ def _forget_transactions(connection: Connection, name: TableName) -> None:
     abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
     for rows, database_column, table_column in _ROWS_OF_A_TABLE:
         connection.execute(delete(rows).where(database_column == name.database, table_column == name.table))
+
+
+def _rename_transactions(connection: Connection, old: TableName, new: TableName) -> None:
+    """Its write ids stay its own, committed and aborted ones. Hive: OnRenameFunction."""
+    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
+        of_old = and_(database_column == old.database, table_column == old.table)
+        connection.execute(update(rows).where(of_old).values({database_column: new.database, table_column: new.table}))
 
 
 def _open_writers(connection: Connection, name: TableName) -> list[TxnId]:

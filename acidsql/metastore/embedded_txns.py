@@ -11,7 +11,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import CommitStateUnknownError, MetastoreError, OperationalError, WriteConflictError
 from acidsql.metastore.committing import finish, insert_components
-from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap
+from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap, seed
 from acidsql.metastore.process import Process
 from acidsql.metastore.store import CommitFailedError, Store
 from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
@@ -61,6 +61,11 @@ class EmbeddedTxns:
             require_open(connection, txn_id)
             return allocate(connection, txn_id, [table])[table]
 
+    def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
+        with self._store.write() as connection:
+            if not seed(connection, table, write_id):
+                raise WriteConflictError(f'another session began to write to table "{table}"', hint="Run the statement again.")
+
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         with self._store.write() as connection:
             require_open(connection, txn_id)
@@ -98,6 +103,10 @@ class EmbeddedTxns:
             still_open = [txn_id for txn_id in txn_ids if find_state(connection, txn_id) is TxnState.OPEN]
             abort_txns(connection, still_open, AbortReason.ABORT_COMMAND)
 
+    def reap(self) -> None:
+        with self._store.write() as connection:
+            self._reap(connection, Process.current())
+
     def list_txns(self) -> tuple[TxnInfo, ...]:
         shown = TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED))
         with self._store.read() as connection:
@@ -118,11 +127,14 @@ class EmbeddedTxns:
         return int(self._clock() * 1000)
 
     def _open(self, connection: Connection) -> TxnId:
-        now, process = self._now(), Process.current()
-        reap(connection, host=self._host, process=process, cutoff=now - int(self._txn_timeout * 1000))
-        txn_id = insert_txn(connection, user=self._user, host=self._host, process=process, now=now)
+        process = Process.current()
+        self._reap(connection, process)
+        txn_id = insert_txn(connection, user=self._user, host=self._host, process=process, now=self._now())
         keep_house(connection, txn_id)
         return txn_id
+
+    def _reap(self, connection: Connection, process: Process) -> None:
+        reap(connection, host=self._host, process=process, cutoff=self._now() - int(self._txn_timeout * 1000))
 
     def _commit(self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> WriteConflictError | None:
         if find_state(connection, txn_id) is TxnState.COMMITTED:

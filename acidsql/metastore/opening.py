@@ -76,6 +76,15 @@ def _next_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> W
     return WriteId(write_id)
 
 
+def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:
+    """Whether the table had no write id yet: then the next one comes after ``write_id``, and those before it, without rows, are committed."""
+    found = NEXT_WRITE_ID.c
+    if connection.execute(select(NEXT_WRITE_ID).where(found.NWI_DATABASE == table.database, found.NWI_TABLE == table.table)).first():
+        return False
+    connection.execute(insert(NEXT_WRITE_ID).values(NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=write_id + 1))
+    return True
+
+
 def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
     """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose process is gone.
 

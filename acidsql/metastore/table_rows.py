@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, exists, func, insert, or_, select, update
 
 from acidsql.catalog.model import Column, FileFormat, Storage, Table, TableKind, TableName, View
 from acidsql.catalog.storage import recognized
 from acidsql.catalog.types import parse_type
 from acidsql.metastore.constraint_rows import insert_constraints, read_constraints
-from acidsql.metastore.locations import given_location
+from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.storage_rows import BUCKETING_VERSION, delete_storage, insert_storage, read_bucketing, read_skew, read_storage
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import (
+    BUCKETING_COLS,
     CDS,
     COLUMNS_V2,
     DBS,
@@ -28,6 +29,7 @@ from acidsql.metastore.tables import (
     SERDE_PARAMS,
     SERDES,
     SKEWED_COL_NAMES,
+    SORT_COLS,
     TABLE_PARAMS,
     TBLS,
 )
@@ -72,6 +74,41 @@ def update_table(connection: Connection, table: Table) -> None:
     _insert_columns(connection, cd_id, table.columns)
 
 
+def update_bucketing(connection: Connection, table: Table) -> None:
+    """The names of the bucketing and sort columns of a stored table, and of its partitions, become those of ``table``; their number stays."""
+    if table.bucketing is None:
+        return
+    storages = select(TBLS.c.SD_ID).where(TBLS.c.TBL_ID == table.table_id)
+    storages_too = select(PARTITIONS.c.SD_ID).where(PARTITIONS.c.TBL_ID == table.table_id)
+    for columns, name, names in (
+        (BUCKETING_COLS, BUCKETING_COLS.c.BUCKET_COL_NAME, table.bucketing.columns),
+        (SORT_COLS, SORT_COLS.c.COLUMN_NAME, tuple(key.name for key in table.bucketing.sorted_by)),
+    ):
+        mine = or_(columns.c.SD_ID.in_(storages), columns.c.SD_ID.in_(storages_too))
+        for place, new in enumerate(names):
+            connection.execute(update(columns).where(mine, columns.c.INTEGER_IDX == place).values({name: new}))
+
+
+def rename_table(connection: Connection, before: Table, after: Table, db_id: int, warehouse: str) -> None:
+    """A stored table gets the name and the properties of ``after``, and its location; partitions below the old one are below the new one."""
+    connection.execute(update(TBLS).where(TBLS.c.TBL_ID == before.table_id).values(TBL_NAME=after.name.table, DB_ID=db_id))
+    update_table(connection, after)
+    if after.location == before.location:
+        return
+    update_location(connection, after, warehouse)
+    for sd_id, stored in connection.execute(_PARTITION_PLACES, {"id": before.table_id}).all():
+        place = given_location(stored, warehouse)
+        if place.startswith(f"{before.location}/"):
+            moved = stored_location(after.location + place.removeprefix(before.location), warehouse)
+            connection.execute(update(SDS).where(SDS.c.SD_ID == sd_id).values(LOCATION=moved))
+
+
+def update_location(connection: Connection, table: Table, warehouse: str) -> None:
+    """A stored table lies where ``table`` says; its partitions stay where they are."""
+    sd_id = connection.execute(_IDS, {"id": table.table_id}).one().SD_ID
+    connection.execute(update(SDS).where(SDS.c.SD_ID == sd_id).values(LOCATION=stored_location(table.location, warehouse)))
+
+
 def delete_table(connection: Connection, table_id: int) -> None:
     """With its partitions, and with the foreign keys that refer to it."""
     ids = connection.execute(_IDS, {"id": table_id}).one()
@@ -111,8 +148,8 @@ def find_table(connection: Connection, name: TableName, warehouse: str) -> Table
 
 
 def table_locations(connection: Connection, warehouse: str) -> tuple[tuple[TableName, str], ...]:
-    """Every table that has files, and where."""
-    rows = connection.execute(_LOCATIONS, {"view": TableKind.VIEW.value})
+    """Every table that has files, and where; after them the partitions that do not lie below their table."""
+    rows = [*connection.execute(_LOCATIONS, {"view": TableKind.VIEW.value}), *connection.execute(_LOCATIONS_ELSEWHERE)]
     return tuple((TableName(row.NAME, row.TBL_NAME), given_location(row.LOCATION, warehouse)) for row in rows)
 
 
@@ -185,4 +222,16 @@ _LOCATIONS = (
     .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
     .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
     .where(TBLS.c.TBL_TYPE != bindparam("view"))
+)
+_PARTITION_PLACES = (
+    select(SDS.c.SD_ID, SDS.c.LOCATION).join(PARTITIONS, PARTITIONS.c.SD_ID == SDS.c.SD_ID).where(PARTITIONS.c.TBL_ID == _ID)
+)
+_PLACE = SDS.alias()
+_LOCATIONS_ELSEWHERE = (
+    select(DBS.c.NAME, TBLS.c.TBL_NAME, _PLACE.c.LOCATION)
+    .join(TBLS, TBLS.c.DB_ID == DBS.c.DB_ID)
+    .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
+    .join(PARTITIONS, PARTITIONS.c.TBL_ID == TBLS.c.TBL_ID)
+    .join(_PLACE, _PLACE.c.SD_ID == PARTITIONS.c.SD_ID)
+    .where(func.substr(_PLACE.c.LOCATION, 1, func.length(SDS.c.LOCATION) + 1) != SDS.c.LOCATION + "/")
 )

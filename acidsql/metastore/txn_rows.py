@@ -33,6 +33,8 @@ class AbortReason(IntEnum):
     """Ours: the process that opened it has ended."""
     TABLE_DROPPED = 50901
     """Ours: a table it wrote to was dropped."""
+    PARTITION_DROPPED = 50902
+    """Ours: a partition it wrote to was dropped."""
 
 
 _WORDS = {
@@ -43,6 +45,7 @@ _WORDS = {
     AbortReason.ROLLBACK: "it was rolled back",
     AbortReason.PROCESS_GONE: "the process that opened it has ended",
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
+    AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
 }
 
 

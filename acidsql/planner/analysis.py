@@ -15,6 +15,8 @@ from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Error, ParseError, Span
 from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible, Word, simple_columns
+from acidsql.planner.conditions import PartitionCondition
+from acidsql.planner.partition_filter import Filters, Relation, filter_by
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
 from acidsql.planner.query_text import Edit, Piece, Slice, Slot, edited
@@ -30,13 +32,14 @@ Resolve = Callable[[tuple[str, ...], Span], Table | None]
 
 @dataclass(slots=True)
 class Read:
-    """One reference to a catalog table. ``row_id``: the query asks for ROW__ID."""
+    """One reference to a catalog table. ``row_id``: the query asks for ROW__ID. ``partition_filter``: every one must hold."""
 
     table: Table
     span: Span
     alias: str
     row_id: bool = False
     predicates: tuple[Predicate, ...] = ()
+    partition_filter: list[PartitionCondition] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class Analysis:
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
     """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree. ParseError, or whatever ``resolve`` raises."""
     tree = _parse(source, span, "")
-    _Walk(source, span.start, tree, resolve, analysis).query()
+    _Walk(source, span.start, tree, resolve, analysis, span).query()
     return tree
 
 
@@ -105,7 +108,7 @@ class Facts:
 
 def analyse_value(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> None:
     """The same for an expression over no table; sub-queries in it may read some."""
-    _Walk(source, span.start - len(_WRAP), _one_expression(source, span), resolve, analysis).query()
+    _Walk(source, span.start - len(_WRAP), _one_expression(source, span), resolve, analysis, span).query()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def analyse_expression(
         used = frozenset(owner.alias for owner in owners if owner is not None)
         return Facts(used=used, type=_type_of_simple(span.cut(source).strip(), simple, finder, visible))
     parsed = parsed or Parsed(_one_expression(source, span), span.start - len(_WRAP))
-    walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis)
+    walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis, span)
     walk.given = list(visible)
     walk.query()
     return Facts(used=frozenset(walk.columns_used(visible)), type=walk.plain_type(visible))
@@ -186,6 +189,16 @@ def pushed_predicates(source: str, span: Span, table: Table, alias: str, parsed:
     return tuple(conjuncts(tree.expressions[0], table, alias))
 
 
+def filter_partitions(source: str, span: Span, read: Read, others: Sequence[Visible] = ()) -> None:
+    """Takes down what the condition ``span`` over the columns of ``read`` and ``others`` asks of the partitions of ``read``."""
+    filter_by(source, span, _relation(read), others)
+
+
+def _relation(read: Read) -> Relation:
+    partitioned = {c.name: c.type for c in read.table.partition_columns}
+    return Relation(Visible.of(read.table, read.alias), partitioned, found=read.partition_filter)
+
+
 def holds_query_or_window(source: str, span: Span) -> str | None:
     """What an expression holds that a rule of a table may not: "Subqueries", "Window functions" or nothing."""
     from sqlglot import exp
@@ -208,17 +221,33 @@ def _dialect() -> Any:
 
 def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
     """One query tree. sqlglot's columns are end columns: places are made from offsets."""
-    import sqlglot
     from sqlglot.errors import SqlglotError
 
     text = wrap + span.cut(source)
     try:
-        trees = sqlglot.parse(text, dialect=_dialect())
+        trees = _trees(text)
     except SqlglotError as error:
         raise _parse_error(error, text, span, len(wrap), source) from None
     if len(trees) != 1 or trees[0] is None or not isinstance(trees[0], _query_types()):
         raise ParseError("expected a query", span=span, source=source)
     return trees[0]
+
+
+_SYSTEM = re.compile(r"\bSYSTEM_(VERSION|TIME)(?=\s+AS\s+OF\b)", re.IGNORECASE)
+"""Words of Spark's that sqlglot knows under another name only."""
+
+
+def _trees(text: str) -> list[exp.Expr | None]:
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return sqlglot.parse(text, dialect=_dialect())
+    except SqlglotError:
+        plain = _SYSTEM.sub(lambda found: ("VERSION" if len(found[1]) == 7 else "TIMESTAMP").ljust(len(found[0])), text)
+        if plain == text:
+            raise
+        return sqlglot.parse(plain, dialect=_dialect())
 
 
 @cache
@@ -243,15 +272,17 @@ def _parse_error(error: Exception, text: str, span: Span, wrapped: int, source: 
 
 
 class _Walk:
-    """One pass over a tree whose text starts at offset ``base`` of the source."""
+    """One pass over the tree of ``text``; offset 0 of what was parsed stands for ``base`` of the source."""
 
-    def __init__(self, source: str, base: int, tree: exp.Expr, resolve: Resolve, analysis: Analysis) -> None:
+    def __init__(self, source: str, base: int, tree: exp.Expr, resolve: Resolve, analysis: Analysis, text: Span) -> None:
         self.source = source
         self.base = base
+        self.text = text
         self.tree = tree
         self.resolve = resolve
         self.analysis = analysis
         self.scopes: dict[int, list[Read]] = {}
+        self.tables: dict[int, Read] = {}
         self.nodes: list[exp.Expr] = []
         self.given: list[Visible] | None = None
         self.finder: ColumnFinder[exp.Expr] = ColumnFinder(source, self.span)
@@ -277,6 +308,8 @@ class _Walk:
                 self.star(node)
             elif isinstance(node, exp.Select):
                 self.pushed(node)
+        if any(read.table.partition_columns for read in self.tables.values()):
+            self.filter_partitions()
         self.check_queries()
 
     def table(self, node: exp.Table) -> None:
@@ -289,10 +322,15 @@ class _Walk:
         table = self.resolve(tuple(p.name for p in parts), place)
         if table is None:
             return
-        read = Read(table=table, span=place, alias=(node.alias or node.name).lower())
+        name = node.alias or node.name
+        if node.args.get("version") is not None:
+            message = f"Time travel is not allowed for {name}. Please choose a storage format which supports the feature."
+            raise BindError(message, code=10429, span=place, source=self.source)
+        read = Read(table=table, span=place, alias=name.lower())
         named = () if node.alias or node.args.get("sample") else (f" AS {_quoted(node.name)}",)
         self.analysis.edits.append(Edit(place, (*relation(read, self.source, self.resolve, self.analysis), *named)))
         self.scopes.setdefault(id(node.find_ancestor(exp.Select)), []).append(read)
+        self.tables[id(node)] = read
 
     def column(self, node: exp.Column) -> None:
         """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has not."""
@@ -333,6 +371,26 @@ class _Walk:
         where = select.args.get("where")
         if len(reads) == 1 and where is not None and not select.args.get("joins") and not select.args.get("laterals"):
             reads[0].predicates = tuple(conjuncts(where.this, reads[0].table, reads[0].alias))
+
+    def filter_partitions(self) -> None:
+        from sqlglot import exp
+
+        filters = Filters(self.source, self.text, self.relation)
+        for node in self.nodes:
+            if isinstance(node, exp.Select):
+                filters.collect(node, self.place)
+
+    def place(self, column: exp.Column) -> int | None:
+        """Where a column begins in the source; None where sqlglot does not tell."""
+        return self.span(column.parts[0]).start if "start" in column.parts[0].meta else None
+
+    def relation(self, node: exp.Expr) -> Relation:
+        """What stands in a FROM, for the conditions on it; a table of the catalog takes down those on its partitions."""
+        read = self.tables.get(id(node))
+        plain = {name for name, value in node.args.items() if value} <= {"this", "db", "catalog", "alias"} and not node.alias_column_names
+        if read is None or not plain:
+            return Relation(Visible(alias=node.alias_or_name.lower(), name=node.alias_or_name))
+        return _relation(read)
 
     def columns_used(self, visible: Sequence[Visible]) -> set[str]:
         """Every column outside sub-queries must be one of ``visible``'s; the aliases of those that are used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
@@ -166,10 +167,20 @@ def _check(names: Names, written: ast.Fragment, table: Table) -> str:
     if (what := holds_query_or_window(names.source, written.span)) is not None:
         raise invalid(f"{what} are not allowed in Check Constraints", written.span)
     try:
-        names.expression(written, [Visible.of(table, table.name.table)], Analysis())
+        inside = ast.Fragment(text=text, span=Span(written.span.start + 1, written.span.end - 1))
+        _, facts = names.known_expression(inside, [Visible.of(table, table.name.table)], Analysis())
+        _check_boolean(text, facts.type, written.span)
     except Error as error:
         raise invalid(f"Invalid CHECK constraint expression: {text}. {error.message}", error.span or written.span) from None
     return text
+
+
+def _check_boolean(text: str, known: HiveType | None, span: Span) -> None:
+    """BindError where the type of a CHECK is plain to see and another."""
+    if known is not None and known != PrimitiveType("boolean"):
+        with suppress(NotPlain):  # the type of a literal is only roughly known
+            known = PrimitiveType(_type_name(parse_literal(text)))
+        raise BindError(f"Only boolean type is supported for CHECK constraint: {text}. Found: {known}", span=span)
 
 
 def _default(names: Names, written: ast.Fragment, column: Column) -> str:

@@ -8,15 +8,14 @@ from acidsql.parser import statements as ast
 from acidsql.planner.bind_partition import Spec, columns_named, existing, matching, not_full, shown, static_spec
 from acidsql.planner.bind_table import did_you_mean
 from acidsql.planner.bound import BoundInsert, BoundRows
-from acidsql.planner.bound_catalog import BoundUnbuilt
+from acidsql.planner.bound_catalog import BoundRepairTable, BoundUnbuilt
 from acidsql.planner.names import Names
 
 
 def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert | BoundUnbuilt:
     """An overwriting by no rows, which readers of older snapshots survive."""
     table = names.table(statement.name)
-    purged = table.properties.get("external.table.purge", "false").lower() == "true"
-    if table.kind is not TableKind.MANAGED and not (table.kind is TableKind.EXTERNAL and purged):
+    if not table.owns_files:
         raise BindError(f"Cannot truncate non-managed table {table.name}.", code=10146, span=statement.name.span)
     names.check_manager(table, statement.name.span)
     if statement.partition is None and not table.partition_columns:
@@ -101,11 +100,21 @@ def _analyzed_columns(table: Table, named: tuple[ast.Name, ...]) -> list[str]:
     return [name.text.lower() for name in named] or known
 
 
-def bind_repair(names: Names, statement: ast.RepairTable) -> BoundUnbuilt:
+def bind_repair(names: Names, statement: ast.RepairTable) -> BoundRepairTable:
+    """Which directories there are is found out when the statement runs."""
     table = names.table(statement.name)
     if table.kind is TableKind.VIEW:
         raise BindError(f"MSCK is not supported for views: {table.name}", span=statement.name.span)
-    return _unbuilt("MSCK REPAIR TABLE", statement.span, table, ("partitions", (statement.mode or "ADD").lower()))
+    mode = "compare" if statement.only_check else (statement.mode or "ADD").lower()
+    return BoundRepairTable(
+        table=table,
+        add=mode in ("add", "sync"),
+        drop=mode in ("drop", "sync"),
+        now=names.around.now,
+        span=statement.name.span,
+        words="MSCK TABLE" if statement.only_check else "MSCK REPAIR TABLE",
+        facts=(("table", str(table.name)), ("partitions", mode)),
+    )
 
 
 def _unbuilt(words: str, span: Span, table: Table, *facts: tuple[str, str]) -> BoundUnbuilt:

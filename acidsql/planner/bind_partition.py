@@ -131,6 +131,16 @@ def typed(text: str, hive_type: HiveType) -> Any:
         return None
 
 
+def canonical(text: str, hive_type: HiveType) -> str | None:
+    """The text Hive writes for a value that somebody wrote as ``text``: ``01`` is ``1`` of an INT. None if it is no value of the type."""
+    if text == DEFAULT_PARTITION:
+        return text
+    value = typed(text, hive_type)
+    if value is None or (isinstance(value, str) and value != text):  # cut off to the length of its type
+        return None
+    return partition_text(value)
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: bool(a == b),
     "<>": lambda a, b: bool(a != b),
@@ -154,7 +164,10 @@ def _text(column: Column, value: ast.Fragment) -> str:
         message = f'Invalid partition spec specified: the value of "{column.name}" must be a literal'
         raise BindError(message, code=10214, span=value.span) from None
     try:
-        return partition_text(value_of(value.text, column.type))
+        stored = value_of(value.text, column.type)
+        if stored is None and literal is not None:
+            raise NotPlain(value.text)  # a decimal too large for its type
+        return partition_text(stored)
     except NotPlain:
         given = "string" if isinstance(literal, str) else type(literal).__name__
         message = f"Cannot add partition column {column.name} of type {given} as it cannot be converted to type {column.type}"

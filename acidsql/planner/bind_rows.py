@@ -27,7 +27,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     pieces: list[Piece] = ["SELECT ", *row_id_columns(read.alias)]
     for column in table.columns:
         pieces += [", ", *new_value(names, sets.get(column.name), column, read, visible, analysis), f" AS {identifier(column.name)}"]
-    pieces += [" FROM ", Slot(0), f" AS {identifier(read.alias)}", *names.where(statement.where, read, analysis)]
+    pieces += [partition_of(read), " FROM ", Slot(0), f" AS {identifier(read.alias)}", *names.where(statement.where, read, analysis)]
     changed = tuple(c for c in table.columns if c.name in sets)
     return BoundUpdate(table=table, changed=changed, query=names.bound_query(tuple(pieces), analysis))
 
@@ -36,9 +36,21 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     read = changed_target(names, statement.target, statement.alias)
     check_writable(read)
     analysis = Analysis(reads=[read])
-    head: tuple[Piece, ...] = ("SELECT ", *row_id_columns(read.alias), " FROM ", Slot(0), f" AS {identifier(read.alias)}")
+    head: tuple[Piece, ...] = (
+        "SELECT ",
+        *row_id_columns(read.alias),
+        partition_of(read),
+        " FROM ",
+        Slot(0),
+        f" AS {identifier(read.alias)}",
+    )
     pieces = (*head, *names.where(statement.where, read, analysis))
     return BoundDelete(table=read.table, query=names.bound_query(pieces, analysis))
+
+
+def partition_of(read: Read) -> str:
+    """The partition columns of a row that is changed: where it lies, and stays."""
+    return "".join(f", {identifier(read.alias)}.{identifier(c.name)}" for c in read.table.partition_columns)
 
 
 def changed_target(names: Names, name: ast.QualifiedName, alias: ast.Name | None) -> Read:

@@ -33,8 +33,6 @@ def unreadable(table: Table) -> str | None:
     """What of the table the readers and writers cannot do yet; None if nothing."""
     if table.kind is TableKind.VIEW:
         return "a view"
-    if table.partition_columns:
-        return "a partitioned table"
     if table.is_insert_only:
         return "an insert-only table"
     if table.file_format is not FileFormat.ORC:

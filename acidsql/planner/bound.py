@@ -6,23 +6,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, Partition, Table
 from acidsql.errors import Span
 from acidsql.parser.statements import Match
 from acidsql.planner.bound_catalog import CatalogAction
 from acidsql.planner.bound_transactions import TransactionAction
+from acidsql.planner.conditions import PartitionCondition
 from acidsql.planner.plan import Predicate
 from acidsql.planner.query_text import Piece, QueryText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundRead:
-    """One reference to a table. ``row_id``: the query asks for ROW__ID. ``predicates`` may be used to skip data."""
+    """One reference to a table. ``row_id``: the query asks for ROW__ID. ``predicates`` may be used to skip data.
+
+    ``partition_filter``: a partition for which one of them is not true holds no row the statement needs (``planner.pruning``).
+    """
 
     table: Table
     span: Span
     row_id: bool = False
     predicates: tuple[Predicate, ...] = ()
+    partition_filter: tuple[PartitionCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +60,18 @@ class BoundPartition:
     static: tuple[tuple[str, str], ...]
     dynamic: tuple[str, ...]
 
+    @property
+    def values(self) -> tuple[str, ...] | None:
+        """The one partition all rows go to, None if they say it themselves."""
+        return None if self.dynamic else tuple(text for _, text in self.static)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others become NULL.
 
     Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition is there. ``truncate``: this is
-    TRUNCATE TABLE, an overwriting by no rows.
+    TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partitions it empties, of a table that has some.
     """
 
     table: Table
@@ -72,6 +82,7 @@ class BoundInsert:
     partition: BoundPartition | None = None
     if_not_exists: bool = False
     truncate: bool = False
+    truncated: tuple[Partition, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +95,7 @@ class BoundMultiInsert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundUpdate:
-    """``query`` gives originalTransaction, bucket, rowId, then every column's new value."""
+    """``query`` gives originalTransaction, bucket, rowId, then every column's new value, then the partition columns."""
 
     table: Table
     changed: tuple[Column, ...]
@@ -93,7 +104,7 @@ class BoundUpdate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDelete:
-    """``query`` gives originalTransaction, bucket, rowId."""
+    """``query`` gives originalTransaction, bucket, rowId, then the partition columns."""
 
     table: Table
     query: BoundQuery

@@ -89,10 +89,114 @@ class BoundDropView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAlterTable:
-    """A change of the catalog alone: the table is to be ``after`` what it was ``before``."""
+    """A change of the catalog alone: the table is to be ``after`` what it was ``before``.
+
+    ``words`` name it ("ALTER TABLE .. ADD COLUMNS"), ``facts`` are what EXPLAIN tells of it, as for those that follow.
+    """
 
     before: Table
     after: Table
+    words: str = "ALTER TABLE"
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRenameTable:
+    """ALTER TABLE .. RENAME TO: ``after`` has another name and, where the directory moves with it, another location.
+
+    ``span``: the place of the new name.
+    """
+
+    before: Table
+    after: Table
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundConvertTable:
+    """A table becomes transactional. ``directory``: where its files move, below the table or partition; None: they stay, and must be
+    named as Hive names them.  ``span``: the place of the property.
+    """
+
+    before: Table
+    after: Table
+    directory: str | None
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAddPartitions:
+    """``partitions``: those that were not there when the statement was bound. ``spans``: of each, the place of its LOCATION or its spec."""
+
+    table: Table
+    partitions: tuple[Partition, ...]
+    spans: tuple[Span, ...]
+    if_not_exists: bool
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropPartitions:
+    table: Table
+    partitions: tuple[Partition, ...]
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRenamePartition:
+    """``after`` has other values, and another location where the directory moves. ``span``: the place of the new spec."""
+
+    table: Table
+    before: Partition
+    after: Partition
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSetPartitionLocation:
+    """The partition's files are those at another place from now on; none is moved. ``span``: the location's."""
+
+    table: Table
+    before: Partition
+    after: Partition
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSetTableLocation:
+    """The same of a table; its partitions stay where they are. ``span``: the location's."""
+
+    before: Table
+    after: Table
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRepairTable:
+    """MSCK: the partitions that directories tell of are compared with the catalog's.
+
+    ``add``: those the catalog lacks are added, as of ``now``.  ``drop``: those without a directory are dropped.  Neither: it only tells.
+    """
+
+    table: Table
+    add: bool
+    drop: bool
+    now: int
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +262,17 @@ class BoundUnbuilt:
     facts: tuple[tuple[str, str], ...] = ()
 
 
+PartitionAction = (
+    BoundAddPartitions | BoundDropPartitions | BoundRenamePartition
+    | BoundSetPartitionLocation | BoundSetTableLocation | BoundRepairTable
+)  # fmt: skip
+"""What changes where rows lie: partitions, and the places of their files."""
+
 CatalogAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
-    | BoundCreateTable | BoundDropTable | BoundCreateView | BoundDropView | BoundAlterTable
+    | BoundCreateTable | BoundDropTable | BoundCreateView | BoundDropView
+    | BoundAlterTable | BoundRenameTable | BoundConvertTable
+    | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties | BoundShowPartitions
     | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
 )  # fmt: skip

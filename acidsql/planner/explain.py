@@ -21,7 +21,7 @@ from acidsql.planner.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bound_catalog import BoundUnbuilt
+from acidsql.planner.bound_catalog import BoundAlterTable, BoundConvertTable, BoundRenameTable, BoundUnbuilt, PartitionAction
 from acidsql.planner.locks import locks_of
 from acidsql.planner.physical import (
     CatalogCommand,
@@ -113,7 +113,9 @@ class _Explainer:
                 return Node("MULTI-INSERT: all legs read one snapshot and become visible together", tuple(self.node(leg) for leg in legs))
             case MergePlan():
                 return self.merge(plan)
-            case CatalogCommand(action=BoundUnbuilt() as action):
+            case CatalogCommand(action=action) if isinstance(action, BoundUnbuilt | PartitionAction):
+                return Node(action.words, tuple(Node(f"{name}: {value}") for name, value in action.facts))
+            case CatalogCommand(action=BoundAlterTable(facts=(_, *_)) | BoundRenameTable() | BoundConvertTable() as action):
                 return Node(action.words, tuple(Node(f"{name}: {value}") for name, value in action.facts))
             case CatalogCommand(action=action) | SessionCommand(action=action):
                 words = type(action).__name__.removeprefix("Bound")

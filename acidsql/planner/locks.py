@@ -6,15 +6,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from acidsql.catalog.model import Table, TableKind, TableName
-from acidsql.catalog.partitions import partition_name
+from acidsql.catalog.model import Partition, Table, TableKind, TableName
+from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.planner.bound import BoundInsert, BoundMerge, BoundRead, MergeAction
 from acidsql.planner.bound_catalog import (
+    BoundAddPartitions,
     BoundAlterTable,
+    BoundConvertTable,
     BoundCreateTable,
     BoundCreateView,
     BoundDropDatabase,
+    BoundDropPartitions,
     BoundDropTable,
+    BoundRenamePartition,
+    BoundRenameTable,
+    BoundRepairTable,
+    BoundSetPartitionLocation,
+    BoundSetTableLocation,
     BoundUnbuilt,
     CatalogAction,
 )
@@ -87,22 +95,38 @@ def _of_ddl(action: CatalogAction, rules: _Rules) -> Iterator[Lock]:
             yield Lock(name=str(name), type=LockType.EXCLUSIVE)
         case BoundDropDatabase(name=database):
             yield Lock(name=database, type=LockType.EXCLUSIVE)
+        case BoundAlterTable(before=before, words=words) | BoundRenameTable(before=before, words=words) if words in _DDL_LOCKS:
+            yield Lock(name=str(before.name), type=_DDL_LOCKS[words] or rules.definition())
+        case BoundConvertTable(before=before):
+            yield Lock(name=str(before.name), type=LockType.EXCLUSIVE)
         case BoundAlterTable(before=before, after=after):
             unset = not before.properties.keys() <= after.properties.keys()
             yield Lock(name=str(before.name), type=rules.definition() if unset else LockType.SHARED_READ)
+        case BoundAddPartitions(table=table, if_not_exists=if_not_exists):
+            alone = if_not_exists and table.is_transactional
+            yield Lock(name=str(table.name), type=LockType.EXCL_WRITE if alone else LockType.SHARED_READ)
+        case BoundDropPartitions(table=table, partitions=partitions):
+            yield from (Lock(name=_partition(table, partition), type=rules.definition()) for partition in partitions)
+        case BoundRenamePartition(table=table, before=before):
+            yield Lock(name=_partition(table, before), type=rules.definition())
+        case BoundSetPartitionLocation(table=table, before=before):
+            yield Lock(name=_partition(table, before), type=LockType.EXCLUSIVE)
+        case BoundSetTableLocation(before=before):
+            yield Lock(name=str(before.name), type=LockType.EXCLUSIVE)
+        case BoundRepairTable(table=table):
+            yield Lock(name=str(table.name), type=rules.definition() if table.is_transactional else LockType.SHARED_READ)
         case BoundUnbuilt(words=words, facts=facts):
             table_name = dict(facts).get("table")
             if words in _DDL_LOCKS and table_name is not None:
                 yield Lock(name=table_name, type=_DDL_LOCKS[words] or rules.definition())
 
 
+def _partition(table: Table, partition: Partition) -> str:
+    return f"{table.name}.{name_of(table, partition)}"
+
+
 _DDL_LOCKS: dict[str, LockType | None] = {
     "TRUNCATE TABLE": LockType.EXCL_WRITE,
-    "MSCK REPAIR TABLE": LockType.EXCLUSIVE,
-    "ALTER TABLE .. ADD PARTITION": LockType.SHARED_READ,
-    "ALTER TABLE .. DROP PARTITION": LockType.EXCLUSIVE,
-    "ALTER TABLE .. RENAME TO PARTITION": LockType.EXCLUSIVE,
-    "ALTER TABLE .. SET LOCATION": LockType.EXCLUSIVE,
     "ALTER TABLE .. ADD COLUMNS": None,
     "ALTER TABLE .. REPLACE COLUMNS": None,
     "ALTER TABLE .. CHANGE COLUMN": None,

@@ -27,7 +27,7 @@ def source_query(merge: BoundMerge) -> BoundQuery:
 
 
 def changes_query(plan: MergePlan, numbered_source: str | None) -> BoundQuery:
-    """LEADING_COLUMNS and the target's columns of every pair of rows a clause changes, or that shows a source row to be matched.
+    """LEADING_COLUMNS, the target's columns and its partition columns of every pair of rows a clause changes, or that shows a source row to be matched.
 
     ``numbered_source``: a view of the source's rows with a column SOURCE_ROW; None where no clause asks for unmatched rows.
     """
@@ -136,10 +136,13 @@ def _select(
             pieces += [" AND (", *clause.condition, ")"]
         pieces.append(f" THEN {number}")
     pieces += [f" END AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
-    for place, column in enumerate(merge.table.columns):
+    every = (*merge.table.columns, *merge.table.partition_columns)
+    for place, column in enumerate(every):
         pieces.append(f", CASE {CLAUSE} WHEN -1 THEN CAST(NULL AS {spark_type(column.type)})")
         for number, clause in clauses:
-            if clause.values:
+            if place < len(clause.values):
                 pieces += [f" WHEN {number} THEN ", *clause.values[place]]
+            elif place >= len(merge.table.columns):  # a row that is changed stays in its partition
+                pieces.append(f" WHEN {number} THEN {identifier(merge.alias)}.{identifier(column.name)}")
         pieces.append(f" END AS {identifier(column.name)}")
     return tuple(pieces)

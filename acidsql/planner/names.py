@@ -19,6 +19,7 @@ from acidsql.planner.analysis import (
     analyse_expression,
     analyse_query,
     analyse_value,
+    filter_partitions,
     output_width,
     parse_expressions,
     pushed_predicates,
@@ -49,6 +50,15 @@ class Surroundings:
 def is_default(value: ast.Fragment) -> bool:
     """Whether a value is the word that stands for the column's DEFAULT."""
     return value.text.strip().upper() == "DEFAULT"
+
+
+def bound_reads(analysis: Analysis) -> tuple[BoundRead, ...]:
+    return tuple(
+        BoundRead(
+            table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates, partition_filter=tuple(dict.fromkeys(r.partition_filter))
+        )
+        for r in analysis.reads
+    )
 
 
 class Names:
@@ -132,8 +142,7 @@ class Names:
         return self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
 
     def bound_query(self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None) -> BoundQuery:
-        reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
-        return BoundQuery(text=QueryText(self.source, pieces), reads=reads, views=tuple(self.views), width=width)
+        return BoundQuery(text=QueryText(self.source, pieces), reads=bound_reads(analysis), views=tuple(self.views), width=width)
 
     def query_after(self, before: Sequence[ast.Fragment], body: ast.Fragment) -> BoundQuery:
         """``WITH q AS (..) INSERT INTO t SELECT ..``, ``FROM s INSERT INTO t SELECT ..``: what stands ``before`` is part of the query.
@@ -191,4 +200,5 @@ class Names:
         pieces = self.expression(fragment, [Visible.of(read.table, read.alias)], analysis)
         parsed = self.parsed.get(fragment.span)
         read.predicates = pushed_predicates(self.source, fragment.span, read.table, read.alias, parsed)
+        filter_partitions(self.source, fragment.span, read)
         return (" WHERE (", *pieces, ")")

@@ -1,7 +1,7 @@
 """TBLPROPERTIES: the rules of the transactional ones (Hive: TransactionalValidationListener, AcidUtils.isToInsertOnlyTable).
 
-A table becomes transactional once and stays so; keys are found in any case and kept in lower case; ``default`` is full ACID,
-``insert_only`` is not.
+A table becomes transactional once and stays what it became, full ACID (``default``) or ``insert_only``. Keys are found in any case and
+kept in lower case.
 """
 
 from __future__ import annotations
@@ -99,9 +99,11 @@ def check_changes(table: Table, given: Given) -> None:
     """BindError if SET TBLPROPERTIES would change what cannot change, or make transactional what cannot be."""
     asked, mode = given.flag(TRANSACTIONAL), given.values.get(MODE)
     _check_insert_only(table, given)
+    if asked is False and table.is_insert_only:
+        raise _not_back(given.span(TRANSACTIONAL))
     if asked is False and (table.is_full_acid or given.values[TRANSACTIONAL].lower() != "false"):
         raise _cannot_be_unset(table, given.span(TRANSACTIONAL))
-    if table.is_full_acid and mode is not None and mode.lower() != table.properties.get(MODE, "").lower():
+    if table.is_transactional and mode is not None and mode.lower() != table.properties.get(MODE, "").lower():
         message = "TBLPROPERTIES with 'transactional_properties' cannot be altered after the table is created"
         raise BindError(message, span=given.span(MODE))
     if mode is not None:
@@ -109,16 +111,24 @@ def check_changes(table: Table, given: Given) -> None:
     after = altered(table, given.values)
     if asked and not table.is_transactional:
         check_new_table(after, given, None)
+        _check_no_directories(after, given)
     if table.is_transactional and after.kind is TableKind.EXTERNAL:
         message = f"{table.name} cannot be converted to external table as it is transactional table."
         raise BindError(message, span=given.span(EXTERNAL))
 
 
 def check_unset(table: Table, keys: Mapping[str, Span]) -> None:
-    """BindError if one of the keys is what makes the table full ACID."""
+    """BindError if one of the keys is what makes the table transactional."""
     for key, span in keys.items():
         if table.is_full_acid and key.lower() == TRANSACTIONAL:
             raise _cannot_be_unset(table, span)
+        if table.is_insert_only and key.lower() in (TRANSACTIONAL, MODE):
+            raise _not_back(span)
+
+
+def stamped(table: Table, now: int) -> Table:
+    """With the time its definition last changed, in epoch seconds."""
+    return replace(table, properties={**table.properties, "transient_lastDdlTime": str(now)})
 
 
 def transactions_of(table: Table) -> str:
@@ -152,6 +162,13 @@ def _check_insert_only(table: Table, given: Given) -> None:
         raise BindError(message, span=given.span(MODE))
 
 
+def _check_no_directories(table: Table, given: Given) -> None:
+    """Hive: AlterTableSetPropertiesOperation.checkMmLb."""
+    if table.is_insert_only and table.skew is not None and table.skew.directories:
+        message = "Converting list bucketed tables stored as subdirectories to MM is not supported"
+        raise BindError(message, hint="Make a table anew in the desired format.", span=given.span(MODE))
+
+
 def _mode(value: str, name: TableName, given: Given) -> str:
     if value.lower() not in MODES:
         reason = f"unknown value {value.lower()} for transactional_properties"
@@ -162,3 +179,7 @@ def _mode(value: str, name: TableName, given: Given) -> str:
 
 def _cannot_be_unset(table: Table, span: Span) -> BindError:
     return BindError(f"TBLPROPERTIES with 'transactional'='true' cannot be unset: {table.name}", span=span)
+
+
+def _not_back(span: Span) -> BindError:
+    return BindError("Cannot convert an ACID table to non-ACID", span=span)

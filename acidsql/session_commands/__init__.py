@@ -8,15 +8,23 @@ from acidsql.catalog.model import TableKind
 from acidsql.errors import UnsupportedStatementError
 from acidsql.planner.bound import BoundReset, BoundSet, SessionAction
 from acidsql.planner.bound_catalog import (
+    BoundAddPartitions,
     BoundAlterTable,
+    BoundConvertTable,
     BoundCreateDatabase,
     BoundCreateTable,
     BoundCreateView,
     BoundDescribe,
     BoundDescribeDatabase,
     BoundDropDatabase,
+    BoundDropPartitions,
     BoundDropTable,
     BoundDropView,
+    BoundRenamePartition,
+    BoundRenameTable,
+    BoundRepairTable,
+    BoundSetPartitionLocation,
+    BoundSetTableLocation,
     BoundShowColumns,
     BoundShowCreateTable,
     BoundShowDatabases,
@@ -30,10 +38,12 @@ from acidsql.planner.bound_catalog import (
 )
 from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions
 from acidsql.result import Result
+from acidsql.session_commands.alterations import alter_table, convert_table, rename_table
 from acidsql.session_commands.answers import done, matching, one_column
 from acidsql.session_commands.databases import create_database, describe_database, drop_database
+from acidsql.session_commands.partitions import run_partition_command
 from acidsql.session_commands.show import describe_table, show_columns, show_create_table, show_partitions, show_table_properties
-from acidsql.session_commands.tables import alter_table, create_table, drop_table
+from acidsql.session_commands.tables import create_table, drop_table
 from acidsql.session_commands.transactions import abort_transactions, no_transaction, show_transactions
 from acidsql.session_commands.variables import reset_variables, set_variable
 from acidsql.session_commands.views import create_view, drop_view
@@ -62,6 +72,19 @@ def run_catalog_command(session: Session, action: CatalogAction) -> Result:
             return drop_table(session, action)
         case BoundAlterTable():
             return alter_table(session, action)
+        case BoundRenameTable():
+            return rename_table(session, action)
+        case BoundConvertTable():
+            return convert_table(session, action)
+        case (
+            BoundAddPartitions()
+            | BoundDropPartitions()
+            | BoundRenamePartition()
+            | BoundSetPartitionLocation()
+            | BoundSetTableLocation()
+            | BoundRepairTable()
+        ):
+            return run_partition_command(session, action)
         case BoundCreateView():
             return create_view(session, action)
         case BoundDropView():

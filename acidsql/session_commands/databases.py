@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.catalog import describe
-from acidsql.catalog.model import TableKind
+from acidsql.catalog.model import TableKind, TableName
 from acidsql.errors import AlreadyExistsError
 from acidsql.planner.bound_catalog import BoundCreateDatabase, BoundDescribeDatabase, BoundDropDatabase
 from acidsql.result import Result, Stats
 from acidsql.session_commands.answers import done
-from acidsql.session_commands.tables import delete_files
+from acidsql.session_commands.tables import delete_files, partitions_of
 from acidsql.spark.fileio import file_io
 
 if TYPE_CHECKING:
@@ -30,9 +30,11 @@ def drop_database(session: Session, action: BoundDropDatabase) -> Result:
     """Its directory goes too, unless files of an external table may lie in it."""
     database = session.store.find_database(action.name)
     if database is not None:
+        names = [TableName(action.name, table) for table in session.store.list_tables(action.name)]
+        partitions = {name: partitions_of(session, name) for name in names}
         dropped = session.store.drop_database(action.name, cascade=action.cascade)
         for table in dropped:
-            delete_files(table)
+            delete_files(table, partitions.get(table.name, ()))
         if not any(table.kind is TableKind.EXTERNAL for table in dropped):
             file_io(database.location).delete_tree(database.location)
         if session.database == action.name:

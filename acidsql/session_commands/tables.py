@@ -1,13 +1,14 @@
-"""CREATE, DROP and ALTER TABLE: the catalog's entry and the directory that belongs to it."""
+"""CREATE and DROP TABLE: the catalog's entry and the directory that belongs to it."""
 
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Table, TableKind
+from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.errors import BindError
-from acidsql.planner.bound_catalog import BoundAlterTable, BoundCreateTable, BoundDropTable
+from acidsql.planner.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
 from acidsql.session_commands.answers import done
 from acidsql.spark.fileio import file_io, local_path
@@ -38,42 +39,45 @@ def create_table(session: Session, action: BoundCreateTable) -> Result:
 
 def drop_table(session: Session, action: BoundDropTable) -> Result:
     if action.name is not None:
-        delete_files(session.store.drop_table(action.name))
+        partitions = partitions_of(session, action.name)
+        delete_files(session.store.drop_table(action.name), partitions)
     return done("DROP TABLE")
 
 
-def alter_table(session: Session, action: BoundAlterTable) -> Result:
-    if action.after.kind is not action.before.kind:
-        check_apart(session, action.after)
-    session.store.alter_table(action.before, action.after)
-    return done("ALTER TABLE")
+def partitions_of(session: Session, name: TableName) -> tuple[Partition, ...]:
+    """Before the table is dropped: their directories may lie outside its own."""
+    table = session.store.find_table(name)
+    return () if table is None else session.store.list_partitions(table)
 
 
-def delete_files(table: Table) -> None:
+def delete_files(table: Table, partitions: Iterable[Partition]) -> None:
     """Of a table that was dropped, where they are its own: an external table's files stay unless it says otherwise."""
-    purged = table.properties.get("external.table.purge", "").lower() == "true"
-    if table.kind is TableKind.MANAGED or (table.kind is TableKind.EXTERNAL and purged):
+    if table.owns_files:
+        for partition in partitions:
+            if not partition.location.startswith(f"{table.location}/"):
+                file_io(partition.location).delete_tree(partition.location)
         file_io(table.location).delete_tree(table.location)
 
 
-def check_apart(session: Session, table: Table) -> None:
+def check_apart(session: Session, table: Table, *, formerly: Table | None = None) -> None:
     """BindError if the table's directory is, holds or lies in that of another table, or holds a database's or the store's.
 
-    Whoever drops or fills the one would delete or change the rows of the other.
+    Whoever drops or fills the one would delete or change the rows of the other. ``formerly``: the table under the name it is to lose.
     """
-    mine = _real(table.location)
+    mine = real_path(table.location)
+    mine_too = {table.name, (formerly or table).name}
     for name, location in session.store.list_locations():
-        if name != table.name and (_inside(mine, theirs := _real(location)) or _inside(theirs, mine)):
+        if name not in mine_too and (is_inside(mine, theirs := real_path(location)) or is_inside(theirs, mine)):
             raise BindError(f'directory "{table.location}" overlaps that of table {name}', hint="Choose a directory of its own.")
     holders = [session.warehouse, *(d.location for d in map(session.store.find_database, session.store.list_databases()) if d is not None)]
     for holder in holders:
-        if _inside(_real(holder), mine):
+        if is_inside(real_path(holder), mine):
             raise BindError(f'directory "{table.location}" holds other tables', hint="Choose a directory of its own.")
 
 
-def _real(location: str) -> str:
+def real_path(location: str) -> str:
     return os.path.realpath(local_path(location))
 
 
-def _inside(path: str, directory: str) -> bool:
+def is_inside(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")

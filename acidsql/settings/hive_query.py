@@ -16,6 +16,7 @@ INSERTS = (
     whole("hive.exec.max.created.files", 100_000, "The most files one job may make.", kind="long"),
     text("hive.exec.default.partition.name", "__HIVE_DEFAULT_PARTITION__", "The directory of NULL and of the empty string."),
     switch("hive.error.on.empty.partition", False, "A dynamic partition without rows is an error."),
+    words("hive.msck.path.validation", "throw skip ignore", "throw", "What MSCK does about what is no partition: fail, skip it with a line in its answer, or ignore it.", honoured=True),
     switch("hive.typecheck.on.insert", True, "Check static partition values against their types."),
     switch("hive.enforce.bucketing", None, "Hive 1: INSERT makes buckets. Hive always does since."),
     switch("hive.enforce.sorting", None, "Hive 1: INSERT sorts within buckets. Hive always does since."),

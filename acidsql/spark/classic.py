@@ -171,6 +171,25 @@ def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column
     return _column(door, search)
 
 
+def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
+    """The ``value`` (bigint) that came with the first row of this ``key`` (bigint) in the task; NULL for that row itself.
+
+    Each task has a map of its own (``HashMap.putIfAbsent``), because it unpacks a plan of its own.
+    """
+    door = cast(Any, jvm(spark))
+    first = _java(door, f"{_CATALYST}.objects.Invoke")(
+        _literal(door, _java(door, "java.util.HashMap")(), "java.util.HashMap"),
+        "putIfAbsent",
+        _singleton(door, f"{_TYPES}.LongType"),
+        _seq(door, _expression(door, key), _expression(door, value)),
+        _seq(door),
+        False,  # propagate nulls: there are none
+        True,  # may return null
+        False,  # deterministic: the answer depends on the rows before
+    )
+    return _column(door, first)
+
+
 def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
     """Whether a bigint ``value`` is one of ``values`` (ascending), by a compressed bitmap that is sent once to each executor.
 

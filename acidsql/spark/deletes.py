@@ -10,7 +10,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.spark.fileio import local_path
-from acidsql.spark.footers import EventFile, FileKey
+from acidsql.spark.footers import FileKey, ScanFile
 
 Longs = npt.NDArray[np.int64]
 
@@ -30,12 +30,16 @@ _KEY_BITS = 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteEvents:
-    """Parallel columns, in no order: the ids of the dead rows, and the write ids that killed them."""
+    """Parallel columns, in no order: the ids of the dead rows, the write ids that killed them, and the places they lie in.
+
+    Partitions number their rows each for itself: the same id may be that of another row elsewhere.
+    """
 
     write_ids: Longs
     bucket_properties: Longs
     rows: Longs
     killers: Longs
+    places: Longs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -46,6 +50,7 @@ class DeleteEvents:
             bucket_properties=self.bucket_properties[mask],
             rows=self.rows[mask],
             killers=self.killers[mask],
+            places=self.places[mask],
         )
 
 
@@ -53,28 +58,37 @@ class DeleteEvents:
 class DeadRows:
     """The ids of dead rows, each as one number: exact for every write id and all 32 bits of a bucket property.
 
-    A row (w, b, r) is dead if w is in ``write_ids`` at place i, b in ``bucket_properties`` at place j, 0 <= r < 2**row_bits, and
-    ((i << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend strictly. The widths are rounded up, so that they (the
-    only part of it that is text in generated code) seldom change.
+    A row (w, b, r) of place p is dead if w is in ``write_ids`` at position i, b in ``bucket_properties`` at position j,
+    0 <= r < 2**row_bits, and (((p << write_id_bits | i) << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend
+    strictly. The widths are rounded up, so that they (the only part of it that is text in generated code) seldom change.
     """
 
     write_ids: Longs
     bucket_properties: Longs
     keys: Longs
+    write_id_bits: int
     bucket_bits: int
     row_bits: int
 
 
 def pack(events: DeleteEvents) -> DeadRows | None:
     """None if the ids are too wide to fit one number. There must be at least one event."""
-    write_ids, places = np.unique(events.write_ids, return_inverse=True)
-    buckets, bucket_places = np.unique(events.bucket_properties, return_inverse=True)
+    write_ids, of_write_id = np.unique(events.write_ids, return_inverse=True)
+    buckets, of_bucket = np.unique(events.bucket_properties, return_inverse=True)
     row_bits = _round_up(int(events.rows.max()).bit_length(), 8)
     bucket_bits = _round_up((len(buckets) - 1).bit_length(), 4)
-    if (len(write_ids) - 1).bit_length() + bucket_bits + row_bits > _KEY_BITS:
+    write_id_bits = _round_up((len(write_ids) - 1).bit_length(), 4)
+    if int(events.places.max()).bit_length() + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
         return None
-    keys = ((places.astype(np.int64) << bucket_bits | bucket_places) << row_bits) | events.rows
-    return DeadRows(write_ids=write_ids, bucket_properties=buckets, keys=np.unique(keys), bucket_bits=bucket_bits, row_bits=row_bits)
+    keys = (((events.places << write_id_bits | of_write_id) << bucket_bits | of_bucket) << row_bits) | events.rows
+    return DeadRows(
+        write_ids=write_ids,
+        bucket_properties=buckets,
+        keys=np.unique(keys),
+        write_id_bits=write_id_bits,
+        bucket_bits=bucket_bits,
+        row_bits=row_bits,
+    )
 
 
 def _round_up(bits: int, step: int) -> int:
@@ -92,11 +106,11 @@ class DeleteEventReader:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._kept.clear()
 
-    def read(self, files: Sequence[EventFile], write_ids: ValidWriteIdList | None, keep: int) -> DeleteEvents:
+    def read(self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int) -> DeleteEvents:
         """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how many events may be held for the next time."""
         missing = [file for file in files if file.key not in self._kept]
         self._kept.update(zip((file.key for file in missing), self._pool.map(_read_file, missing), strict=True))
-        parts = [_visible(self._kept[file.key], file, write_ids) for file in files]
+        parts = [_placed(_visible(self._kept[file.key], file, write_ids), file.place) for file in files]
         for file in files:
             self._kept.move_to_end(file.key)
         self._shrink(keep)
@@ -109,10 +123,14 @@ class DeleteEventReader:
             total -= len(gone)
 
 
-def _visible(events: DeleteEvents, file: EventFile, write_ids: ValidWriteIdList | None) -> DeleteEvents:
+def _visible(events: DeleteEvents, file: ScanFile, write_ids: ValidWriteIdList | None) -> DeleteEvents:
     if write_ids is None or not file.file.needs_row_filter:
         return events
     return events.where(valid_mask(events.killers, write_ids))
+
+
+def _placed(events: DeleteEvents, place: int) -> DeleteEvents:
+    return replace(events, places=np.full(len(events), place, np.int64)) if place else events
 
 
 def valid_mask(ids: Longs, write_ids: ValidWriteIdList) -> npt.NDArray[np.bool_]:
@@ -133,10 +151,11 @@ def _concatenate(parts: Iterable[DeleteEvents]) -> DeleteEvents:
         bucket_properties=column([e.bucket_properties for e in found]),
         rows=column([e.rows for e in found]),
         killers=column([e.killers for e in found]),
+        places=column([e.places for e in found]),
     )
 
 
-def _read_file(file: EventFile) -> DeleteEvents:
+def _read_file(file: ScanFile) -> DeleteEvents:
     import pyarrow as pa
     from pyarrow import orc
 
@@ -152,4 +171,5 @@ def _read_file(file: EventFile) -> DeleteEvents:
     write_ids, buckets, rows, killers = ids
     if len(rows) and int(rows.min()) < 0:
         raise FormatError(f'file "{file.path}" holds a negative row number')
-    return DeleteEvents(write_ids=write_ids, bucket_properties=buckets, rows=rows, killers=killers)
+    nowhere = np.zeros(len(rows), np.int64)
+    return DeleteEvents(write_ids=write_ids, bucket_properties=buckets, rows=rows, killers=killers, places=nowhere)

@@ -1,14 +1,16 @@
 """The small path: changed rows in memory become final files without a Spark job. No pyspark here.
 
-INSERT VALUES takes it without Spark at all. Rows are Arrow tables whose columns are the table's, in order; row ids are the
-columns ``originalTransaction``, ``bucket`` and ``rowId``. Each file is built in memory with its footer already edited and is
-written once; all are complete in the staging directory before the first is published.
+INSERT VALUES takes it without Spark at all. Rows are Arrow tables whose columns are the table's, in order, and then the texts of its
+partition columns (partition_places); row ids are the columns ``originalTransaction``, ``bucket`` and ``rowId`` before them. Each file is built in
+memory with its footer already edited and is written once; all are complete in the staging directory before the first is published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +23,15 @@ from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import NO_STATEMENT, BucketId
 from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import EVENT_FIELDS
-from acidsql.acid.paths import bucket_file_name
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import CardinalityError
-from acidsql.spark.fileio import FileIO
-from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
+from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.partition_places import by_values
+from acidsql.spark.publish import partitions_of, publish, publish_plain, staging
 from acidsql.spark.schema import arrow_schema
 from acidsql.spark.stored import stored_array
-from acidsql.spark.target import WriteTarget, Written
+from acidsql.spark.target import StagedFile, WriteTarget, Written
 
 ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
 INSERT_OPERATION, DELETE_OPERATION = 0, 2
@@ -45,17 +47,30 @@ _ARROW_CODECS = {OrcCodec.NONE: "uncompressed", OrcCodec.ZLIB: "zlib", OrcCodec.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowIds:
-    """Row ids as three parallel arrays."""
+    """Row ids as parallel arrays. ``places``: numbers of the partitions the rows lie in, where they are several."""
 
     write_ids: npt.NDArray[np.int64]
     bucket_properties: npt.NDArray[np.int32]
     rows: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, part: slice) -> RowIds:
-        return RowIds(write_ids=self.write_ids[part], bucket_properties=self.bucket_properties[part], rows=self.rows[part])
+        return self._map(lambda array: array[part])
+
+    def taken(self, order: npt.NDArray[np.int64]) -> RowIds:
+        """In this order."""
+        return self._map(lambda array: array[order])
+
+    def _map(self, change: Callable[[Any], Any]) -> RowIds:
+        return RowIds(
+            write_ids=change(self.write_ids),
+            bucket_properties=change(self.bucket_properties),
+            rows=change(self.rows),
+            places=change(self.places),
+        )
 
     def at(self, position: int) -> RowId:
         return RowId(int(self.write_ids[position]), int(self.bucket_properties[position]), int(self.rows[position]))  # type: ignore[arg-type]
@@ -63,37 +78,43 @@ class RowIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFile:
-    """The contents of one bucket file: insert events if there are ``values``, delete events if there are none."""
+    """The contents of one bucket file: insert events if there are ``values``, delete events if there are none.
 
-    directory: str
+    ``target``: of the rows of one partition.
+    """
+
+    target: WriteTarget
     bucket: BucketId
     ids: RowIds
     values: pa.StructArray | None
+
+    @property
+    def directory(self) -> str:
+        return self.target.delete_directory if self.values is None else self.target.insert_directory
 
 
 def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
     """INSERT: new rows, each in the file of its bucket; all in bucket 0 of a table without buckets."""
     if not rows.num_rows and not target.overwrite:
-        return Written()
-    directories = write_files(io, target, inserted_files(target, rows), empty=(target.insert_directory,))
-    return Written(directories=directories, inserted=rows.num_rows)
+        return Written(partitions=target.sure)
+    files = [f for values, part in by_values(target.table, rows) for f in inserted_files(target.at(values), part)]
+    return write_files(io, target, files, Written(inserted=rows.num_rows), empty=target.sure_directories)
 
 
 def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
     """UPDATE: the id columns of the old rows beside the new values. CardinalityError if an id comes twice."""
-    if not changed.num_rows:
-        return Written()
-    return Written(directories=write_files(io, target, updated_files(target, changed)), updated=changed.num_rows)
+    files = [f for values, part in by_values(target.table, changed) for f in updated_files(target.at(values), part)]
+    return write_files(io, target, files, Written(updated=changed.num_rows))
 
 
 def write_delete(io: FileIO, target: WriteTarget, doomed: pa.Table) -> Written:
     """DELETE: the id columns of the rows. CardinalityError if an id comes twice."""
-    if not doomed.num_rows:
-        return Written()
-    return Written(directories=write_files(io, target, deleted_files(target, doomed)), deleted=doomed.num_rows)
+    files = [f for values, part in by_values(target.table, doomed) for f in deleted_files(target.at(values), part)]
+    return write_files(io, target, files, Written(deleted=doomed.num_rows))
 
 
 def inserted_files(target: WriteTarget, rows: pa.Table) -> list[EventFile]:
+    """Of the rows of one partition, as are the two below."""
     values = row_values(rows, target.table.columns)
     return [_new_rows(target, bucket, part) for bucket, part in bucket_order(target.table, values)]
 
@@ -101,7 +122,7 @@ def inserted_files(target: WriteTarget, rows: pa.Table) -> list[EventFile]:
 def updated_files(target: WriteTarget, changed: pa.Table) -> list[EventFile]:
     ids = row_ids(changed)
     order = sort_order(ids)
-    ordered = take_ids(ids, order)
+    ordered = ids.taken(order)
     check_distinct(ordered)
     values = row_values(changed.select(list(range(len(ID_COLUMNS), changed.num_columns))), target.table.columns)
     return [*delete_files(target, ordered), *_update_files(target, ordered, order, values)]
@@ -109,23 +130,20 @@ def updated_files(target: WriteTarget, changed: pa.Table) -> list[EventFile]:
 
 def deleted_files(target: WriteTarget, doomed: pa.Table) -> list[EventFile]:
     ids = row_ids(doomed)
-    ordered = take_ids(ids, sort_order(ids))
+    ordered = ids.taken(sort_order(ids))
     check_distinct(ordered)
     return list(delete_files(target, ordered))
 
 
-def row_ids(table: pa.Table) -> RowIds:
+def row_ids(table: pa.Table, places: npt.NDArray[np.int64] | None = None) -> RowIds:
     write_ids, bucket_properties, rows = (table.column(name).to_numpy() for name in ID_COLUMNS)
-    return RowIds(write_ids=write_ids, bucket_properties=bucket_properties, rows=rows)
+    nowhere = np.zeros(len(rows), np.int64) if places is None else places
+    return RowIds(write_ids=write_ids, bucket_properties=bucket_properties, rows=rows, places=nowhere)
 
 
 def sort_order(ids: RowIds) -> npt.NDArray[np.int64]:
-    """Positions in the order of the files: by bucket number, then by id."""
-    return np.lexsort((ids.rows, ids.bucket_properties, ids.write_ids, bucket_ids(ids.bucket_properties)))
-
-
-def take_ids(ids: RowIds, order: npt.NDArray[np.int64]) -> RowIds:
-    return RowIds(write_ids=ids.write_ids[order], bucket_properties=ids.bucket_properties[order], rows=ids.rows[order])
+    """Positions in the order of the files: by partition, then by bucket number, then by id."""
+    return np.lexsort((ids.rows, ids.bucket_properties, ids.write_ids, bucket_ids(ids.bucket_properties), ids.places))
 
 
 def check_distinct(ordered: RowIds) -> None:
@@ -138,7 +156,8 @@ def check_distinct(ordered: RowIds) -> None:
 
 def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
     """For each id of a sorted list whether it is that of the row before it."""
-    same = (np.diff(ordered.rows) == 0) & (np.diff(ordered.write_ids) == 0) & (np.diff(ordered.bucket_properties) == 0)
+    columns = (ordered.rows, ordered.write_ids, ordered.bucket_properties, ordered.places)
+    same = np.logical_and.reduce([np.diff(column) == 0 for column in columns])
     return np.concatenate([[False], same]) if len(ordered) else np.zeros(0, np.bool_)
 
 
@@ -161,32 +180,35 @@ def row_values(rows: pa.Table, columns: Sequence[Column]) -> pa.StructArray:
 def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
     """One file for each bucket number, which is the old rows' own: readers look for deletes of a bucket only there."""
     for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
-        yield EventFile(directory=target.delete_directory, bucket=bucket, ids=ordered[part], values=None)
+        yield EventFile(target=target, bucket=bucket, ids=ordered[part], values=None)
 
 
-def stage_file(io: FileIO, target: WriteTarget, staged_directory: str, file: EventFile) -> StagedFile:
+def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile:
     """Builds the file in memory and writes it once, below ``staged_directory``."""
-    path = f"{staged_directory}/{file.directory}.{bucket_file_name(file.bucket)}"
-    data, edit = _encode(target, file, path)
+    path = f"{staged_directory}/{uuid.uuid4().hex}"
+    data, edit = _encode(file, path)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
-    return StagedFile(path=path, directory=file.directory, bucket=file.bucket, rows=len(file.ids))
+    return StagedFile(path=path, directory=file.directory, bucket=file.bucket, rows=len(file.ids), partition=file.target.partition)
 
 
 def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
-    """INSERT into a table that is not transactional: one plain ORC file, or one for each bucket."""
-    values = row_values(rows, target.table.columns)
+    """INSERT into a table that is not transactional: one plain ORC file, or one for each bucket, in each partition."""
     with staging(io, target) as directory:
-        files = [stage_plain_file(io, target, directory, bucket, part) for bucket, part in bucket_order(target.table, values)]
+        files = [
+            stage_plain_file(io, target.at(key), directory, bucket, values)
+            for key, part in by_values(target.table, rows)
+            for bucket, values in bucket_order(target.table, row_values(part, target.table.columns))
+        ]
         publish_plain(io, target, files)
-    return Written(inserted=rows.num_rows)
+    return Written(inserted=rows.num_rows, partitions=partitions_of(files) or target.sure)
 
 
 def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray) -> StagedFile:
-    path = f"{staged_directory}/{bucket_file_name(bucket)}"
+    path = f"{staged_directory}/{uuid.uuid4().hex}"
     data = _orc_bytes(target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]))
     edit = edit_tail(_tail(data, path), {}, target.row_schema)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
-    return StagedFile(path=path, directory="", bucket=bucket, rows=len(values))
+    return StagedFile(path=path, directory=target.root, bucket=bucket, rows=len(values), partition=target.partition)
 
 
 def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketId, pa.StructArray]]:
@@ -210,12 +232,15 @@ def _typed_columns(rows: pa.Table, columns: Sequence[Column]) -> Iterator[pa.Arr
         yield array if array.type == field.type else array.cast(field.type)
 
 
-def write_files(io: FileIO, target: WriteTarget, files: Sequence[EventFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
-    """Writes all files, then publishes them; the directories, by name below the table's location."""
+def write_files(io: FileIO, target: WriteTarget, files: Sequence[EventFile], counts: Written, *, empty: Sequence[str] = ()) -> Written:
+    """Writes all files, then publishes them; ``counts`` and where they are."""
+    if not files and not empty:
+        return counts
     with staging(io, target) as directory:
         largest_first = sorted(files, key=lambda f: -len(f.ids))
-        staged = in_parallel(lambda file: stage_file(io, target, directory, file), largest_first)
-        return publish(io, target, staged, empty=empty)
+        staged = in_parallel(lambda file: stage_file(io, directory, file), largest_first)
+        directories = publish(io, target, staged, empty=empty)
+    return replace(counts, directories=directories, partitions=partitions_of(staged) or target.sure)
 
 
 def _update_files(target: WriteTarget, ordered: RowIds, order: npt.NDArray[np.int64], values: pa.StructArray) -> Iterator[EventFile]:
@@ -229,8 +254,9 @@ def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> 
         write_ids=np.full(count, target.write_id, np.int64),
         bucket_properties=np.full(count, encode(bucket, target.statement_id), np.int32),
         rows=np.arange(count, dtype=np.int64),
+        places=np.zeros(count, np.int64),
     )
-    return EventFile(directory=target.insert_directory, bucket=bucket, ids=ids, values=values)
+    return EventFile(target=target, bucket=bucket, ids=ids, values=values)
 
 
 def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
@@ -243,16 +269,16 @@ def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slic
         start = int(end)
 
 
-def _encode(target: WriteTarget, file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
-    data = _orc_bytes(target, _events(target, file))
+def _encode(file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
+    data = _orc_bytes(file.target, _events(file))
     tail = _tail(data, path)
     inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
     keys = footer_keys([file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes)
-    return data, edit_tail(tail, keys, target.event_schema)
+    return data, edit_tail(tail, keys, file.target.event_schema)
 
 
-def _events(target: WriteTarget, file: EventFile) -> pa.Table:
-    count, ids = len(file.ids), file.ids
+def _events(file: EventFile) -> pa.Table:
+    count, ids, target = len(file.ids), file.ids, file.target
     operation = DELETE_OPERATION if file.values is None else INSERT_OPERATION
     values = pa.nulls(count, pa.struct(list(arrow_schema(target.table.columns)))) if file.values is None else file.values
     current = np.full(count, target.write_id, np.int64)

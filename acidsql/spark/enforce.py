@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
-    """``rows`` (``leading`` columns, under these names, then the table's), which fail where one breaks a rule of the table."""
+    """``rows`` (``leading`` columns, under these names, then the table's and its partitions'), which fail where one breaks a rule of it."""
     condition = enforcement(table, exempt)
-    return rows if condition is None else rows.toDF(*leading, *(c.name for c in table.columns)).where(condition)
+    names = (c.name for c in (*table.columns, *table.partition_columns))
+    return rows if condition is None else rows.toDF(*leading, *names).where(condition)
 
 
 @contextmanager

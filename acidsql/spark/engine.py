@@ -10,25 +10,28 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
+from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError, Error, ExecutionError, InternalError
 from acidsql.planner.bind_table import wrong_column_count
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
-from acidsql.planner.lowering import identifier, store_cast
+from acidsql.planner.lowering import identifier, store_cast, text_literal
 from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, source_query, whole_query
 from acidsql.planner.physical import MergePlan, WritePlan
+from acidsql.planner.query_text import Piece
 from acidsql.planner.rules import default_value
 from acidsql.settings import Settings, show_value
 from acidsql.spark import classic, driver_writer
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
 from acidsql.spark.fileio import FileIO, file_io
+from acidsql.spark.partition_places import PartitionPlaces, key_names
 from acidsql.spark.schema import arrow_schema
-from acidsql.spark.snapshots import Visibility, remove_aborted_bases, take_snapshot
+from acidsql.spark.snapshots import Snapshots, Visibility
 from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import WriteTarget, Written
 from acidsql.txn.transaction import Transaction
@@ -37,10 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from acidsql.spark.reader import SnapshotReader, TableSnapshot
-
-
-Snapshots = dict[TableName, "TableSnapshot"]
+    from acidsql.spark.reader import SnapshotReader
 
 
 class OpenTransaction(Visibility, Protocol):
@@ -61,9 +61,16 @@ class Engine:
     """One session's hands. ``spark``: a session that was handed in; without one, one is started on first need."""
 
     def __init__(
-        self, settings: Settings, *, spark: SparkSession | None = None, master: str | None = None, conf: Mapping[str, str] | None = None
+        self,
+        settings: Settings,
+        list_partitions: Callable[[Table], tuple[Partition, ...]],
+        *,
+        spark: SparkSession | None = None,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         self._settings = settings
+        self._list_partitions = list_partitions
         self._theirs = spark
         self._master = master
         self._conf = dict(conf or {})
@@ -151,19 +158,18 @@ class Engine:
 
     def dataframe(self, query: BoundQuery, visible: Visibility, snapshots: Snapshots | None = None) -> DataFrame:
         """``snapshots`` keeps the listings for further queries of the same statement."""
-        views = self._views(query, visible, {} if snapshots is None else snapshots)
+        views = self._views(query, snapshots or self._snapshots(visible))
         text = query.text.render(views)
         with translated(lambda error: _relocate(error, query, views)):
             return self.spark.sql(text)
 
-    def _views(self, query: BoundQuery, visible: Visibility, snapshots: Snapshots) -> list[str]:
-        """A view for each read. A table that is read twice is listed once: both see the same files."""
-        for table in (read.table for read in query.reads):
-            if table.name not in snapshots:
-                with translated():
-                    snapshots[table.name] = take_snapshot(table, visible)
-                    if isinstance(visible, Transaction):
-                        remove_aborted_bases(snapshots[table.name])
+    def _snapshots(self, visible: Visibility) -> Snapshots:
+        return Snapshots(visible, self._list_partitions, clean=isinstance(visible, Transaction))
+
+    def _views(self, query: BoundQuery, snapshots: Snapshots) -> list[str]:
+        """A view for each read. What is read twice is listed once: both see the same files."""
+        with translated():
+            seen = [snapshots.take(read.table, snapshots.partitions(read.table)) for read in query.reads]
         spark = self.spark
         if self._theirs is not None and query.views:
             from acidsql.spark import session
@@ -173,7 +179,7 @@ class Engine:
                     session.import_view(spark, self._theirs, name)
         self._check_time_zone(*(read.table for read in query.reads))
         with translated():
-            return [self.reader.view(snapshots[r.table.name], row_id=r.row_id, predicates=r.predicates) for r in query.reads]
+            return [self.reader.view(s, row_id=r.row_id, predicates=r.predicates) for s, r in zip(seen, query.reads, strict=True)]
 
     def _check_time_zone(self, *tables: Table) -> None:
         """ExecutionError where the timestamps of these tables would shift: see session.check_time_zone."""
@@ -201,14 +207,15 @@ class Engine:
     def write(self, plan: WritePlan, txn: OpenTransaction, write_id: WriteId) -> Written:
         """Writes the files of one DML statement on a transactional table; they become visible when the transaction commits."""
         io = file_io(plan.table.location)
-        target = self._target(plan, write_id, staging=f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}")
+        snapshots = self._snapshots(txn)
+        target = self._target(plan, write_id, snapshots, staging=f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}")
         action = plan.action
         if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
             with translated():
                 return driver_writer.write_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
-        return self._write_query(plan, io, target, txn)
+        return self._write_query(plan, io, target, txn, snapshots)
 
-    def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, visible: Visibility) -> Written:
+    def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, visible: Visibility, snapshots: Snapshots) -> Written:
         from acidsql.spark import writer
 
         action = plan.action
@@ -216,15 +223,15 @@ class Engine:
         self._check_time_zone(plan.table)
         match action:
             case BoundInsert():
-                rows = enforced(plan.table, self._rows_to_insert(action, visible))
+                rows = enforced(plan.table, self._rows_to_insert(action, visible, snapshots))
                 with translated(), enforcing(plan.table), self._tagged():
                     return writer.insert(spark, io, target, rows)
             case BoundUpdate():
-                changed = enforced(plan.table, self.dataframe(action.query, visible), "acidsql_0", "acidsql_1", "acidsql_2")
+                changed = enforced(plan.table, self.dataframe(action.query, visible, snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
                 with translated(), enforcing(plan.table), self._tagged():
                     return writer.update(spark, io, target, changed)
             case BoundDelete():
-                doomed = self.dataframe(action.query, visible)
+                doomed = self.dataframe(action.query, visible, snapshots)
                 with translated(), self._tagged():
                     return writer.delete(spark, io, target, doomed)
             case _:
@@ -236,18 +243,19 @@ class Engine:
 
         io = file_io(plan.table.location)
         staging = f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}"
-        target = self._target(plan, write_id, staging=staging)
+        snapshots = self._snapshots(txn)
+        target = self._target(plan, write_id, snapshots, staging=staging)
         self._check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
         with translated(), enforcing(plan.table), self._tagged():
-            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, txn), check=check)
+            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, txn, snapshots), check=check)
 
     def remove(self, table: Table, directories: Sequence[str]) -> None:
-        """Deletes directories of a transaction that is not committed, by name below the table's location."""
+        """Deletes directories of a transaction that is not committed."""
         io = file_io(table.location)
         with translated():
             for directory in directories:
-                io.delete_tree(f"{table.location}/{directory}")
+                io.delete_tree(directory)
 
     def write_plain(self, plan: WritePlan, visible: Visibility) -> Written:
         """INSERT into a table without transactions."""
@@ -255,44 +263,62 @@ class Engine:
         if not isinstance(action, BoundInsert):
             raise InternalError("only INSERT writes to a table without transactions")
         io = file_io(plan.table.location)
-        target = self._target(plan, WriteId(0), staging=f".acidsql_{uuid.uuid4().hex[:12]}")
+        snapshots = self._snapshots(visible)
+        target = self._target(plan, WriteId(0), snapshots, staging=f".acidsql_{uuid.uuid4().hex[:12]}")
         if isinstance(action.source, BoundRows):
             with translated():
                 return driver_writer.write_plain_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
         from acidsql.spark import writer
 
         self._check_time_zone(plan.table)
-        rows = enforced(plan.table, self._rows_to_insert(action, visible))
+        rows = enforced(plan.table, self._rows_to_insert(action, visible, snapshots))
         with translated(), enforcing(plan.table), self._tagged():
             return writer.insert_plain(self.spark, io, target, rows)
 
-    def _target(self, plan: WritePlan | MergePlan, write_id: WriteId, *, staging: str) -> WriteTarget:
+    def _target(self, plan: WritePlan | MergePlan, write_id: WriteId, snapshots: Snapshots, *, staging: str) -> WriteTarget:
+        table = plan.table
+        insert = plan.action if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) else None
+        places = PartitionPlaces.of(table, snapshots.partitions(table)) if table.partition_columns else None
         return WriteTarget(
-            table=plan.table,
+            table=table,
             write_id=write_id,
             statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
-            codec=plan.table.properties.get("orc.compress", "ZLIB"),
+            codec=table.properties.get("orc.compress", "ZLIB"),
             max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
             force_path=self._settings.text("acidsql.write.path"),
             staging=staging,
-            overwrite=isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) and plan.action.overwrite,
+            places=places,
+            sure=() if insert is None or places is None else _named_partitions(insert, places),
+            overwrite=insert is not None and insert.overwrite,
         )
 
-    def _rows_to_insert(self, action: BoundInsert, visible: Visibility) -> DataFrame:
-        """The source's columns, cast to the target's and put in its order; columns that were not named are NULL."""
+    def _rows_to_insert(self, action: BoundInsert, visible: Visibility, snapshots: Snapshots) -> DataFrame:
+        """The source's columns, cast to the target's and put in its order; columns that were not named are NULL or their DEFAULT."""
         assert isinstance(action.source, BoundQuery)
-        df = self.dataframe(action.source, visible)
+        df = self.dataframe(action.source, visible, snapshots)
         given = len(df.columns)
         if given != len(action.columns):
             raise wrong_column_count(action.table, len(action.columns), given, action.span)
         places = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
+        static = dict(action.partition.static) if action.partition is not None else {}
         casts = []
-        for column in action.table.columns:
+        for column in (*action.table.columns, *action.table.partition_columns):
             place = places.get(column.name)
-            pieces = default_value(action.table, column) if place is None else store_cast((place,), column.type)
+            if column.name in static:
+                pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
+            else:
+                pieces = default_value(action.table, column) if place is None else store_cast((place,), column.type)
             casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
         with translated(lambda error: _place(error, action)):
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+
+
+def _named_partitions(action: BoundInsert, places: PartitionPlaces) -> tuple[Partition, ...]:
+    """The partitions an INSERT or TRUNCATE names, whatever rows there are."""
+    if action.truncated is not None:
+        return action.truncated
+    values = action.partition.values if action.partition is not None else None
+    return () if values is None else (places.find(values),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +328,7 @@ class _MergeQueries:
     engine: Engine
     plan: MergePlan
     visible: Visibility
-    snapshots: Snapshots = field(default_factory=dict)
+    snapshots: Snapshots
 
     def source(self) -> DataFrame:
         return self._dataframe(source_query(self.plan.merge))
@@ -327,16 +353,22 @@ class _MergeQueries:
 
 
 def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
-    """Literal rows as Arrow, all columns of the table in its order."""
+    """Literal rows as Arrow: all columns of the table in its order, and the texts of its partition columns."""
     import pyarrow as pa
 
-    schema = arrow_schema(action.table.columns)
+    table = action.table
     place = {c.name: i for i, c in enumerate(action.columns)}
-    arrays = []
-    for column in schema:
+    static = dict(action.partition.static) if action.partition is not None else {}
+    arrays, names = [], []
+    for column in arrow_schema(table.columns):
         at = place.get(column.name)
         arrays.append(pa.nulls(len(source.rows), column.type) if at is None else pa.array([row[at] for row in source.rows], column.type))
-    return pa.Table.from_arrays(arrays, schema=schema)
+        names.append(column.name)
+    for key, name in zip(table.partition_columns, key_names(table), strict=True):
+        texts = [static[key.name] if key.name in static else partition_text(row[place[key.name]]) for row in source.rows]
+        arrays.append(pa.array([text or DEFAULT_PARTITION for text in texts], pa.string()))
+        names.append(name)
+    return pa.Table.from_arrays(arrays, names=names)
 
 
 def hive_type(spark_name: str) -> HiveType:

@@ -8,16 +8,22 @@ Failures are Python's own ``OSError`` family (FileExistsError, FileNotFoundError
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from acidsql.acid.paths import is_hidden
 from acidsql.acid.snapshot import FileEntry
 from acidsql.errors import UnsupportedStatementError
+
+_THREADS = 8
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,18 @@ class FileIO(Protocol):
 
     def delete_tree(self, path: str) -> None:
         """With all below; a missing path is no error."""
+
+    def move_directory(self, old: str, new: str) -> None:
+        """In one step; parents of ``new`` are made. FileExistsError, and nothing moved, if there is anything at ``new``.
+
+        ``sync_directory`` of both parents makes it outlive a crash of the machine.
+        """
+
+    def move_file(self, old: str, new: str) -> None:
+        """The same of a file."""
+
+    def remove_empty_directory(self, path: str) -> bool:
+        """Whether it is gone: one that holds anything stays, hidden names too; a missing one is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +155,40 @@ class LocalFileIO:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(local_path(path))
 
+    def move_directory(self, old: str, new: str) -> None:
+        source, target = local_path(old), local_path(new)
+        if os.path.lexists(target):  # rename(2) would take the place of an empty directory
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        try:
+            os.rename(source, target)
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from error
+
+    def move_file(self, old: str, new: str) -> None:
+        self.move_directory(old, new)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        try:
+            os.rmdir(local_path(path))
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return False
+        return True
+
     def _sync(self, handle: int) -> None:
         if self.durable:
             os.fsync(handle)
+
+
+def parent(path: str) -> str:
+    """The directory a path lies in."""
+    return path.rpartition("/")[0]
 
 
 def file_io(location: str) -> FileIO:
@@ -159,6 +208,14 @@ def local_path(location: str) -> str:
     raise UnsupportedStatementError(
         f'location "{location}" is not on a local file system', hint="Only paths and file: URLs are supported so far."
     )
+
+
+def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    """``work`` on each item in a few threads; results in order; the first error is raised when all have ended."""
+    if len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
+        return list(pool.map(work, items))
 
 
 def _write_all(handle: int, data: bytes | memoryview) -> None:

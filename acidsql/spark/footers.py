@@ -1,4 +1,4 @@
-"""What the footers of data files tell before a scan: that they are ACID event files, how their columns are named, how many rows there are.
+"""What the footers of data files tell before a scan: whether they are ACID event files, their columns, their rows.
 
 Spark reads a column that a file does not have as null, and a filter on it then drops the row: a foreign or damaged file would lose its
 rows without a word. So each file's footer is read once on the driver (a tenth of a millisecond), and what is wrong is an error that names
@@ -7,64 +7,94 @@ the file. Files never change once they are visible, so the answers are kept by p
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import OrcTail, load_tail
-from acidsql.acid.orc_types import EVENT_FIELDS, ROW_FIELD, OrcKind
+from acidsql.acid.orc_types import EVENT_FIELDS, ROW_FIELD, OrcKind, OrcType
 from acidsql.acid.snapshot import DataFile
 from acidsql.errors import FormatError
-from acidsql.spark.fileio import FileIO
+from acidsql.spark.fileio import FileIO, in_parallel
 
-MAX_KEPT = 20_000
+MAX_KEPT = 200_000
 _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
-_NUMBERED_NAME = re.compile(r"_col\d+")
 
 FileKey = tuple[str, int, int]
 """Absolute path, size, modification time in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventFile:
-    """A data file that was looked at. ``numbered``: its columns are called _col0, _col1 .. and are to be matched by position."""
+class FoundFile:
+    """A file of a snapshot before anybody looked into it. ``place``: which of the snapshot's places it belongs to."""
 
     file: DataFile
     path: str
-    rows: int
-    numbered: bool
+    place: int = 0
 
     @property
     def key(self) -> FileKey:
         return self.path, self.file.size, self.file.mtime_ns
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanFile:
+    """A data file that was looked at.
+
+    ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
+    """
+
+    file: DataFile
+    path: str
+    place: int
+    rows: int
+    columns: OrcType
+    stripes: tuple[tuple[int, int], ...]
+
+    @property
+    def key(self) -> FileKey:
+        return self.path, self.file.size, self.file.mtime_ns
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    rows: int
+    columns: OrcType
+    stripes: tuple[tuple[int, int], ...] = ()
+
+
 class Footers:
     """Reads and remembers footers; of one session."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[FileKey, tuple[int, bool]] = OrderedDict()
+        self._kept: OrderedDict[FileKey, _Facts] = OrderedDict()
+        self._schemas: dict[OrcType, OrcType] = {}
 
-    def insert_files(self, io: FileIO, root: str, files: Iterable[DataFile]) -> tuple[EventFile, ...]:
-        """The files of insert events. FormatError for a file that is not one."""
-        return tuple(self._look(io, f"{root}/{file.path}", file, _INSERT) for file in files)
+    def insert_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
+        """The files of insert events, and raw ones. FormatError for a file that is not what its ``raw`` says."""
+        return self._look_at_all(io, files, _INSERT)
 
-    def delete_files(self, io: FileIO, root: str, files: Iterable[DataFile]) -> tuple[EventFile, ...]:
+    def delete_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
         """The files of delete events. FormatError for a file that is not one."""
-        return tuple(self._look(io, f"{root}/{file.path}", file, _DELETE) for file in files)
+        return self._look_at_all(io, files, _DELETE)
 
-    def _look(self, io: FileIO, path: str, file: DataFile, operation: int) -> EventFile:
-        key = (path, file.size, file.mtime_ns)
-        known = self._kept.get(key)
-        if known is None:
-            known = self._kept[key] = _checked(read_footer(io, path), operation)
-            if len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
-        rows, numbered = known
-        return EventFile(file=file, path=path, rows=rows, numbered=numbered)
+    def _look_at_all(self, io: FileIO, files: Iterable[FoundFile], operation: int) -> tuple[ScanFile, ...]:
+        found = tuple(files)
+        missing = [file for file in found if file.key not in self._kept]
+        looked = in_parallel(lambda file: _look(read_footer(io, file.path), operation, raw=file.file.raw), missing)
+        for file, facts in zip(missing, looked, strict=True):
+            schema = self._schemas.setdefault(facts.columns, facts.columns)  # one object for all files of a schema
+            self._kept[file.key] = _Facts(facts.rows, schema, facts.stripes)
+        seen = tuple(self._scan_file(file) for file in found)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return seen
+
+    def _scan_file(self, found: FoundFile) -> ScanFile:
+        facts = self._kept[found.key]
+        return ScanFile(file=found.file, path=found.path, place=found.place, rows=facts.rows, columns=facts.columns, stripes=facts.stripes)
 
 
 def read_footer(io: FileIO, path: str) -> OrcTail:
@@ -85,12 +115,9 @@ def is_event_file(tail: OrcTail) -> bool:
     return tail.schema is not None and [name.lower() for name in tail.schema.names] == [name.lower() for name in EVENT_FIELDS]
 
 
-def has_numbered_names(names: Sequence[str]) -> bool:
-    """Old Hives wrote _col0, _col1 ..; ORC then matches by position. Hive: SchemaEvolution."""
-    return bool(names) and all(map(_NUMBERED_NAME.fullmatch, names))
-
-
-def _checked(tail: OrcTail, operation: int) -> tuple[int, bool]:
+def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
+    if raw:
+        return _look_at_raw(tail)
     if not is_event_file(tail) or tail.schema is None:
         raise FormatError(f'file "{tail.path}" has no ACID columns', detail=f"its columns are {tail.schema}")
     row = tail.schema.children[EVENT_FIELDS.index(ROW_FIELD)]
@@ -102,7 +129,15 @@ def _checked(tail: OrcTail, operation: int) -> tuple[int, bool]:
             detail="such files were written before Hive 3 (ACID version 1)",
             hint="Run a major compaction with the Hive that wrote them.",
         )
-    return tail.row_count, has_numbered_names(row.names)
+    return _Facts(tail.row_count, row)
+
+
+def _look_at_raw(tail: OrcTail) -> _Facts:
+    if tail.schema is None or tail.schema.kind is not OrcKind.STRUCT:
+        raise FormatError(f'file "{tail.path}" has no columns', detail=f"it holds {tail.schema}")
+    if is_event_file(tail):
+        raise FormatError(f'file "{tail.path}" holds ACID events where plain rows should be')
+    return _Facts(tail.row_count, tail.schema, tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)))
 
 
 def _holds_other_operations(tail: OrcTail, operation: int) -> bool:

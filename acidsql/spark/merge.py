@@ -25,8 +25,9 @@ from acidsql.planner.physical import MergePlan
 from acidsql.spark import driver_writer, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS, EventFile
 from acidsql.spark.fileio import FileIO
-from acidsql.spark.publish import StagedFile, publish, staging
-from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
+from acidsql.spark.partition_places import by_values, key_names, numbered
+from acidsql.spark.publish import partitions_of, publish, staging
+from acidsql.spark.target import StagedFile, WritePath, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
 
 if TYPE_CHECKING:
@@ -54,16 +55,16 @@ def merge(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget,
     changes, inserts = found
     if not changes.num_rows and not inserts.num_rows:
         return Written()
-    changes = _once_each(changes, check=check)
+    changes = _once_each(target, changes, check=check)
     files: list[EventFile] = []
     counts: dict[int, int] = {}
     for number, sink in _targets(plan, target):
         rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
         mine = rows.filter(pc.equal(rows.column(CLAUSE), number))
         counts[number] = mine.num_rows
-        if mine.num_rows:
-            files += _files(plan, number, sink, mine)
-    return _written(plan, counts, driver_writer.write_files(io, target, files), path="small")
+        for values, part in by_values(target.table, mine) if mine.num_rows else ():
+            files += _files(plan, number, sink.at(values), part)
+    return driver_writer.write_files(io, target, files, _counted(plan, counts, path="small"))
 
 
 # ---- small path
@@ -93,10 +94,10 @@ def _fetch(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Q
 def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table | None:
     """None if they are too many, or need Java's writer."""
     columns = target.table.columns
-    named = frame.toDF(*LEADING_COLUMNS, *sinks.data_names(columns))
+    named = writer.named(target, frame, *LEADING_COLUMNS)
     values = [writer.wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
     limit = None if unbounded else row_limit(columns, target.max_bytes, ids=True)
-    found = _bounded_arrow(target, named.selectExpr(*LEADING_COLUMNS, *values), limit)
+    found = _bounded_arrow(target, named.selectExpr(*LEADING_COLUMNS, *values, *key_names(target.table)), limit)
     return None if found is None or needs_java_writer(found) else found
 
 
@@ -154,14 +155,15 @@ def _view(spark: SparkSession, rows: pa.Table, *, broadcast: bool = False) -> It
         spark.catalog.dropTempView(name)
 
 
-def _once_each(changes: pa.Table, *, check: bool) -> pa.Table:
+def _once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Table:
     """Each row of the target once; of several changes the one of the first clause and the first row of the source is kept."""
     if not changes.num_rows:
         return changes
     first_wins = changes.sort_by([(CLAUSE, "ascending"), (SOURCE_ROW, "ascending")])
-    ids = driver_writer.row_ids(first_wins)
+    keys = key_names(target.table)
+    ids = driver_writer.row_ids(first_wins, numbered(first_wins.select(keys))[0] if keys else None)
     order = driver_writer.sort_order(ids)
-    ordered = driver_writer.take_ids(ids, order)
+    ordered = ids.taken(order)
     if check:
         driver_writer.check_distinct(ordered)
         return changes
@@ -190,8 +192,7 @@ def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) ->
 
 
 def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
-    names = sinks.data_names(target.table.columns)
-    joined = queries.whole().toDF(*LEADING_COLUMNS, *names).persist()
+    joined = writer.named(target, queries.whole(), *LEADING_COLUMNS).persist()
     rows = joined
     try:
         rows = _distinct(plan, joined, check=check)
@@ -207,19 +208,20 @@ def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: Wri
     finally:
         joined.unpersist()
         rows.unpersist()
-    return _written(plan, counts, directories, path="big")
+    return replace(_counted(plan, counts, path="big"), directories=directories, partitions=partitions_of(files))
 
 
 def _stage(
     spark: SparkSession, io: FileIO, plan: MergePlan, number: int, target: WriteTarget, folder: str, rows: DataFrame
 ) -> tuple[list[StagedFile], int]:
     """The finished files of a clause, and how many rows it is about."""
-    names = sinks.data_names(target.table.columns)
+    keys = key_names(target.table)
+    names = [*sinks.data_names(target.table.columns), *keys]
     match plan.merge.clauses[number].action:
         case MergeAction.INSERT:
             counted = files = writer.stage_inserts(io, target, f"{folder}/rows", rows.select(*names))
         case MergeAction.DELETE:
-            counted = files = writer.stage_deletes(spark, io, target, folder, rows.select(*ID_COLUMNS))
+            counted = files = writer.stage_deletes(spark, io, target, folder, rows.select(*ID_COLUMNS, *keys))
         case MergeAction.UPDATE:
             deletes, counted = writer.stage_update(spark, io, target, folder, rows.select(*ID_COLUMNS, *names))
             files = [*deletes, *counted]
@@ -233,14 +235,15 @@ def _distinct(plan: MergePlan, rows: DataFrame, *, check: bool) -> DataFrame:
     changing = [number for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
     if not changing:
         return rows
+    identity = [*ID_COLUMNS, *key_names(plan.table)]
     changes = rows.where(F.col(CLAUSE).isin(changing))
-    again = changes.groupBy(*ID_COLUMNS).count().where("count > 1")
+    again = changes.groupBy(*identity).count().where("count > 1")
     hit = again.agg(F.count(F.lit(1)).alias("rows"), F.min(F.struct(*ID_COLUMNS)).alias("first")).collect()[0]
     if not hit["rows"]:
         return rows
     if check:
         raise _violation(hit["rows"], hit["first"])
-    kept = changes.dropDuplicates(list(ID_COLUMNS)).unionByName(rows.where(~F.col(CLAUSE).isin(changing)))
+    kept = changes.dropDuplicates(identity).unionByName(rows.where(~F.col(CLAUSE).isin(changing)))
     return kept.persist()
 
 
@@ -253,14 +256,8 @@ def _violation(rows_hit: int, first: Mapping[str, int]) -> CardinalityError:
 # ---- what was done
 
 
-def _written(plan: MergePlan, counts: Mapping[int, int], directories: tuple[str, ...], *, path: WritePath) -> Written:
+def _counted(plan: MergePlan, counts: Mapping[int, int], *, path: WritePath) -> Written:
     totals = dict.fromkeys(MergeAction, 0)
     for number, clause in enumerate(plan.merge.clauses):
         totals[clause.action] += counts.get(number, 0)
-    return Written(
-        directories=directories,
-        inserted=totals[MergeAction.INSERT],
-        updated=totals[MergeAction.UPDATE],
-        deleted=totals[MergeAction.DELETE],
-        path=path,
-    )
+    return Written(inserted=totals[MergeAction.INSERT], updated=totals[MergeAction.UPDATE], deleted=totals[MergeAction.DELETE], path=path)

@@ -7,33 +7,16 @@ killed process leaves lies in a directory whose write id never becomes valid, or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
 
 from acidsql import crash_points
-from acidsql.acid.ids import BucketId
 from acidsql.acid.paths import ACID_VERSION, ACID_VERSION_FILE, bucket_file_name
+from acidsql.catalog.model import Partition
 from acidsql.errors import ExecutionError
-from acidsql.spark.fileio import FileIO
-from acidsql.spark.target import WriteTarget
-
-_THREADS = 4
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedFile:
-    """A finished file and where it belongs: ``directory`` is a name below the target's root."""
-
-    path: str
-    directory: str
-    bucket: BucketId
-    rows: int
+from acidsql.spark.fileio import FileIO, parent
+from acidsql.spark.target import StagedFile, WriteTarget
 
 
 @contextmanager
@@ -51,28 +34,32 @@ def staging(io: FileIO, target: WriteTarget) -> Iterator[str]:
 
 
 def publish(io: FileIO, target: WriteTarget, files: Sequence[StagedFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
-    """Gives every file its final name; returns the directories, by name below the table's location.
+    """Gives every file its final name; returns the directories.
 
     ``empty``: directories to make though no file goes there.
     """
-    names = tuple(sorted({f.directory for f in files} | set(empty)))
+    directories = tuple(sorted({f.directory for f in files} | set(empty)))
     made: list[str] = []
     try:
-        for name in names:
-            create_directory(io, f"{target.root}/{name}")
-            made.append(name)
+        for directory in directories:
+            create_directory(io, directory)
+            made.append(directory)
             crash_points.reached("directory made")
         for file in files:
-            publish_file(io, target, file)
+            publish_file(io, file)
             crash_points.reached("file published")
-        for name in names:
-            io.sync_directory(f"{target.root}/{name}")
-        io.sync_directory(target.root)
+        for directory in {*directories, *map(parent, directories), target.table.location}:
+            io.sync_directory(directory)
     except BaseException:
-        for name in made:
-            io.delete_tree(f"{target.root}/{name}")
+        for directory in made:
+            io.delete_tree(directory)
         raise
-    return tuple(target.below_location(name) for name in names)
+    return directories
+
+
+def partitions_of(files: Iterable[StagedFile]) -> tuple[Partition, ...]:
+    """The partitions that files belong to."""
+    return tuple({f.partition.location: f.partition for f in files if f.partition is not None}.values())
 
 
 def create_directory(io: FileIO, path: str) -> None:
@@ -83,8 +70,8 @@ def create_directory(io: FileIO, path: str) -> None:
     io.write(f"{path}/{ACID_VERSION_FILE}", ACID_VERSION)
 
 
-def publish_file(io: FileIO, target: WriteTarget, file: StagedFile) -> None:
-    io.publish(file.path, f"{target.root}/{file.directory}/{bucket_file_name(file.bucket)}")
+def publish_file(io: FileIO, file: StagedFile) -> None:
+    io.publish(file.path, f"{file.directory}/{bucket_file_name(file.bucket)}")
 
 
 def publish_plain(io: FileIO, target: WriteTarget, files: Sequence[StagedFile]) -> None:
@@ -92,23 +79,29 @@ def publish_plain(io: FileIO, target: WriteTarget, files: Sequence[StagedFile]) 
 
     With ``overwrite`` the files that were there go when the new ones are in place: a crash between leaves rows twice, never none.
     """
-    old = [f.path for f in io.list_files(target.root)] if target.overwrite else []
+    roots = {f.directory for f in files} | {partition.location for partition in target.sure}
+    if not target.table.partition_columns:
+        roots.add(target.table.location)
+    old = [f"{root}/{f.path}" for root in roots for f in io.list_files(root)] if target.overwrite else []
     made: list[str] = []
     try:
+        for root in roots:
+            io.make_directory(root)
         for file in files:
-            made.append(_publish_plain_file(io, target, file))
-        io.sync_directory(target.root)
+            made.append(_publish_plain_file(io, file))
+        for root in roots:
+            io.sync_directory(root)
     except BaseException:
         for path in made:
             io.delete_file(path)
         raise
     for path in old:
-        io.delete_file(f"{target.root}/{path}")
+        io.delete_file(path)
 
 
-def _publish_plain_file(io: FileIO, target: WriteTarget, file: StagedFile) -> str:
+def _publish_plain_file(io: FileIO, file: StagedFile) -> str:
     """``000003_0``, or the next free ``000003_0_copy_1`` .. as Hive's Hive.mvFile does; the first to link a name has it."""
-    name = f"{target.root}/{file.bucket:06d}_0"
+    name = f"{file.directory}/{file.bucket:06d}_0"
     for path in (name if copy == 0 else f"{name}_copy_{copy}" for copy in count()):
         try:
             io.publish(file.path, path)
@@ -116,11 +109,3 @@ def _publish_plain_file(io: FileIO, target: WriteTarget, file: StagedFile) -> st
             continue
         return path
     raise AssertionError("count() ended")
-
-
-def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-    """``work`` on each item in a few threads; results in order; the first error is raised when all have ended."""
-    if len(items) < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
-        return list(pool.map(work, items))

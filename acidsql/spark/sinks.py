@@ -5,6 +5,9 @@ writer is a third slower on nested ones; ``finish`` edits the tail so that the d
 That edit gives them their names and types too: until then they are ``c0, c1 ..``, because a column of the table may well be
 called ``bucket``. Delete files hold no values and are written nested as they are.
 
+Rows of a table with partitions carry their partitions' texts (partition_places) and are sorted by them within each task, so that Spark
+writes a folder for each value and one file after the other.
+
 ``finish_*`` are plain functions of one file: they can run wherever the file can be read and written. They trust nothing:
 ids, order, bucket and duplicates are checked against what the file itself holds before it may get a name readers look at.
 """
@@ -26,13 +29,15 @@ from acidsql.acid.orc_tail import OrcCodec, OrcTail, edit_tail, load_tail
 from acidsql.acid.orc_types import BUCKET_COLUMN, ORIGINAL_TRANSACTION_COLUMN, ROW_ID_COLUMN
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column
-from acidsql.errors import InternalError
+from acidsql.catalog.partitions import unescape
+from acidsql.errors import InternalError, UnsupportedStatementError
 from acidsql.planner.lowering import identifier, spark_type
-from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats
+from acidsql.spark import classic
+from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats, row_ids
 from acidsql.spark.fileio import FileIO, local_path
-from acidsql.spark.publish import StagedFile
+from acidsql.spark.partition_places import key_names
 from acidsql.spark.stored import stored_sql
-from acidsql.spark.target import WriteTarget
+from acidsql.spark.target import StagedFile, WriteTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -53,7 +58,8 @@ _ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
 
 _CODECS = {OrcCodec.NONE: "none", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snappy", OrcCodec.LZ4: "lz4"}
 _PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*\.orc")
-_BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/[^/]*")
+_BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
+_KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
 
 
 # ---- what Spark writes
@@ -65,38 +71,70 @@ def data_names(columns: Sequence[Column]) -> list[str]:
 
 
 def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
-    """Rows (``data_names``) that lie in the tasks of their buckets, as flat insert events: row ids count the rows of each task."""
-    ids = _new_ids(target, "spark_partition_id()", _ROW_NUMBER)
-    return rows.selectExpr(*ids, *stored_columns(target.table.columns))
+    """Rows (``data_names``, ``key_names``) that lie in the tasks of their buckets, as flat insert events.
+
+    Row ids count the rows of each task, those of a partition from 0.
+    """
+    keys = key_names(target.table)
+    ids = _new_ids(target, "spark_partition_id()", "rowId")
+    numbered = _numbered(rows.sortWithinPartitions(*keys) if keys else rows, keys)
+    return numbered.selectExpr(*ids, *stored_columns(target.table.columns), *keys)
 
 
 def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
-    """Changed rows (ID_COLUMNS, ``data_names``), in the tasks of their new buckets, as two flat events each, told apart by SINK.
+    """Changed rows (ID_COLUMNS, ``data_names``, ``key_names``), in the tasks of their new buckets, as two flat events each, told apart by SINK.
 
     ``inserts`` are complete; ``deletes`` carry the old ids and no values: they are raw material for delete files.
     """
-    columns = target.table.columns
+    columns, keys = target.table.columns, key_names(target.table)
     old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
-    numbered = changed.selectExpr(*old, f"{_ROW_NUMBER} AS rowId", "spark_partition_id() AS task", *stored_columns(columns))
-    events = numbered.selectExpr("*", f"explode(array({INSERT_OPERATION}, {DELETE_OPERATION})) AS operation")
-    new = _new_ids(target, "task", "rowId")
     is_new = f"operation = {INSERT_OPERATION}"
+    sink = f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}"
+    both = f"explode(array({INSERT_OPERATION}, {DELETE_OPERATION})) AS operation"
+    if keys:  # sorted for Spark's writer, which has a file open for each value; numbered when that is done
+        twice = changed.selectExpr(*old, "spark_partition_id() AS task", *stored_columns(columns), *keys).selectExpr("*", both)
+        events = _numbered(twice.selectExpr("*", sink).sortWithinPartitions(SINK, *keys), [SINK, *keys])
+    else:
+        numbered = changed.selectExpr(*old, f"{_ROW_NUMBER} AS rowId", "spark_partition_id() AS task", *stored_columns(columns))
+        events = numbered.selectExpr("*", both).selectExpr("*", sink)
+    new = _new_ids(target, "task", "rowId")
     ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
     values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
-    return events.selectExpr(*ids, *new[4:], *values, f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}")
+    return events.selectExpr(*ids, *new[4:], *values, SINK, *keys)
+
+
+def _numbered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """``rows`` with a column ``rowId``: the row's number in its task, among those of the same ``keys``, which stand together."""
+    from pyspark.sql import functions
+
+    if not keys:
+        return rows.selectExpr("*", f"{_ROW_NUMBER} AS rowId")
+    spark = rows.sparkSession
+    if classic.jvm(spark) is None:
+        raise UnsupportedStatementError("many rows cannot be written to partitions over Spark Connect")
+    counted = rows.selectExpr("*", f"{_ROW_NUMBER} AS acidsql_row", f"xxhash64({', '.join(keys)}) AS acidsql_key")
+    first = classic.first_in_task(spark, functions.col("acidsql_key"), functions.col("acidsql_row")).alias("acidsql_first")
+    number = "acidsql_row - coalesce(acidsql_first, acidsql_row) AS rowId"
+    return counted.select("*", first).selectExpr(*rows.columns, number)
 
 
 def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
-    """Row ids as sorted delete events; all of one bucket number in one task, which writes them to a folder of that number."""
-    located = ids.selectExpr(*ID_COLUMNS, f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}")
-    by_bucket = located.repartitionById(tasks, expression(f"pmod({BUCKET_DIRECTORY}, {tasks})"))
+    """Row ids (and ``key_names``) as sorted delete events; all of one bucket number (of one partition) in one task.
+
+    They go to a folder of that number, below it to those of the partition.
+    """
+    keys = key_names(target.table)
+    located = ids.selectExpr(*ID_COLUMNS, *keys, f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}")
+    place = f"xxhash64({', '.join([BUCKET_DIRECTORY, *keys])})" if keys else BUCKET_DIRECTORY
+    by_bucket = located.repartitionById(tasks, expression(f"pmod({place}, {tasks})"))
     row = "struct<" + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns) + ">"
-    return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *ID_COLUMNS).selectExpr(
+    return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *keys, *ID_COLUMNS).selectExpr(
         f"{DELETE_OPERATION} AS operation",
         *ID_COLUMNS,
         f"{target.write_id}L AS currentTransaction",
         f"CAST(NULL AS {row}) AS row",
         BUCKET_DIRECTORY,
+        *keys,
     )
 
 
@@ -143,33 +181,35 @@ def _unaliased(expression: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFile:
-    """A file some task has committed."""
+    """A file some task has committed. ``values``: of its partition's columns."""
 
     path: str
     bucket: BucketId
+    values: tuple[str, ...] = ()
 
 
 def part_files(io: FileIO, folder: str) -> list[PartFile]:
     """The files of a job whose tasks are buckets, by task number."""
-    return sorted(_numbered(io, folder, _PART_FILE), key=lambda f: f.bucket)
+    return sorted(_numbered_files(io, folder, _PART_FILE), key=lambda f: (f.bucket, f.values))
 
 
 def bucket_folders(io: FileIO, folder: str) -> list[PartFile]:
     """The files of a job that made one folder for each bucket."""
-    return sorted(_numbered(io, folder, _BUCKET_FOLDER), key=lambda f: f.bucket)
+    return sorted(_numbered_files(io, folder, _BUCKET_FOLDER), key=lambda f: (f.bucket, f.values))
 
 
-def _numbered(io: FileIO, folder: str, pattern: re.Pattern[str]) -> Iterator[PartFile]:
-    seen: set[int] = set()
+def _numbered_files(io: FileIO, folder: str, pattern: re.Pattern[str]) -> Iterator[PartFile]:
+    seen: set[tuple[int, tuple[str, ...]]] = set()
     for entry in io.list_files(folder):
         found = pattern.fullmatch(entry.path)
         if found is None:
             raise InternalError(f'Spark wrote an unexpected file "{entry.path}"')
-        bucket = int(found[1])
-        if bucket in seen or bucket > MAX_BUCKET_ID:
-            raise InternalError(f"Spark wrote bucket {bucket} twice" if bucket in seen else f"Spark wrote more than {MAX_TASKS} files")
-        seen.add(bucket)
-        yield PartFile(path=f"{folder}/{entry.path}", bucket=BucketId(bucket))
+        bucket, values = int(found[1]), tuple(unescape(text) for text in _KEY_FOLDER.findall(entry.path))
+        if (bucket, values) in seen or bucket > MAX_BUCKET_ID:
+            again = (bucket, values) in seen
+            raise InternalError(f"Spark wrote bucket {bucket} twice" if again else f"Spark wrote more than {MAX_TASKS} files")
+        seen.add((bucket, values))
+        yield PartFile(path=f"{folder}/{entry.path}", bucket=BucketId(bucket), values=values)
 
 
 def tail_of(io: FileIO, path: str) -> OrcTail:
@@ -177,7 +217,7 @@ def tail_of(io: FileIO, path: str) -> OrcTail:
 
 
 def finish_inserts(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
-    """Makes a flat file of insert events one of Hive's; None if it holds no row. Reads nothing but the tail."""
+    """``target``: of the part's partition, here and below. Makes a flat file of insert events one of Hive's; None if it holds no row. Reads nothing but the tail."""
     tail = tail_of(io, part.path)
     rows = tail.row_count
     if not rows:
@@ -193,7 +233,7 @@ def finish_inserts(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFil
         raise InternalError(f'"{part.path}" holds other row ids than it should', detail=f"{found} instead of {wanted}")
     last = [RowId(target.write_id, bucket_property, row) for row in last_rows(tail.stripes)]
     _edit(io, target, tail, footer_keys(last, inserts=rows))
-    return StagedFile(path=part.path, directory=target.insert_directory, bucket=part.bucket, rows=rows)
+    return _staged(target, part, target.insert_directory, rows)
 
 
 def finish_deletes(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
@@ -208,7 +248,7 @@ def finish_deletes(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFil
         _check_deletes(part, ids, last[-1] if last else None)
         last.append(ids.at(-1))
     _edit(io, target, tail, footer_keys(last, deletes=tail.row_count))
-    return StagedFile(path=part.path, directory=target.delete_directory, bucket=part.bucket, rows=tail.row_count)
+    return _staged(target, part, target.delete_directory, tail.row_count)
 
 
 def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
@@ -218,7 +258,11 @@ def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile 
         return None
     edit = edit_tail(tail, {}, target.row_schema)
     io.replace_tail(part.path, edit.offset, edit.data)
-    return StagedFile(path=part.path, directory="", bucket=part.bucket, rows=tail.row_count)
+    return _staged(target, part, target.root, tail.row_count)
+
+
+def _staged(target: WriteTarget, part: PartFile, directory: str, rows: int) -> StagedFile:
+    return StagedFile(path=part.path, directory=directory, bucket=part.bucket, rows=rows, partition=target.partition)
 
 
 def read_ids(io: FileIO, parts: Sequence[PartFile]) -> pa.Table:
@@ -228,8 +272,7 @@ def read_ids(io: FileIO, parts: Sequence[PartFile]) -> pa.Table:
 
 def _stripe_ids(file: orc.ORCFile, stripe: int) -> RowIds:
     batch = file.read_stripe(stripe, columns=list(ID_COLUMNS))
-    write_ids, bucket_properties, rows = (batch.column(name).to_numpy() for name in ID_COLUMNS)
-    return RowIds(write_ids=write_ids, bucket_properties=bucket_properties, rows=rows)
+    return row_ids(batch)
 
 
 def _check_deletes(part: PartFile, ids: RowIds, before: RowId | None) -> None:

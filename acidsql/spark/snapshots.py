@@ -1,17 +1,18 @@
-"""What a statement sees of a table: its files listed and chosen; and what a killed INSERT OVERWRITE left, taken away."""
+"""What a statement sees of its tables: files listed and chosen; and what a killed INSERT OVERWRITE left, taken away."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
-from acidsql.acid.snapshot import choose
+from acidsql.acid.snapshot import AcidDirectory, choose
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.catalog.model import Table, TableName
-from acidsql.spark.fileio import file_io, local_path
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.spark.fileio import FileIO, file_io, in_parallel, local_path
 
 if TYPE_CHECKING:
-    from acidsql.spark.reader import TableSnapshot
+    from acidsql.spark.reader import Place, TableSnapshot
 
 
 class Visibility(Protocol):
@@ -20,17 +21,54 @@ class Visibility(Protocol):
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
 
 
-def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
-    """The files of a table a statement sees. FormatError for a layout that is not Hive's."""
-    from acidsql.spark.footers import is_event_file, read_footer
-    from acidsql.spark.reader import TableSnapshot
+class Snapshots:
+    """Of one statement: a directory is listed once, however often its table is read, so that all reads see the same files.
 
-    io = file_io(table.location)
-    root = local_path(table.location)
-    listing = io.listing(root)
-    if not table.is_transactional:
-        return TableSnapshot.plain(table, listing.files)
-    write_ids = visible.write_ids(table.name)
+    ``list_partitions``: the catalog's.  ``clean``: for a writer, who removes the bases of killed statements.
+    """
+
+    def __init__(self, visible: Visibility, list_partitions: Callable[[Table], tuple[Partition, ...]], *, clean: bool) -> None:
+        self._visible = visible
+        self._list_partitions = list_partitions
+        self._clean = clean
+        self._partitions: dict[TableName, tuple[Partition, ...]] = {}
+        self._places: dict[str, Place] = {}
+
+    def partitions(self, table: Table) -> tuple[Partition, ...]:
+        """All partitions of a table, as they were when it was first asked about."""
+        if table.name not in self._partitions:
+            self._partitions[table.name] = self._list_partitions(table)
+        return self._partitions[table.name]
+
+    def take(self, table: Table, partitions: Sequence[Partition] = ()) -> TableSnapshot:
+        """The files of a table, or of these partitions of it. FormatError for a layout that is not Hive's."""
+        from acidsql.spark.reader import TableSnapshot
+
+        # Before any file is looked at: what is committed later must not be seen in part.
+        write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
+        io = file_io(table.location)
+        wanted: list[tuple[str, Partition | None]] = [(local_path(p.location), p) for p in partitions]
+        if not table.partition_columns:
+            wanted = [(local_path(table.location), None)]
+        missing = [pair for pair in wanted if pair[0] not in self._places]
+        for place in in_parallel(lambda pair: _place(io, *pair, write_ids), missing):
+            if self._clean:
+                _remove_aborted_bases(io, place)
+            self._places[place.root] = place
+        return TableSnapshot(table=table, write_ids=write_ids, places=tuple(self._places[root] for root, _ in wanted))
+
+
+def _place(io: FileIO, root: str, partition: Partition | None, write_ids: ValidWriteIdList | None) -> Place:
+    from acidsql.spark.reader import Place
+
+    if write_ids is None:
+        return Place(root=root, partition=partition, files=io.listing(root).files)
+    return Place(root=root, partition=partition, directory=acid_directory(io, root, write_ids))
+
+
+def acid_directory(io: FileIO, root: str, write_ids: ValidWriteIdList) -> AcidDirectory:
+    """What a reader with these write ids sees of a table's or partition's directory."""
+    from acidsql.spark.footers import is_event_file, read_footer
 
     def is_raw(path: str) -> bool:
         return not is_event_file(read_footer(io, f"{root}/{path}"))
@@ -39,13 +77,12 @@ def take_snapshot(table: Table, visible: Visibility) -> TableSnapshot:
         marker = f"{root}/{directory}/{METADATA_FILE}"
         return io.read(marker) if io.exists(marker) else None
 
-    chosen = choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
-    return TableSnapshot.acid(table, write_ids, chosen)
+    listing = io.listing(root)
+    return choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
 
 
-def remove_aborted_bases(snapshot: TableSnapshot) -> None:
+def _remove_aborted_bases(io: FileIO, place: Place) -> None:
     """What a killed INSERT OVERWRITE left: a base that never becomes valid is garbage, and Hive 3.1 fails on it."""
-    location = snapshot.table.location
-    for directory in snapshot.directory.aborted if snapshot.directory is not None else ():
+    for directory in place.directory.aborted if place.directory is not None else ():
         if isinstance(parse_directory(directory.rpartition("/")[2]), Base):
-            file_io(location).delete_tree(f"{location}/{directory}")
+            io.delete_tree(f"{place.root}/{directory}")

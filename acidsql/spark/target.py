@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from acidsql.acid.ids import StatementId, WriteId
+from acidsql.acid.ids import BucketId, StatementId, WriteId
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.types import ArrayType, CharType, DecimalType, HiveType, MapType, PrimitiveType, StructType, VarcharType
 from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.schema import orc_row_type
 
 WritePath = Literal["small", "big"]
@@ -33,8 +34,9 @@ class WriteTarget:
     """One sink of a statement.
 
     ``codec``: what the table property ``orc.compress`` says. ``force_path``: auto, small or big. ``max_bytes``: what the small path may hold on the driver.
-    ``staging``: a hidden name below the table's location that no other transaction uses. ``partition``: the path of the
-    partition below the location, ``""`` for none. ``overwrite``: the rows make a ``base_N``, also when there are none.
+    ``staging``: a hidden name below the table's location that no other transaction uses. ``places``: of a table with partitions, whose
+    rows come with partition values. ``partition``: the one these rows go to, once it is known. ``sure``: those the statement names.
+    ``overwrite``: the rows make a ``base_N``, also when there are none.
     """
 
     table: Table
@@ -44,13 +46,28 @@ class WriteTarget:
     max_bytes: int = 64 << 20
     force_path: str = "auto"
     staging: str
-    partition: str = ""
+    places: PartitionPlaces | None = None
+    partition: Partition | None = None
+    sure: tuple[Partition, ...] = ()
     overwrite: bool = False
+
+    def at(self, values: tuple[str, ...]) -> WriteTarget:
+        """The target of the rows with these partition values (Hive's text), () for a table without partitions."""
+        return replace(self, partition=self.places.find(values)) if self.places is not None else self
+
+    @property
+    def sure_directories(self) -> tuple[str, ...]:
+        """The directories that are made though no row goes there: an overwriting leaves nothing of what was."""
+        if not self.overwrite:
+            return ()
+        if not self.table.partition_columns:
+            return (self.insert_directory,)
+        return tuple(replace(self, partition=partition).insert_directory for partition in self.sure)
 
     @property
     def root(self) -> str:
         """The directory that holds the deltas: the table's, or the partition's."""
-        return f"{self.table.location}/{self.partition}" if self.partition else self.table.location
+        return self.partition.location if self.partition is not None else self.table.location
 
     @property
     def staging_path(self) -> str:
@@ -71,12 +88,13 @@ class WriteTarget:
 
     @property
     def insert_directory(self) -> str:
-        """The name below ``root`` of the directory of insert events."""
-        return base_name(self.write_id) if self.overwrite else delta_name(self.write_id, self.write_id, self.statement_id)
+        """The directory of insert events."""
+        name = base_name(self.write_id) if self.overwrite else delta_name(self.write_id, self.write_id, self.statement_id)
+        return f"{self.root}/{name}"
 
     @property
     def delete_directory(self) -> str:
-        return delete_delta_name(self.write_id, self.write_id, self.statement_id)
+        return f"{self.root}/{delete_delta_name(self.write_id, self.write_id, self.statement_id)}"
 
     @property
     def row_schema(self) -> OrcType:
@@ -88,16 +106,24 @@ class WriteTarget:
         """The ORC type of an ACID file of the table."""
         return event_type(self.row_schema)
 
-    def below_location(self, directory: str) -> str:
-        """A directory below ``root`` as a name below the table's location."""
-        return f"{self.partition}/{directory}" if self.partition else directory
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFile:
+    """A finished file and where it belongs: ``directory`` is that of its events, or of the rows of a table without transactions."""
+
+    path: str
+    directory: str
+    bucket: BucketId
+    rows: int
+    partition: Partition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """``directories`` are names below the table's location, none if no row was touched."""
+    """``directories``: that were made, none if no row was touched. ``partitions``: that were written to."""
 
     directories: tuple[str, ...] = ()
+    partitions: tuple[Partition, ...] = ()
     inserted: int = 0
     updated: int = 0
     deleted: int = 0

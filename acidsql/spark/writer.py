@@ -24,10 +24,11 @@ from acidsql.catalog.types import HiveType
 from acidsql.spark import classic, driver_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.expressions import bucket_number
-from acidsql.spark.fileio import FileIO
-from acidsql.spark.publish import StagedFile, in_parallel, publish, publish_plain, staging
+from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.partition_places import key_names, key_sql
+from acidsql.spark.publish import partitions_of, publish, publish_plain, staging
 from acidsql.spark.stored import holds, is_timestamp, refusals, wall_clock_type
-from acidsql.spark.target import ID_BYTES, WriteTarget, Written, row_limit
+from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
 
 if TYPE_CHECKING:
@@ -49,58 +50,71 @@ TOO_LARGE = "spark.driver.maxResultSize"
 
 
 def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
-    """``rows``: the table's columns in order, cast to its types."""
-    rows = rows.toDF(*sinks.data_names(target.table.columns))
+    """``rows``: the table's columns in order, cast to its types; then its partition columns."""
+    rows = named(target, rows)
     found = _fetch_inserted(target, rows)
     if found is not None:
         return driver_writer.write_rows(io, target, found)
     with staging(io, target) as directory:
         files = stage_inserts(io, target, f"{directory}/rows", rows)
-        empty = (target.insert_directory,) if target.overwrite else ()
-        directories = publish(io, target, files, empty=empty)
-    return Written(directories=directories, inserted=_rows(files), path="big")
+        directories = publish(io, target, files, empty=target.sure_directories)
+    partitions = partitions_of(files) or target.sure
+    return Written(directories=directories, partitions=partitions, inserted=_rows(files), path="big")
 
 
 def update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFrame) -> Written:
-    """``changed``: ``originalTransaction``, ``bucket``, ``rowId`` of the old rows, then the new values of all columns.
+    """``changed``: ``originalTransaction``, ``bucket``, ``rowId`` of the old rows, then the new values of all columns, then the partition's.
 
     CardinalityError if an id comes twice; nothing is published then.
     """
-    changed = changed.toDF(*ID_COLUMNS, *sinks.data_names(target.table.columns))
+    changed = named(target, changed, *ID_COLUMNS)
     found = _fetch(target, changed, target.table.columns, ids=True)
     if found is not None:
         return driver_writer.write_update(io, target, found)
     with staging(io, target) as directory:
         deletes, inserts = stage_update(spark, io, target, directory, changed)
         directories = publish(io, target, [*deletes, *inserts])
-    return Written(directories=directories, updated=_rows(inserts), path="big")
+    return Written(directories=directories, partitions=partitions_of(inserts), updated=_rows(inserts), path="big")
 
 
 def delete(spark: SparkSession, io: FileIO, target: WriteTarget, doomed: DataFrame) -> Written:
-    """``doomed``: ``originalTransaction``, ``bucket``, ``rowId``. CardinalityError if an id comes twice; nothing is published then."""
-    doomed = doomed.toDF(*ID_COLUMNS)
+    """``doomed``: ``originalTransaction``, ``bucket``, ``rowId``, then the partition's values.
+
+    CardinalityError if an id comes twice; nothing is published then.
+    """
+    doomed = named(target, doomed, *ID_COLUMNS, values=False)
     found = _fetch(target, doomed, (), ids=True)
     if found is not None:
         return driver_writer.write_delete(io, target, found)
     with staging(io, target) as directory:
         files = stage_deletes(spark, io, target, directory, doomed)
         directories = publish(io, target, files)
-    return Written(directories=directories, deleted=_rows(files), path="big")
+    return Written(directories=directories, partitions=partitions_of(files), deleted=_rows(files), path="big")
 
 
 def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
     """INSERT into an ORC table that is not transactional; ``rows`` as for ``insert``."""
-    rows = rows.toDF(*sinks.data_names(target.table.columns))
+    rows = named(target, rows)
     found = _fetch_inserted(target, rows)
     if found is not None:
         return driver_writer.write_plain_rows(io, target, found)
+    keys = key_names(target.table)
     with staging(io, target) as directory:
-        placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns))
+        placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns), *keys)
         with refusals():
-            sinks.orc_writer(target, placed).orc(f"{directory}/rows")
-        files = _finish(lambda part: sinks.finish_plain(io, target, part), sinks.part_files(io, f"{directory}/rows"))
+            sinks.orc_writer(target, placed).partitionBy(*keys).orc(f"{directory}/rows")
+        parts = sinks.part_files(io, f"{directory}/rows")
+        files = _finish(lambda part: sinks.finish_plain(io, target.at(part.values), part), parts)
         publish_plain(io, target, files)
-    return Written(inserted=_rows(files), path="big")
+    return Written(inserted=_rows(files), partitions=partitions_of(files) or target.sure, path="big")
+
+
+def named(target: WriteTarget, rows: DataFrame, *leading: str, values: bool = True) -> DataFrame:
+    """``leading``, then ``data_names`` if there are ``values``, then ``key_names`` as texts."""
+    names = [*leading, *(sinks.data_names(target.table.columns) if values else ())]
+    keys = key_names(target.table)
+    named = rows.toDF(*names, *keys)
+    return named.selectExpr(*names, *(f"{key_sql(key)} AS {key}" for key in keys)) if keys else named
 
 
 # ---- the small path's fetch
@@ -120,7 +134,7 @@ def _fetch(
     if target.force_path == "big":
         return None
     values = [wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
-    selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values)
+    selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values, *key_names(target.table))
     forced = target.force_path == "small"
     limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
     try:
@@ -147,24 +161,26 @@ def wall_clock(name: str, hive_type: HiveType) -> str:
 
 
 def stage_inserts(io: FileIO, target: WriteTarget, folder: str, rows: DataFrame) -> list[StagedFile]:
-    """Finished files of insert events of ``rows`` (``sinks.data_names``), written to ``folder``."""
+    """Finished files of insert events of ``rows`` (``sinks.data_names``, ``key_names``), written to ``folder``."""
     placed = _in_tasks(target, rows)
     with refusals():
-        sinks.orc_writer(target, sinks.insert_events(target, placed)).orc(folder)
-    return _finish(lambda part: sinks.finish_inserts(io, target, part), sinks.part_files(io, folder))
+        sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(*key_names(target.table)).orc(folder)
+    return _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), sinks.part_files(io, folder))
 
 
 def stage_update(
     spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, changed: DataFrame
 ) -> tuple[list[StagedFile], list[StagedFile]]:
-    """Finished files of delete and of insert events of ``changed`` (ID_COLUMNS, ``sinks.data_names``), below ``directory``."""
+    """Finished files of delete and of insert events of ``changed`` (ID_COLUMNS, ``sinks.data_names``, ``key_names``), below ``directory``."""
     placed = _in_tasks_of_old_rows(target, changed)
-    with _two_open_files(spark), refusals():
-        sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK).orc(f"{directory}/rows")
+    keys = key_names(target.table)
+    # Without partitions a task may write both sinks at once, instead of sorting its rows by sink first.
+    with _open_files(spark, 0 if keys else 2), refusals():
+        sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK, *keys).orc(f"{directory}/rows")
     new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
     deletes = _delete_files(spark, io, target, directory, old)
-    return deletes, _finish(lambda part: sinks.finish_inserts(io, target, part), new)
+    return deletes, _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), new)
 
 
 def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
@@ -197,28 +213,35 @@ def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, director
     if not count:
         return []
     if count * ID_BYTES > target.max_bytes:
-        paths = [_literal_path(part.path) for part in parts]
-        schema = "originalTransaction bigint, bucket int, rowId bigint"
-        return stage_deletes(spark, io, target, directory, spark.read.schema(schema).orc(paths))
-    ids = driver_writer.row_ids(sinks.read_ids(io, parts))
-    ordered = driver_writer.take_ids(ids, driver_writer.sort_order(ids))
-    driver_writer.check_distinct(ordered)
-    files = list(driver_writer.delete_files(target, ordered))
-    return in_parallel(lambda file: driver_writer.stage_file(io, target, directory, file), files)
+        return stage_deletes(spark, io, target, directory, _staged_ids(spark, target, f"{directory}/rows", parts))
+    of_partition: dict[tuple[str, ...], list[PartFile]] = {}
+    for part in parts:
+        of_partition.setdefault(part.values, []).append(part)
+    files: list[driver_writer.EventFile] = []
+    for values, mine in of_partition.items():
+        files += driver_writer.deleted_files(target.at(values), sinks.read_ids(io, mine))
+    return in_parallel(lambda file: driver_writer.stage_file(io, directory, file), files)
+
+
+def _staged_ids(spark: SparkSession, target: WriteTarget, root: str, parts: list[PartFile]) -> DataFrame:
+    keys = key_names(target.table)
+    schema = ", ".join(["originalTransaction bigint, bucket int, rowId bigint", *(f"{key} string" for key in keys)])
+    ids = spark.read.schema(schema).option("basePath", root).orc([_literal_path(part.path) for part in parts])
+    return ids.selectExpr(*ID_COLUMNS, *(f"{key_sql(key)} AS {key}" for key in keys))  # Spark takes the default partition for NULL
 
 
 def stage_deletes(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, ids: DataFrame) -> list[StagedFile]:
-    """Finished files of delete events of ``ids`` (ID_COLUMNS), below ``directory``."""
+    """Finished files of delete events of ``ids`` (ID_COLUMNS, ``key_names``), below ``directory``."""
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     events = sinks.delete_events(target, ids, tasks)
-    sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY).orc(f"{directory}/ids")
-    return _finish(lambda part: sinks.finish_deletes(io, target, part), sinks.bucket_folders(io, f"{directory}/ids"))
+    sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY, *key_names(target.table)).orc(f"{directory}/ids")
+    return _finish(lambda part: sinks.finish_deletes(io, target.at(part.values), part), sinks.bucket_folders(io, f"{directory}/ids"))
 
 
 @contextmanager
-def _two_open_files(spark: SparkSession) -> Iterator[None]:
-    """A task may write both sinks at once, instead of sorting its rows by sink first."""
-    spark.conf.set(_CONCURRENT_WRITERS, 2)
+def _open_files(spark: SparkSession, count: int) -> Iterator[None]:
+    """How many files a task may write at once."""
+    spark.conf.set(_CONCURRENT_WRITERS, count)
     try:
         yield
     finally:

@@ -84,6 +84,12 @@ class TxnManager(Protocol):
         TransactionAbortedError if the transaction is not open.
         """
 
+    def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
+        """For a table nobody has written to here, whose files are another store's: all ids up to ``write_id`` count as committed.
+
+        WriteConflictError if a write id was given out meanwhile. Hive: TxnHandler.seedWriteId.
+        """
+
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         """Records what the transaction wrote: conflict check, compaction and garbage collection need it."""
 
@@ -102,6 +108,9 @@ class TxnManager(Protocol):
 
     def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
         """On a user's demand: those that are open; others stay as they are. Hive: TxnHandler.abortTxns."""
+
+    def reap(self) -> None:
+        """Aborts open transactions whose heartbeat timed out or whose process has ended. Hive: TxnHandler.performTimeOuts."""
 
     def list_txns(self) -> tuple[TxnInfo, ...]:
         """Open and aborted transactions by id."""

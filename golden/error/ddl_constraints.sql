@@ -23,6 +23,10 @@ CREATE TABLE bad (id INT, v STRING DEFAULT '012345678901234567890123456789012345
 CREATE TABLE bad (id INT CHECK (idd > 0));
 CREATE TABLE bad (id INT, CHECK (id IN (SELECT id FROM parent)));
 CREATE TABLE bad (id INT, CHECK (row_number() OVER (ORDER BY id) > 1));
+CREATE TABLE bad (id INT CHECK (id));
+CREATE TABLE bad (id INT, v STRUCT<a:DECIMAL(5,2)>, CHECK ( v.a ));
+CREATE TABLE bad (id INT, CHECK (2.5));
+CREATE TABLE bad (id INT, CHECK ('true'));
 CREATE EXTERNAL TABLE bad (id INT NOT NULL);
 CREATE EXTERNAL TABLE bad (id INT DEFAULT 1);
 -- What holds no rows back is a fact only; what does, no writer sees to yet.

@@ -23,7 +23,7 @@ from acidsql.catalog.model import (
     TableName,
     View,
 )
-from acidsql.catalog.partitions import partition_name, partition_text
+from acidsql.catalog.partitions import partition_name, partition_text, partition_values
 from acidsql.catalog.show_create import show_create
 from acidsql.catalog.types import parse_type
 
@@ -322,6 +322,19 @@ def test_names_of_partitions_are_escaped_as_hive_does(values: tuple[str, str], n
     """The characters of Hive's list and no others."""
     assert partition_name(("day", "hr"), values) == name
 
+    assert partition_values(("day", "hr"), name) == tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in values)
+
+
+@pytest.mark.parametrize("path", ["day=1", "day=1/hr=2/x=3", "day=1/hour=2", "hr=1/day=2", "day=/hr=2", "day=1=2/hr=3", "day/hr=3", ""])
+def test_a_path_without_the_columns_is_no_partition(path: str) -> None:
+    """Each must be there, in order, with one value."""
+    assert partition_values(("day", "hr"), path) is None
+
+
+def test_paths_are_unescaped_as_hive_does() -> None:
+    """Digits in either case; what is no escape stays; the names of columns have no case."""
+    assert partition_values(("day", "hr"), "Day=100%/HR=%2f%2G%e9%") == ("100%", "/%2Gé%")
+
 
 def test_values_of_partitions_are_texts() -> None:
     """As Hive writes them: they become directory names."""
@@ -329,12 +342,30 @@ def test_values_of_partitions_are_texts() -> None:
     from decimal import Decimal
 
     moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
-    texts = [True, 7, "x", Decimal("1E+2"), datetime.date(2024, 1, 2), moment, moment.replace(microsecond=120000), b"ab", None]
+    texts = [
+        True,
+        7,
+        "x",
+        Decimal("1E+2"),
+        Decimal("1.50"),
+        Decimal("3.00"),
+        0.5,
+        1e7,
+        datetime.date(2024, 1, 2),
+        moment,
+        moment.replace(microsecond=120000),
+        b"ab",
+        None,
+    ]
     assert [partition_text(value) for value in texts] == [
         "true",
         "7",
         "x",
         "100",
+        "1.5",
+        "3",
+        "0.5",
+        "1.0E7",
         "2024-01-02",
         "2024-01-02 03:04:05",
         "2024-01-02 03:04:05.12",

@@ -70,6 +70,16 @@ def test_a_silent_transaction_is_aborted_by_the_next_one(metastore: EmbeddedMeta
     assert caught.value.detail == "its heartbeat timed out"
 
 
+def test_the_silent_are_reaped_on_demand(metastore: EmbeddedMetastore, clock: Clock) -> None:
+    """By the rules of opening, and without a new transaction."""
+    silent = metastore.open_txn()
+    metastore.reap()
+    assert states(metastore)[silent] is TxnState.OPEN
+    clock.now += 300.001
+    metastore.reap()
+    assert states(metastore) == {silent: TxnState.ABORTED}
+
+
 def test_a_heartbeat_keeps_a_transaction_alive(metastore: EmbeddedMetastore, clock: Clock) -> None:
     """Time counts from the last one, which SHOW TRANSACTIONS shows."""
     txn_id = metastore.open_txn()

@@ -7,13 +7,14 @@ import shutil
 import sqlite3
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError as SqlOperationalError
 
-from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.model import Bucketing, Column, Database, Partition, SortColumn, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
 from acidsql.metastore import database_file, store
@@ -90,6 +91,22 @@ def test_a_moved_warehouse_still_works(reopen: Reopen, warehouse: Path, tmp_path
             found = there.find_table(name)
             assert found is not None
             assert found.location == place
+
+
+def test_partitions_name_the_columns_of_their_table(metastore: EmbeddedMetastore) -> None:
+    """Hive asks a partition, not its table, for its buckets: a renamed column has its new name there too."""
+    columns = tuple(Column(name=name, type=parse_type("int")) for name in ("a", "b"))
+    keys = (Column(name="ds", type=parse_type("int")),)
+    buckets = Bucketing(columns=("b", "a"), count=2, sorted_by=(SortColumn(name="b"),))
+    before = metastore.create_table(replace(table(), columns=columns, partition_columns=keys, bucketing=buckets))
+    metastore.add_partitions(T, [Partition(values=("1",), location=f"{before.location}/ds=1")])
+    buckets = Bucketing(columns=("c", "a"), count=2, sorted_by=(SortColumn(name="c"),))
+    metastore.alter_table(before, replace(before, columns=(columns[0], replace(columns[1], name="c")), bucketing=buckets))
+    with sqlite3.connect(metastore._store.path) as connection:
+        names = "SELECT SD_ID, INTEGER_IDX, BUCKET_COL_NAME FROM BUCKETING_COLS ORDER BY 1, 2"
+        assert connection.execute(names).fetchall() == [(1, 0, "c"), (1, 1, "a"), (2, 0, "c"), (2, 1, "a")]
+        assert connection.execute("SELECT SD_ID, COLUMN_NAME FROM SORT_COLS ORDER BY 1").fetchall() == [(1, "c"), (2, "c")]
+    connection.close()
 
 
 def test_a_hard_linked_warehouse_parts_from_its_origin(reopen: Reopen, warehouse: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import Error, MetastoreError, OperationalError, TransactionAbortedError, WriteConflictError
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState
@@ -326,3 +326,15 @@ def test_a_user_aborts_open_transactions_only(manager: TxnManager) -> None:
     with pytest.raises(TransactionAbortedError) as caught:
         manager.heartbeat(first)
     assert caught.value.detail == "by ABORT TRANSACTIONS"
+
+
+def test_a_table_takes_over_the_write_ids_of_its_files(manager: TxnManager) -> None:
+    """All up to the one named are committed, the next writer gets the one after; once ids were given out it is too late."""
+    reader = manager.open_txn()
+    manager.seed_write_id(T, WriteId(7))
+    assert str(manager.valid_write_ids(T, manager.valid_txns(reader))) == "default.t:7:9223372036854775807::"
+    writer = manager.open_txn()
+    assert manager.allocate_write_id(writer, T) == 8
+    assert str(manager.valid_write_ids(T, manager.valid_txns())) == "default.t:8:8:8:"
+    with pytest.raises(WriteConflictError, match="began to write"):
+        manager.seed_write_id(T, WriteId(9))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.catalog.model import ConstraintKind, Database, FileFormat, Partition, SortColumn, Storage, Table, TableKind, TableName
+from acidsql.catalog.partitions import partition_name
 from acidsql.errors import AlreadyExistsError, BindError, ColumnNotFoundError, Error, TableNotFoundError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
@@ -16,12 +17,16 @@ from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bind_table import unenforced, unreadable
 from acidsql.planner.bound import BoundQuery, BoundStatement
 from acidsql.planner.bound_catalog import (
+    BoundAddPartitions,
     BoundAlterTable,
     BoundCreateTable,
     BoundCreateView,
     BoundDescribe,
+    BoundDropPartitions,
     BoundDropTable,
     BoundDropView,
+    BoundRenamePartition,
+    BoundRepairTable,
     BoundShowPartitions,
     BoundUnbuilt,
 )
@@ -377,8 +382,16 @@ def test_what_partitions_there_are_decides(bound: Bind, sql: str, code: int | No
 def test_dropped_partitions_are_compared_by_type(bound: Bind, condition: str, count: int) -> None:
     """A number is not compared as text, and NULL meets no condition."""
     made = bound(f"ALTER TABLE p DROP PARTITION ({condition})")
-    assert isinstance(made, BoundUnbuilt)
+    assert isinstance(made, BoundDropPartitions)
+    assert len(made.partitions) == count
     assert made.facts[1][1].startswith(f"{count} with ")
+
+
+def test_a_partition_is_dropped_once(bound: Bind) -> None:
+    """However many of the specs name it; IF EXISTS takes a spec that names none."""
+    made = bound("ALTER TABLE p DROP IF EXISTS PARTITION (ds='a'), PARTITION (hr < 2), PARTITION (ds='q')")
+    assert isinstance(made, BoundDropPartitions)
+    assert [p.values for p in made.partitions] == [("a", "1"), ("a", "10")]
 
 
 def test_a_partition_to_compact_is_named(bound: Bind) -> None:
@@ -391,5 +404,97 @@ def test_a_partition_to_compact_is_named(bound: Bind) -> None:
 def test_an_existing_partition_may_be_added_again_on_demand(bound: Bind) -> None:
     """IF NOT EXISTS says of each what there is."""
     made = bound("ALTER TABLE p ADD IF NOT EXISTS PARTITION (ds='a', hr=1) PARTITION (ds='z', hr=1)")
-    assert isinstance(made, BoundUnbuilt)
+    assert isinstance(made, BoundAddPartitions)
+    assert [p.values for p in made.partitions] == [("z", "1")]
     assert [value for _, value in made.facts] == ["default.p", "{ds=a, hr=1}, which exists", "{ds=z, hr=1}"]
+
+
+@pytest.mark.parametrize(
+    ("types", "written", "kept"),
+    [
+        ("INT", "'01'", "1"),
+        ("INT", "007", "7"),
+        ("BIGINT", "' -5 '", "-5"),
+        ("DECIMAL(5,2)", "'1.50'", "1.5"),
+        ("DOUBLE", "1e7", "1.0E7"),
+        ("BOOLEAN", "'TRUE'", "true"),
+        ("DATE", "TIMESTAMP '2024-01-02 03:04:05'", "2024-01-02"),
+        ("TIMESTAMP", "'2024-01-02 03:04:05.100'", "2024-01-02 03:04:05.1"),
+        ("STRING", "DATE '2024-01-02'", "2024-01-02"),
+        ("STRING", "'01'", "01"),
+        ("STRING", "NULL", "__HIVE_DEFAULT_PARTITION__"),
+        ("VARCHAR(2)", "'abc'", "ab"),
+    ],
+)
+def test_a_new_partition_has_the_text_of_its_type(bound: Bind, store: EmbeddedMetastore, types: str, written: str, kept: str) -> None:
+    """However the value was written: its directory and name are Hive's, so nobody makes a second partition of it."""
+    made = bound(f"CREATE TABLE q (id INT) PARTITIONED BY (k {types}) STORED AS ORC")
+    assert isinstance(made, BoundCreateTable)
+    stored = store.create_table(made.table)
+    added = bound(f"ALTER TABLE q ADD PARTITION (k={written})")
+    assert isinstance(added, BoundAddPartitions)
+    (partition,) = added.partitions
+    assert partition == Partition(values=(kept,), location=f"{stored.location}/{partition_name(['k'], [kept])}", created_at=1_700_000_000)
+    store.add_partitions(stored.name, added.partitions)
+    assert refused(bound, f"ALTER TABLE q ADD PARTITION (k={written})", AlreadyExistsError).code == 10118
+
+
+@pytest.mark.parametrize(
+    ("types", "written"), [("INT", "'one'"), ("TINYINT", "300"), ("DATE", "'2024-13-01'"), ("DECIMAL(5,2)", "99999"), ("BOOLEAN", "'yes'")]
+)
+def test_a_value_of_another_type_makes_no_partition(bound: Bind, store: EmbeddedMetastore, types: str, written: str) -> None:
+    """It is refused, and never taken for NULL."""
+    made = bound(f"CREATE TABLE q (id INT) PARTITIONED BY (k {types}) STORED AS ORC")
+    assert isinstance(made, BoundCreateTable)
+    store.create_table(made.table)
+    assert refused(bound, f"ALTER TABLE q ADD PARTITION (k={written})").code == 10248
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("ALTER TABLE p ADD PARTITION (ds='', hr=1)", "partition spec is invalid; field ds does not exist or is empty"),
+        (
+            "ALTER TABLE p PARTITION (ds='b', hr=2) RENAME TO PARTITION (ds='', hr=2)",
+            "partition spec is invalid; field ds does not exist or is empty",
+        ),
+        ("ALTER TABLE p ADD PARTITION (ds='z', hr=1) PARTITION (hr='01', ds='z')", "Duplicate partitions in the list: {ds=z, hr=1}"),
+        (
+            "ALTER TABLE p ADD IF NOT EXISTS PARTITION (ds='a', hr=1) PARTITION (ds='a', hr=1)",
+            "Duplicate partitions in the list: {ds=a, hr=1}",
+        ),
+    ],
+)
+def test_partitions_that_cannot_be_made(bound: Bind, sql: str, message: str) -> None:
+    """An empty value would share the directory of NULL; one statement makes a partition once."""
+    error = refused(bound, sql)
+    assert error.message == message
+    assert error.span is not None
+
+
+def test_a_renamed_partition_moves_if_it_lies_where_its_name_says(bound: Bind, store: EmbeddedMetastore) -> None:
+    """One with a location of its own stays there."""
+    p = store.find_table(TableName("default", "p"))
+    assert p is not None
+    store.add_partitions(p.name, [Partition(values=("m", "1"), location=f"{p.location}/ds=m/hr=1")])
+    for old, location in (("ds='m', hr=1", f"{p.location}/ds=n%3A/hr=7"), ("ds='b', hr=2", "/data/p2")):
+        made = bound(f"ALTER TABLE p PARTITION ({old}) RENAME TO PARTITION (ds='n:', hr=7)")
+        assert isinstance(made, BoundRenamePartition)
+        assert (made.after.values, made.after.location) == (("n:", "7"), location)
+
+
+@pytest.mark.parametrize(
+    ("sql", "add", "drop"),
+    [
+        ("MSCK REPAIR TABLE p", True, False),
+        ("MSCK REPAIR TABLE p ADD PARTITIONS", True, False),
+        ("MSCK REPAIR TABLE p DROP PARTITIONS", False, True),
+        ("MSCK REPAIR TABLE p SYNC PARTITIONS", True, True),
+        ("MSCK TABLE p SYNC PARTITIONS", False, False),
+    ],
+)
+def test_msck_repairs_what_it_is_asked_to(bound: Bind, sql: str, add: bool, drop: bool) -> None:
+    """It adds where nothing is said; without REPAIR it only looks."""
+    made = bound(sql)
+    assert isinstance(made, BoundRepairTable)
+    assert (made.add, made.drop) == (add, drop)

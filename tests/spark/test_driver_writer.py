@@ -23,7 +23,7 @@ from acidsql.spark.fileio import LocalFileIO
 from acidsql.spark.schema import orc_row_type
 from acidsql.spark.target import Written, row_limit
 from tests.spark.naive_reader import Key, read_files, tail_of, visible_rows
-from tests.spark.written import EVERY_TYPE, arrow_rows, changed_rows, id_table, make_table, names_below, target
+from tests.spark.written import EVERY_TYPE, arrow_rows, below, changed_rows, id_table, make_table, names_below, target
 
 IO = LocalFileIO(durable=False)
 PAIRS = {"k": "bigint", "v": "string"}
@@ -41,7 +41,7 @@ def test_insert(tmp_path: Path) -> None:
     """New rows lie in bucket 0 of the delta of their write id and statement, in order."""
     table = make_table(tmp_path / "t", PAIRS)
     written = write_rows(IO, target(table, 7, 2), arrow_rows(table, pairs(3, 1, 2)))
-    assert written == Written(directories=("delta_0000007_0000007_0002",), inserted=3)
+    assert written == Written(directories=below(table, "delta_0000007_0000007_0002"), inserted=3)
     assert names_below(tmp_path / "t") == ["delta_0000007_0000007_0002/_orc_acid_version", "delta_0000007_0000007_0002/bucket_00000"]
     assert values_of(table) == [[3, "v3"], [1, "v1"], [2, "v2"]]
 
@@ -58,8 +58,8 @@ def test_no_rows_no_files(tmp_path: Path) -> None:
 def test_overwrite_makes_a_base(tmp_path: Path) -> None:
     """INSERT OVERWRITE writes a base, and an empty one if there are no rows: the old rows must go."""
     table = make_table(tmp_path / "t", PAIRS)
-    assert write_rows(IO, target(table, 3, overwrite=True), arrow_rows(table, pairs(1))).directories == ("base_0000003",)
-    assert write_rows(IO, target(table, 4, overwrite=True), arrow_rows(table, [])).directories == ("base_0000004",)
+    assert write_rows(IO, target(table, 3, overwrite=True), arrow_rows(table, pairs(1))).directories == below(table, "base_0000003")
+    assert write_rows(IO, target(table, 4, overwrite=True), arrow_rows(table, [])).directories == below(table, "base_0000004")
     assert names_below(tmp_path / "t/base_0000004") == ["_orc_acid_version"]
     assert values_of(table) == [[1, "v1"]]
 
@@ -82,7 +82,7 @@ def test_update_moves_each_row_within_its_bucket(tmp_path: Path) -> None:
     old = visible_rows(table)
     new = {key: {"k": row["k"], "v": "new"} for key, row in reversed(old.items()) if row["k"] % 3 == 0}
     written = write_update(IO, target(table, 2, 1), changed_rows(table, new))
-    assert written == Written(directories=("delete_delta_0000002_0000002_0001", "delta_0000002_0000002_0001"), updated=17)
+    assert written == Written(directories=below(table, "delete_delta_0000002_0000002_0001", "delta_0000002_0000002_0001"), updated=17)
     bucket = {row["k"]: key[1] >> 16 & 4095 for key, row in old.items()}
     rows = visible_rows(table)
     assert {row["k"]: key[1] >> 16 & 4095 for key, row in rows.items()} == bucket
@@ -93,7 +93,9 @@ def test_deletes_of_one_bucket_share_a_file(tmp_path: Path) -> None:
     """Ids of several statements and write ids with one bucket number go, sorted and unchanged, to the one file of that bucket."""
     table = make_table(tmp_path / "t", PAIRS)
     keys: list[Key] = [(w, 1 << 29 | b << 16 | s, r) for w in (9, 2) for s in (3, 0) for b in (11, 0) for r in (5, 1)]
-    assert write_delete(IO, target(table, 10), id_table(keys)) == Written(directories=("delete_delta_0000010_0000010_0000",), deleted=16)
+    assert write_delete(IO, target(table, 10), id_table(keys)) == Written(
+        directories=below(table, "delete_delta_0000010_0000010_0000"), deleted=16
+    )
     files = read_files(tmp_path / "t")
     assert [f.bucket for f in files] == [0, 11]
     assert sorted(files[0].keys + files[1].keys) == sorted(keys)

@@ -50,6 +50,38 @@ def test_write_creates(tmp_path: Path) -> None:
     assert IO.read(path) == b"abcZ"
 
 
+def test_a_directory_moves_to_a_free_name_only(tmp_path: Path) -> None:
+    """With all it holds, into parents that are made; whatever is there already, even an empty directory, refuses it."""
+    old, new = str(tmp_path / "a=1"), str(tmp_path / "a=2/b=3")
+    (tmp_path / "a=1/delta_1_1").mkdir(parents=True)
+    (tmp_path / "a=1/delta_1_1/bucket_00000").write_bytes(b"x")
+    IO.move_directory(old, new)
+    assert not IO.exists(old)
+    assert IO.read(f"{new}/delta_1_1/bucket_00000") == b"x"
+    IO.make_directory(old)
+    for one, other in ((old, new), (new, old)):
+        with pytest.raises(FileExistsError):
+            IO.move_directory(one, other)
+    assert IO.read(f"{new}/delta_1_1/bucket_00000") == b"x"
+    with pytest.raises(FileNotFoundError):
+        IO.move_directory(str(tmp_path / "none"), str(tmp_path / "other"))
+
+
+def test_only_an_empty_directory_is_removed(tmp_path: Path) -> None:
+    """What holds anything stays, and the answer says so; one that is not there is gone."""
+    path = str(tmp_path / "d")
+    IO.make_directory(path)
+    IO.write(f"{path}/_hidden", b"")
+    assert not IO.remove_empty_directory(path)
+    IO.delete_file(f"{path}/_hidden")
+    assert IO.remove_empty_directory(path)
+    assert IO.remove_empty_directory(path)
+    assert not IO.exists(path)
+    IO.write(path, b"")
+    with pytest.raises(NotADirectoryError):
+        IO.remove_empty_directory(path)
+
+
 def test_deleting_what_is_not_there(tmp_path: Path) -> None:
     """Deleting twice is no error."""
     IO.make_directory(str(tmp_path / "a/b"))

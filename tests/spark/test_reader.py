@@ -11,13 +11,13 @@ import pytest
 
 from acidsql.acid.snapshot import FileEntry
 from acidsql.catalog.model import Table, TableName
-from acidsql.errors import FormatError, UnsupportedStatementError
+from acidsql.errors import FormatError
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
-from acidsql.spark import reader as reader_module
+from acidsql.spark import dead_rows
 from acidsql.spark.reader import HIVE_TYPE, SnapshotReader, TableSnapshot
 from acidsql.spark.session import translate
-from tests.spark.event_tables import EventTable, bucket_property, columns, rows, snapshot, valid
+from tests.spark.event_tables import EventTable, bucket_property, columns, rows, valid
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ KS = columns("k bigint, s string")
 def reader(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SnapshotReader]:
     """A reader for each way to apply delete events."""
     if request.param == "bitmap":
-        monkeypatch.setattr(reader_module, "MAX_ARRAY", 0)
+        monkeypatch.setattr(dead_rows, "MAX_ARRAY", 0)
     made = SnapshotReader(spark, Settings({"acidsql.read.deletes": "join" if request.param == "join" else "filter"}))
     yield made
     made.close()
@@ -317,15 +317,6 @@ def test_file_that_vanished_is_an_execution_error(spark: SparkSession, plain_rea
     with pytest.raises(Exception) as caught:
         spark.sql(f"SELECT sum(k) FROM {name}").collect()
     assert "is gone" in translate(caught.value).message
-
-
-def test_original_files_are_refused(plain_reader: SnapshotReader, shared: Path) -> None:
-    """Rows from before a conversion and from LOAD DATA are refused in words, not skipped."""
-    for fixture in ("hive4/originals", "hive4/load_data"):
-        root = shared / "vectors" / "fixtures" / fixture / "table"
-        table = Table(name=TableName("default", "t"), columns=columns("id int, name string"), location=str(root))
-        with pytest.raises(UnsupportedStatementError, match="has no ACID columns"):
-            plain_reader.view(snapshot(table, valid(10000002)))
 
 
 # ---- tables without transactions

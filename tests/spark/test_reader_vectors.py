@@ -26,8 +26,11 @@ pytestmark = pytest.mark.spark
 
 FIXTURES = (
     *(f"hive3/{name}" for name in "aborted_open add_columns all_types base_delta buckets delete_only extremes".split()),
-    *(f"hive3/{name}" for name in "insert_delete statements stripes update".split()),
-    *(f"hive4/{name}" for name in "add_columns attempt_suffix buckets insert insert_delete statements stripes update visibility".split()),
+    *(f"hive3/{name}" for name in "insert_delete load_data statements stripes update".split()),
+    *(
+        f"hive4/{name}"
+        for name in "add_columns attempt_suffix buckets insert insert_delete load_data originals statements stripes update visibility".split()
+    ),
 )
 
 

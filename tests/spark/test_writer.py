@@ -21,7 +21,7 @@ from acidsql.spark import writer
 from acidsql.spark.fileio import LocalFileIO
 from acidsql.spark.target import Written
 from tests.spark.naive_reader import Key, read_files, tail_of, visible_rows
-from tests.spark.written import EVERY_TYPE, arrow_rows, changed_rows, id_table, make_table, names_below, target
+from tests.spark.written import EVERY_TYPE, arrow_rows, below, changed_rows, id_table, make_table, names_below, target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -132,7 +132,9 @@ def test_big_update(spark: SparkSession, tmp_path: Path, clustered: tuple[str, .
     new = {key: {"k": row["k"], "v": "new"} for key, row in old.items() if row["k"] % 3 == 0}
     big = target(table, 3, 2, path="big", max_bytes=max_bytes)
     written = writer.update(spark, IO, big, frame(spark, table, changed_rows(table, new), tasks=5))
-    assert written == Written(directories=("delete_delta_0000003_0000003_0002", "delta_0000003_0000003_0002"), updated=67, path="big")
+    assert written == Written(
+        directories=below(table, "delete_delta_0000003_0000003_0002", "delta_0000003_0000003_0002"), updated=67, path="big"
+    )
     assert by_key(table) == [{"k": k, "v": "new" if k % 3 == 0 else "old"} for k in range(200)]
     if clustered:
         bucket = {row["k"]: key[1] >> 16 & 4095 for key, row in old.items()}
@@ -145,7 +147,7 @@ def test_delete(spark: SparkSession, tmp_path: Path, path: str) -> None:
     table = make_table(tmp_path / "t", PAIRS)
     keys: list[Key] = [(w, 1 << 29 | b << 16 | s, r) for w in (9, 2) for s in (3, 0) for b in (0, 1, 2, 7, 4095) for r in range(20)]
     written = writer.delete(spark, IO, target(table, 10, 1, path=path), ids_frame(spark, keys))
-    assert written == Written(directories=("delete_delta_0000010_0000010_0001",), deleted=400, path=path)
+    assert written == Written(directories=below(table, "delete_delta_0000010_0000010_0001"), deleted=400, path=path)
     files = read_files(tmp_path / "t")
     assert [f.bucket for f in files] == [0, 1, 2, 7, 4095]
     assert [key for f in files for key in f.keys] == sorted(keys, key=lambda k: (k[1] >> 16 & 4095, k))
@@ -178,7 +180,7 @@ def test_no_rows_no_files(spark: SparkSession, tmp_path: Path, path: str) -> Non
     assert writer.delete(spark, IO, target(table, 1, path=path), ids_frame(spark, [])) == Written(path=path)
     assert names_below(tmp_path) == []
     written = writer.insert(spark, IO, target(table, 1, path=path, overwrite=True), none)
-    assert written == Written(directories=("base_0000001",), path=path)
+    assert written == Written(directories=below(table, "base_0000001"), path=path)
     assert names_below(tmp_path / "t") == ["base_0000001/_orc_acid_version"]
 
 

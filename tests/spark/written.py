@@ -49,6 +49,11 @@ def make_table(root: Path, columns: dict[str, str], *, clustered: tuple[str, ...
     )
 
 
+def below(table: Table, *names: str) -> tuple[str, ...]:
+    """Directories of a table by their names."""
+    return tuple(f"{table.location}/{name}" for name in names)
+
+
 def target(
     table: Table, write_id: int, statement: int = 0, *, path: str = "auto", max_bytes: int = 64 << 20, overwrite: bool = False
 ) -> WriteTarget:

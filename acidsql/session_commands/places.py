@@ -1,0 +1,126 @@
+"""Where a partition may lie, and what its directory may hold: nothing that is another's, no write id that is still to be given out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import Base, parse_directory
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partitions import default_location, name_of, partition_values
+from acidsql.errors import BindError, ExecutionError, Span
+from acidsql.session_commands.tables import check_apart, is_inside, real_path
+from acidsql.spark.fileio import file_io
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
+
+
+@contextmanager
+def at_place(span: Span) -> Iterator[None]:
+    """A BindError from inside points there."""
+    try:
+        yield
+    except BindError as error:
+        error.span = span
+        raise
+
+
+@contextmanager
+def file_errors(what: str) -> Iterator[None]:
+    """OSErrors come out as ExecutionError: ``what`` failed."""
+    try:
+        yield
+    except OSError as error:
+        where = f' "{error.filename}"' if error.filename else ""
+        raise ExecutionError(f"{what} failed: cannot read or write{where}", detail=error.strerror or str(error)) from error
+
+
+def lies_elsewhere(table: Table, partition: Partition) -> bool:
+    """Whether LOCATION put it where its name does not."""
+    return partition.location != default_location(table, partition.values)
+
+
+def check_place(session: Session, table: Table, partition: Partition, others: Sequence[Partition]) -> None:
+    """BindError if the directory of a partition to be is, holds or lies in one where files belong to another table or partition.
+
+    ``others``: the table's other partitions. Those of one table may share files as long as dropping one deletes none.
+    """
+    elsewhere = lies_elsewhere(table, partition)
+    if elsewhere:
+        check_apart(session, replace(table, location=partition.location))
+    if not table.owns_files:
+        return
+    near = others if elsewhere else [other for other in others if lies_elsewhere(table, other)]
+    mine = real_path(partition.location)
+    for other in near:
+        if is_inside(mine, theirs := real_path(other.location)) or is_inside(theirs, mine):
+            message = f'directory "{partition.location}" overlaps that of partition {name_of(table, other)}'
+            raise BindError(message, hint="Choose a directory of its own.")
+    if elsewhere:
+        _check_free(table, partition, mine)
+
+
+def _check_free(table: Table, partition: Partition, mine: str) -> None:
+    """The table's own directory, and those its partitions get by their names, are not for a partition of another name."""
+    home = real_path(table.location)
+    keys = [c.name for c in table.partition_columns]
+    names = mine.removeprefix(f"{home.rstrip('/')}/").split("/")[: len(keys)]
+    if is_inside(home, mine):
+        raise BindError(f'directory "{partition.location}" holds table {table.name}', hint="Choose a directory of its own.")
+    if is_inside(mine, home) and partition_values(keys[: len(names)], "/".join(names)) is not None:
+        raise BindError(f'directory "{partition.location}" is where another partition would lie', hint="Choose a directory of its own.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HighestIds:
+    """Of the names of ACID directories; ``visibility`` of the transactions that compacted them. 0: there are none."""
+
+    write_id: WriteId
+    visibility: TxnId
+
+
+NO_IDS = HighestIds(write_id=WriteId(0), visibility=TxnId(0))
+
+
+def highest_ids(directories: Iterable[str]) -> HighestIds:
+    """``directories``: the names in a partition's own directory."""
+    found = [name for name in map(parse_directory, directories) if name is not None]
+    write_ids = [name.write_id if isinstance(name, Base) else name.max_write_id for name in found]
+    return HighestIds(
+        write_id=WriteId(max((0, *write_ids))),
+        visibility=TxnId(max((0, *(name.visibility_txn_id for name in found)))),
+    )
+
+
+def ids_at(location: str) -> HighestIds:
+    listing = file_io(location).listing(location)
+    return highest_ids(path for path in listing.directories if "/" not in path)
+
+
+def check_ids(session: Session, table: Table, found: Mapping[str, HighestIds], *, seed: bool = False) -> None:
+    """BindError if files would be seen only later, when their write id or transaction id is given to somebody else's rows.
+
+    ``found``: the ids by location.  ``seed``: a table nobody has written to takes over the write ids of its files instead.
+    """
+    found = {location: ids for location, ids in found.items() if ids != NO_IDS}
+    if not table.is_transactional or not found:
+        return
+    txns = session.store.valid_txns()
+    hint = "INSERT the rows from a table of their own: files keep their meaning only where their transactions are known."
+    for location, ids in found.items():
+        if ids.visibility > txns.high_watermark:
+            message = f'directory "{location}" was compacted by transaction {ids.visibility}, and {txns.high_watermark} is the highest here'
+            raise BindError(message, hint=hint)
+    given_out = session.store.valid_write_ids(table.name, txns).high_watermark
+    highest = max(ids.write_id for ids in found.values())
+    if seed and given_out == 0 and highest > 0:
+        session.store.seed_write_id(table.name, highest)
+        return
+    for location, ids in found.items():
+        if ids.write_id > given_out:
+            message = f'directory "{location}" has rows of write id {ids.write_id}, and {given_out} is the highest of table {table.name}'
+            raise BindError(message, hint=hint)

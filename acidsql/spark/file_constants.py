@@ -1,0 +1,116 @@
+"""What is the same for all rows of a file (its partition, its place in the snapshot, the ids of rows that have none) as columns of a scan.
+
+Spark's own partition discovery adds columns to the schema its ORC reader asks for, and ORC then takes an ACID file for another one. So the
+constants are looked up by the hash of the file's path, in arrays that are objects of the plan and not text of the generated code.
+A file that is not found fails the statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from acidsql.acid.bucket_codec import encode
+from acidsql.errors import FormatError, UnsupportedStatementError
+from acidsql.planner.lowering import text_literal
+from acidsql.spark import classic
+from acidsql.spark.footers import ScanFile
+from acidsql.spark.path_hash import path_hash
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE = "acidsql_file"
+"""The number of the file among those of ``in_order``."""
+
+OFFSET_BITS = 40
+"""Files are smaller than a terabyte."""
+
+
+def in_order(files: Sequence[ScanFile]) -> tuple[ScanFile, ...]:
+    """Files by the hash of their paths. UnsupportedStatementError if two hashes are equal: the rows could not be told apart."""
+    found = tuple(sorted(files, key=lambda file: path_hash(file.path)))
+    hashes = [path_hash(file.path) for file in found]
+    if len(set(hashes)) < len(hashes):
+        raise UnsupportedStatementError("two files have paths of one hash", hint="Read the partitions in separate statements.")
+    return found
+
+
+def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile]) -> DataFrame:
+    """``rows`` of a scan of ``files`` (``in_order``) with a last column FILE."""
+    from pyspark.sql import functions as F
+
+    hashed = F.expr("xxhash64(_metadata.file_path)")
+    hashes = [path_hash(file.path) for file in files]
+    if classic.jvm(spark) is None:
+        place = F.array_position(F.expr(f"from_json('{json.dumps(hashes)}', 'array<bigint>')"), hashed).cast("int") - 1
+    else:
+        place = classic.position_in(spark, classic.sorted_longs(spark, np.array(hashes, np.int64)), hashed)
+    unknown = F.expr("CAST(raise_error('acidsql: a row of a file that was not listed') AS int)")
+    return rows.select("*", F.when(place >= 0, place).otherwise(unknown).alias(FILE))
+
+
+def of_file(values: Sequence[str | int | None], spark_type: str, index: str = FILE) -> str:
+    """SQL for the value of a row's file; texts become ``spark_type`` by a cast."""
+    kind = "bigint" if all(isinstance(value, int) for value in values) else "string"
+    listed = f"from_json({text_literal(json.dumps(values, ensure_ascii=False))}, 'array<{kind}>')"
+    return f"CAST({listed} AS array<{spark_type}>)[{index}]"
+
+
+def with_row_ids(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile], first_rows: Sequence[int]) -> DataFrame:
+    """``rows`` of raw files, which have FILE, with the ids Hive gives them: originalTransaction, bucket, rowId.
+
+    ``first_rows``: the row number each file begins with.  No row may have been skipped or moved.  A file is read in pieces, each from the first
+    stripe that begins in it: a row's number is that of the stripe's first row plus the rows that came before it from the piece.
+    Hive: VectorizedOrcAcidRowBatchReader.computeOffsetAndBucket.
+    """
+    from pyspark.sql import functions as F
+
+    if classic.jvm(spark) is None:
+        raise UnsupportedStatementError("row ids of files without ACID columns cannot be made over Spark Connect")
+    starts, numbers = zip(*_stripes(files, first_rows), strict=True) if any(file.stripes for file in files) else ((), ())
+    counted = rows.selectExpr(
+        "*",
+        f"shiftleft(CAST({FILE} AS bigint), {OFFSET_BITS}) + _metadata.file_block_start AS acidsql_piece",
+        "monotonically_increasing_id() & 8589934591L AS acidsql_row",
+    )
+    piece = F.col("acidsql_piece")
+    first = classic.first_in_task(spark, piece, F.col("acidsql_row")).alias("acidsql_first")
+    stripe = classic.position_in(spark, classic.sorted_longs(spark, np.array(starts, np.int64)), piece).alias("acidsql_stripe")
+    placed = counted.select("*", first, stripe)
+    number = of_file(numbers, "bigint", "IF(acidsql_stripe >= 0, acidsql_stripe, -acidsql_stripe - 1)")
+    ids = [
+        f"{of_file([file.file.max_write_id for file in files], 'bigint')} AS originalTransaction",
+        f"{of_file([bucket_property(file) for file in files], 'int')} AS bucket",
+        f"{number} + acidsql_row - coalesce(acidsql_first, acidsql_row) AS rowId",
+    ]
+    return placed.selectExpr(*rows.columns, *ids)
+
+
+def _stripes(files: Sequence[ScanFile], first_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where each stripe begins, ascending over all files, and the number of its first row."""
+    for place, (file, row) in enumerate(zip(files, first_rows, strict=True)):
+        for offset, count in file.stripes:
+            yield (place << OFFSET_BITS) + offset, row
+            row += count
+
+
+def first_rows(files: Sequence[ScanFile]) -> Callable[[ScanFile], int]:
+    """The row number each raw file begins with: rows are counted through the files of a bucket in the order of their paths."""
+    found: dict[str, int] = {}
+    counts: dict[tuple[object, ...], int] = {}
+    for file in sorted(files, key=lambda f: f.path):
+        key = (file.place, file.file.min_write_id, file.file.max_write_id, file.file.statement_id, file.file.bucket)
+        found[file.path] = counts.get(key, 0)
+        counts[key] = found[file.path] + file.rows
+    return lambda file: found[file.path]
+
+
+def bucket_property(file: ScanFile) -> int:
+    """Of the rows of a raw file. FormatError for a file whose name tells no bucket."""
+    if file.file.bucket is None:
+        raise FormatError(f'file "{file.path}" has no bucket number in its name', detail="so its rows have no ROW__ID")
+    return encode(file.file.bucket, file.file.statement_id)
