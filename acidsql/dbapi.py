@@ -1,7 +1,9 @@
 """PEP 249 over a Session: connections, cursors, type objects.
 
-Every statement is a transaction of its own, committed when ``execute`` returns, as Hive has it. So ``commit`` has nothing left to do,
-``rollback`` has nothing to take back, and ``autocommit`` is on by nature; they are here for the frameworks that call them.
+As the PEP wants it, ``autocommit`` is off at first: a transaction begins with the first statement that reads or writes rows, over all tables,
+and ``commit`` makes what it did visible at once. DDL takes effect at once: a transaction that has only read ends for it, in one that has
+written it is refused. With ``autocommit`` on every statement is a transaction of its own, as Hive has it. A statement that fails is undone
+by itself; the transaction goes on.
 """
 
 from __future__ import annotations
@@ -44,15 +46,18 @@ def connect(
     database: str = "default",
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
+    autocommit: bool = False,
     **settings: object,
 ) -> Connection:
     """Opens a warehouse: ``warehouse``, else $ACIDSQL_WAREHOUSE, else ``./warehouse``.
 
-    spark, master, conf: as for ``Session``.  settings: by name, dots and all: ``connect("w", **{"hive.txn.timeout": "60s"})``.
+    autocommit: whether every statement is a transaction of its own; else ``commit`` ends one.  spark, master, conf: as for ``Session``.  settings: by name, dots and all: ``connect("w", **{"hive.txn.timeout": "60s"})``.
     """
     given = {name: _setting_text(value) for name, value in settings.items()}
     place = warehouse or os.environ.get(WAREHOUSE_VARIABLE)
-    return Connection(Session(place, spark=spark, database=database, master=master, conf=conf, settings=given))
+    connection = Connection(Session(place, spark=spark, database=database, master=master, conf=conf, settings=given))
+    connection.autocommit = autocommit
+    return connection
 
 
 def _setting_text(value: object) -> str:
@@ -60,7 +65,10 @@ def _setting_text(value: object) -> str:
 
 
 class Connection:
-    """One session. Not to be shared by threads."""
+    """One session. Not to be shared by threads.
+
+    As a context manager it commits at the end, or rolls back if an error leaves it, and closes.
+    """
 
     Warning = errors.Warning
     Error = errors.Error
@@ -75,7 +83,6 @@ class Connection:
 
     def __init__(self, session: Session) -> None:
         self._session: Session | None = session
-        self._autocommit = True
 
     @property
     def session(self) -> Session:
@@ -90,13 +97,12 @@ class Connection:
 
     @property
     def autocommit(self) -> bool:
-        """What was set last; each statement is committed as it ends, either way."""
-        return self._autocommit
+        """Whether each statement is committed as it ends. Turning it on commits what is open."""
+        return self.session.autocommit
 
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
-        _ = self.session
-        self._autocommit = bool(value)
+        self.session.autocommit = bool(value)
 
     def cursor(self) -> Cursor:
         return Cursor(self)
@@ -106,15 +112,15 @@ class Connection:
         return self.cursor().execute(operation, params)
 
     def commit(self) -> None:
-        """Nothing is left to commit."""
-        _ = self.session
+        """Makes all changes since the last commit visible at once; see ``Session.commit`` for how it fails."""
+        self.session.commit()
 
     def rollback(self) -> None:
-        """Nothing is open that could be taken back: finished statements are committed."""
-        _ = self.session
+        """Takes back all changes since the last commit."""
+        self.session.rollback()
 
     def close(self) -> None:
-        """Closes the session; closing twice is no error."""
+        """Rolls back what is not committed and closes the session; closing twice is no error."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -123,8 +129,12 @@ class Connection:
         _ = self.session
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and self._session is not None:
+                self.commit()
+        finally:
+            self.close()
 
 
 class Cursor:
@@ -164,8 +174,8 @@ class Cursor:
     def executemany(self, operation: str, seq_of_params: Sequence[Params]) -> Self:
         """Runs the statement once for each set of parameters, and adds up the row counts.
 
-        ``INSERT .. VALUES (?, ..)`` becomes one statement with all the rows: one transaction, one set of files. Other statements
-        are transactions each; those before a failing one stay committed.
+        ``INSERT .. VALUES (?, ..)`` becomes one statement with all the rows and one set of files. Of other statements, those before a
+        failing one stay: in the open transaction, or committed where ``autocommit`` is on.
         """
         session = self._session()
         batch = [_checked(params) for params in seq_of_params]

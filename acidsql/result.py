@@ -27,12 +27,16 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a statement did. ``directories`` are relative to the warehouse; ``path`` says how rows were written (small, big)."""
+    """What a statement did. ``directories`` are relative to the warehouse; ``path`` says how rows were written (small, big).
+
+    ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg: ("WHEN MATCHED THEN UPDATE", 3).
+    """
 
     statement: str
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
+    clauses: tuple[tuple[str, int], ...] = ()
     txn_id: int | None = None
     write_ids: Mapping[str, int] = field(default_factory=dict)
     directories: tuple[str, ...] = ()

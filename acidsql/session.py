@@ -6,38 +6,41 @@ import getpass
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from acidsql import crash_points
-from acidsql.acid.ids import WriteId
-from acidsql.catalog.model import DEFAULT_DATABASE, Table
-from acidsql.catalog.partitions import name_of
-from acidsql.errors import Error, InterfaceError, TransactionAbortedError
+from acidsql.catalog.model import DEFAULT_DATABASE, TableName
+from acidsql.dry_run import dry_run, would
+from acidsql.errors import Error, InterfaceError
+from acidsql.metastore.locations import warehouse_path
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bound import BoundInsert
 from acidsql.planner.explain import explain
 from acidsql.planner.physical import (
     CatalogCommand,
+    ChangePlan,
+    DryRunPlan,
     ExplainPlan,
     MergePlan,
     MultiInsertPlan,
     Plan,
     ReadPlan,
     SessionCommand,
-    SinkKind,
     WritePlan,
     plan,
 )
 from acidsql.planner.runnable import check_runnable
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session_commands import run_catalog_command, run_session_command
+from acidsql.session_transaction import SessionTransaction
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
-from acidsql.spark.target import Written
-from acidsql.txn.manager import OperationType, TxnComponent
-from acidsql.txn.transaction import ReadSnapshot, Transaction, TransactionState
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.snapshots import Snapshots
+from acidsql.spark.urls import relative_to
+from acidsql.txn.transaction import ReadSnapshot
+from acidsql.unit_of_work import Done, UnitOfWork
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,12 +73,13 @@ class Session:
 
         self.settings = Settings(settings)
         self.hive_variables: dict[str, str] = {}
-        self.warehouse = os.path.abspath(warehouse or DEFAULT_WAREHOUSE)
+        self.warehouse = warehouse_path(os.fspath(warehouse or DEFAULT_WAREHOUSE))
         self.user = _user()
         self._clock = clock
         timeout = self.settings.number("hive.txn.timeout")
         self._store: EmbeddedMetastore | None = EmbeddedMetastore(self.warehouse, user=self.user, clock=clock, txn_timeout_seconds=timeout)
-        self._engine = Engine(self.settings, lambda table: self.store.list_partitions(table), spark=spark, master=master, conf=conf)
+        self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)
+        self._transaction = SessionTransaction(self.begin_work)
         self.database = DEFAULT_DATABASE
         if database != DEFAULT_DATABASE:
             self.sql(f"USE `{database}`")
@@ -100,7 +104,7 @@ class Session:
 
     def explain(self, text: str) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
-        return "\n".join(explain(self._plan(text, None)[1], self.settings))
+        return "\n".join(explain(self._plan(text, None)[1], self.settings, self.store))
 
     def _plan(self, text: str, params: Sequence[Any] | None) -> tuple[str, Plan]:
         from acidsql.parser.parameters import bind_parameters
@@ -119,6 +123,9 @@ class Session:
 
     def _run(self, made: Plan) -> Result:
         check_runnable(made)
+        self._transaction.check(made)
+        if self.settings.flag("acidsql.dry.run"):
+            made = would(made)
         match made:
             case ReadPlan():
                 return self._read(made)
@@ -130,74 +137,114 @@ class Session:
                 return run_catalog_command(self, action)
             case SessionCommand(action=action):
                 return run_session_command(self, action)
+            case DryRunPlan(plan=inner):
+                return self._dry_run(inner)
             case ExplainPlan(plan=inner, mode=mode):
-                return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in explain(inner, self.settings, mode)])
+                lines = explain(inner, self.settings, self.store, mode)
+                return Result.of_text(Stats(statement="EXPLAIN"), ["Explain"], [[line] for line in lines])
             case _:
                 assert_never(made)
 
     def _read(self, made: ReadPlan) -> Result:
-        answer = self._engine.query(made.query, ReadSnapshot(self.store))
+        work, snapshots = self._transaction.work(), self._snapshots()
+        answer = self._engine.query(made.query, snapshots)
         columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
-        return Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
+        result = Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
+        if work is not None and work.has_written:
+            result.to_arrow()  # the transaction's own files have other names once it has ended
+        return result
+
+    def _snapshots(self) -> Snapshots:
+        """What a statement that only reads sees now."""
+        work = self._transaction.work()
+        return self._engine.snapshots(ReadSnapshot(self.store)) if work is None else work.snapshots()
+
+    def _dry_run(self, made: ChangePlan) -> Result:
+        lines = dry_run(self._engine, made, self._snapshots(), self.settings)
+        return Result.of_text(Stats(statement="DRY RUN"), ["Dry run"], [[line] for line in lines])
 
     def _write(self, legs: Sequence[WritePlan | MergePlan]) -> Result:
-        """Carries out the legs of one statement in one transaction."""
+        """Carries out the legs of one statement in one transaction, its own or the session's open one."""
         statement = _statement(legs[0])
+        legs = [leg for leg in legs if not self._is_done(leg)]
+        if not legs:
+            return Result((), Stats(statement=statement))
         if isinstance(legs[0], WritePlan) and not legs[0].sinks:
-            done = self._engine.write_plain(legs[0], ReadSnapshot(self.store))
-            self.store.add_partitions(legs[0].table.name, done.partitions, if_not_exists=True)
-            return Result((), Stats(statement=statement, rows_inserted=done.inserted, path=done.path))
-        tables = tuple(dict.fromkeys(leg.table.name for leg in legs))
-        with Transaction.begin(self.store, tables, heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2) as txn:
-            crash_points.reached("begun")
-            written: list[tuple[WritePlan | MergePlan, Written]] = []
-            with self._without_bases_after_failure(txn, written):
-                for leg in legs:
-                    self._check_unchanged(leg.table)
-                    write_id = txn.write_id(leg.table.name)
-                    done = self._carry_out(leg, txn, write_id)
-                    written.append((leg, done))
-                    if done.directories:
-                        txn.record(_components(leg, done, write_id))
-                    self.store.add_partitions(leg.table.name, done.partitions, if_not_exists=True)
-                crash_points.reached("written")
-                txn.commit()
-            crash_points.reached("committed")
-        return Result((), self._stats(statement, txn, written))
+            return self._write_plain(statement, legs[0])
+        if (open_work := self._transaction.work()) is not None:
+            return Result((), self._stats(statement, open_work, open_work.run(legs)))
+        with self.begin_work(tuple(dict.fromkeys(leg.table.name for leg in legs))) as work:
+            done = work.run(legs)
+            work.commit()
+        return Result((), self._stats(statement, work, done))
 
-    def _carry_out(self, leg: WritePlan | MergePlan, txn: Transaction, write_id: WriteId) -> Written:
-        return self._engine.merge(leg, txn, write_id) if isinstance(leg, MergePlan) else self._engine.write(leg, txn, write_id)
+    def _write_plain(self, statement: str, leg: WritePlan) -> Result:
+        written = self._engine.write_plain(leg, ReadSnapshot(self.store))
+        self.store.add_partitions(leg.table.name, written.partitions, if_not_exists=True)
+        return Result((), Stats(statement=statement, rows_inserted=written.inserted, path=written.path))
 
-    def _stats(self, statement: str, txn: Transaction, written: Sequence[tuple[WritePlan | MergePlan, Written]]) -> Stats:
-        locations = [d for _, done in written for d in done.directories]
+    def begin_work(self, tables: Sequence[TableName] = ()) -> UnitOfWork:
+        """A transaction. ``tables``: those that are sure to be written to."""
+        return UnitOfWork.begin(self.store, self._engine, tables, heartbeat_seconds=self.settings.number("hive.txn.timeout") / 2)
+
+    def _is_done(self, leg: WritePlan | MergePlan) -> bool:
+        """Whether an INSERT OVERWRITE .. IF NOT EXISTS finds its partition there."""
+        if not isinstance(leg, WritePlan) or not isinstance(leg.action, BoundInsert) or not leg.action.if_not_exists:
+            return False
+        values = leg.action.partition.values if leg.action.partition is not None else None
+        return any(partition.values == values for partition in self.store.list_partitions(leg.table))
+
+    def _stats(self, statement: str, work: UnitOfWork, done: Sequence[Done]) -> Stats:
+        written = [leg.written for leg in done]
         return Stats(
             statement=statement,
-            rows_inserted=sum(done.inserted for _, done in written),
-            rows_updated=sum(done.updated for _, done in written),
-            rows_deleted=sum(done.deleted for _, done in written),
-            txn_id=txn.txn_id,
-            write_ids={str(leg.table.name): txn.allocated[leg.table.name] for leg, _ in written},
-            directories=tuple(os.path.relpath(location, self.warehouse) for location in locations),
-            path="big" if any(done.path == "big" for _, done in written) else "small",
+            rows_inserted=sum(w.inserted for w in written),
+            rows_updated=sum(w.updated for w in written),
+            rows_deleted=sum(w.deleted for w in written),
+            clauses=tuple(c for leg in done for c in leg.clauses) if len(done) > 1 or isinstance(done[0].leg, MergePlan) else (),
+            txn_id=work.txn.txn_id,
+            write_ids={str(leg.leg.table.name): work.write_ids[leg.leg.table.name] for leg in done},
+            directories=tuple(relative_to(directory, self.warehouse) for w in written for directory in w.directories),
+            path="big" if any(w.path == "big" for w in written) else "small",
         )
 
-    @contextmanager
-    def _without_bases_after_failure(self, txn: Transaction, written: Sequence[tuple[WritePlan | MergePlan, Written]]) -> Iterator[None]:
-        """Takes back the ``base_N`` of a statement that is not committed: Hive 3.1 trips over one whose write id is not valid."""
-        try:
-            yield
-        except BaseException:
-            if txn.state not in (TransactionState.COMMITTED, TransactionState.UNKNOWN):
-                for leg, done in written:
-                    if any(sink.overwrite for sink in leg.sinks):
-                        self._engine.remove(leg.table, done.directories)
-            raise
+    # ---- transactions over several statements
 
-    def _check_unchanged(self, table: Table) -> None:
-        """The write id belongs to the table that was bound, not to one made anew under its name since."""
-        found = self.store.find_table(table.name)
-        if found is None or found.table_id != table.table_id:
-            raise TransactionAbortedError(f"table {table.name} was dropped while the statement began")
+    def begin(self, *, read_only: bool = False) -> None:
+        """START TRANSACTION: the statements that follow see one snapshot and become visible together with ``commit``."""
+        self._transaction.begin(read_only=read_only)
+
+    def commit(self) -> None:
+        """Makes all statements of the open transaction visible at once; without one there is nothing to do.
+
+        WriteConflictError, TransactionAbortedError: nothing of it is or will be visible, it may be run again.
+        CommitStateUnknownError: nobody knows; touch nothing.
+        """
+        self._transaction.commit()
+
+    def rollback(self) -> None:
+        """Gives the open transaction up; nothing of it was ever visible. Without one there is nothing to do."""
+        self._transaction.rollback()
+
+    @contextmanager
+    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+        """``with session.transaction():`` commits at the end, and rolls back if an error leaves it."""
+        self.begin(read_only=read_only)
+        try:
+            yield self
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement is a transaction of its own, as it is at first. Turning it on commits the open transaction."""
+        return self._transaction.autocommit
+
+    @autocommit.setter
+    def autocommit(self, on: bool) -> None:
+        self._transaction.set_autocommit(on)
 
     # ---- the parts
 
@@ -213,9 +260,14 @@ class Session:
         return self._engine
 
     @property
+    def files(self) -> FileIO:
+        """The file systems, each path on that of its URL."""
+        return self._engine.files
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction over several statements is open."""
-        return False
+        return self._transaction.is_open
 
     @property
     def spark(self) -> SparkSession:
@@ -241,6 +293,8 @@ class Session:
     def close(self) -> None:
         """Drops what the session keeps; a SparkSession that was handed in stays open. Closing twice is no error."""
         if self._store is not None:
+            with suppress(Error):  # the store's reaper ends what could not be ended here
+                self._transaction.rollback()
             self._engine.close()
             self._store.close()
             self._store = None
@@ -256,22 +310,6 @@ def _statement(made: WritePlan | MergePlan) -> str:
     if isinstance(made, WritePlan) and isinstance(made.action, BoundInsert) and made.action.truncate:
         return "TRUNCATE"
     return "MERGE" if isinstance(made, MergePlan) else type(made.action).__name__.removeprefix("Bound").upper()
-
-
-def _components(leg: WritePlan | MergePlan, done: Written, write_id: WriteId) -> list[TxnComponent]:
-    """What the leg wrote to: the table, or each partition by its name."""
-    names: list[str | None] = [name_of(leg.table, partition) for partition in done.partitions]
-    operation = _operation(leg)
-    return [TxnComponent(table=leg.table.name, partition=name, operation=operation, write_id=write_id) for name in names or [None]]
-
-
-def _operation(made: WritePlan | MergePlan) -> OperationType:
-    kinds = {s.kind for s in made.sinks}
-    if any(s.overwrite for s in made.sinks):
-        return OperationType.OVERWRITE
-    if kinds == {SinkKind.INSERT}:
-        return OperationType.INSERT
-    return OperationType.DELETE if kinds == {SinkKind.DELETE} else OperationType.UPDATE
 
 
 def _user() -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from acidsql.session import Session
     from tests.interop.judge import Judge
+    from tests.spark.stores import S3Server
 
 pytest_plugins = ("pytester",)
 
@@ -73,6 +74,22 @@ def acidsql_session(acidsql_warehouse: Path, spark: SparkSession) -> Iterator[Se
 
     with Session(str(acidsql_warehouse), spark=spark) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def s3_started() -> Iterator[S3Server]:
+    """The run's S3 server."""
+    from tests.spark.stores import s3_server
+
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_started: S3Server) -> S3Server:
+    """An S3 server whose bucket is empty."""
+    s3_started.empty()
+    return s3_started
 
 
 @pytest.fixture(scope="session")

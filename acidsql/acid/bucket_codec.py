@@ -67,5 +67,12 @@ def bucket_ids(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return buckets
 
 
+def statement_ids(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """The statement id of each value, which must be one that ``bucket_ids`` takes."""
+    statements: npt.NDArray[np.int32] = values & MAX_STATEMENT_ID
+    statements[values >> _VERSION_SHIFT != 1] = 0
+    return statements
+
+
 def _invalid(value: int) -> FormatError:
     return FormatError(f"bucket property {value} has an unknown codec version", detail=f"bits {value & 0xFFFFFFFF:032b}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
+from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange
 
 
 class Catalog(Protocol):
@@ -53,7 +55,11 @@ class Catalog(Protocol):
         """Every table that has files, and where they lie; also the place of each partition that lies elsewhere than below its table."""
 
     def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
-        """All or none; ``if_not_exists`` passes over those that are there. Returns the added. TableNotFoundError, AlreadyExistsError."""
+        """All or none; ``if_not_exists`` passes over those that are there. Returns those added.
+
+        A transaction that began before cannot commit rows of one that is not added where its name says (``default_location``).
+        TableNotFoundError, AlreadyExistsError, WriteConflictError if the table has other partition columns by now.
+        """
 
     def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
         """Drops those of them that are there; open transactions that wrote to them are aborted. Returns them as they were.
@@ -70,3 +76,18 @@ class Catalog(Protocol):
 
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
         """Those of a stored table, sorted by name."""
+
+    def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
+        """Of tables without transactions; a commit brings its own. Tables and partitions that are there no more are passed over."""
+
+    def put_statistics(
+        self, table: Table, found: Sequence[Analyzed], write_ids: ValidWriteIdList | None, *, outdated: bool = False
+    ) -> bool:
+        """What ANALYZE has found under ``write_ids`` (None: the table has no transactions). TableNotFoundError.
+
+        If somebody has committed since, it returns False and nothing is stored; with ``outdated`` the numbers are stored and not marked
+        as accurate, where there are none that are.
+        """
+
+    def list_column_statistics(self, table: Table, column: Column, partition: Partition | None = None) -> tuple[ColumnStatistics, ...]:
+        """Of the table or the partition, if there are any; of a table with partitions, those of each that has any."""

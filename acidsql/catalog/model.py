@@ -131,12 +131,13 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """``values``: Hive's text of each, in the order of the table's partition columns."""
+    """``values``: Hive's text of each, in the order of the table's partition columns. ``statistics``: see ``catalog.statistics``."""
 
     values: tuple[str, ...]
     location: str
     properties: Mapping[str, str] = field(default_factory=dict)
     created_at: int = 0
+    statistics: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,8 @@ class Table:
     """One table or view as the catalog knows it. ``location`` is an absolute path or URL without a trailing slash, "" for a view.
 
     ``storage``: None where the files are what ``file_format`` says and nothing more.  ``view``: for ``TableKind.VIEW`` only.
-    ``table_id`` is 0 until the catalog has stored the table; ``created_at`` is in epoch seconds.
+    ``table_id`` is 0 until the catalog has stored the table; ``created_at`` is in epoch seconds.  ``statistics``: see
+    ``catalog.statistics``; a table is what it was while they change.
     """
 
     name: TableName
@@ -172,6 +174,7 @@ class Table:
     owner: str = ""
     created_at: int = 0
     table_id: int = 0
+    statistics: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def is_transactional(self) -> bool:

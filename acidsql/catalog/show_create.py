@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acidsql.catalog import statistics
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableKind
 from acidsql.catalog.storage import storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 
-STATISTICS = frozenset({"COLUMN_STATS_ACCURATE", "numFiles", "totalSize", "numRows", "rawDataSize", "numFilesErasureCoded"})
-_HIDDEN_PROPERTIES = STATISTICS | {"TEMPORARY", "EXTERNAL", "comment", "SORTBUCKETCOLSPREFIX", "storage_handler"}
+_HIDDEN_PROPERTIES = statistics.KEYS | {"TEMPORARY", "EXTERNAL", "comment", "SORTBUCKETCOLSPREFIX", "storage_handler"}
 
 
 def show_create(table: Table, *, qualified: bool) -> list[str]:

@@ -56,7 +56,7 @@ def change_summary(stats: Stats, seconds: float | None) -> str:
         parts.append(", ".join([f"txn {stats.txn_id}", *_write_ids(stats)]))
     if seconds is not None:
         parts.append(f"{seconds:.2f} s")
-    return "; ".join(parts)
+    return "\n".join(["; ".join(parts), *(f"  {words}: {counted(rows, 'row')}" for words, rows in stats.clauses)])
 
 
 def _counts(stats: Stats) -> Sequence[str]:

@@ -82,6 +82,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         "-d", "--hivevar", "--define", action="append", type=_assignment, default=[], metavar="NAME=VALUE", help="define ${hivevar:NAME}"
     )
     run.add_argument("--lazy-spark", action="store_true", help="at the prompt: start Spark when it is needed, not at once")
+    run.add_argument("--dry-run", action="store_true", help="change nothing: tell how many rows each statement would touch, and where")
     run.add_argument("--force", action="store_true", help="go on behind a failed statement; the exit code still tells")
     _add_output_options(parser)
     parser.add_argument("--version", action="store_true", help="print the versions of acidsql, Spark and Python")
@@ -198,7 +199,7 @@ def open_session(args: argparse.Namespace) -> Session:
     """The session that the options ask for."""
     from acidsql.session import Session
 
-    settings = dict(args.hiveconf)
+    settings = dict(args.hiveconf) | ({"acidsql.dry.run": "true"} if args.dry_run else {})
     if args.header is not None:
         settings["hive.cli.print.header"] = "true" if args.header else "false"
     session = Session(

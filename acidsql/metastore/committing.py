@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, String, bindparam, delete, insert, literal, or_, select, update
 
 from acidsql.acid.ids import TxnId
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.partition_txns import BY_DDL
+from acidsql.metastore.statistics_rows import apply_changes
 from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXNS, WRITE_SET
 from acidsql.metastore.txn_rows import TXN_ABORTED, AbortReason, abort_txns, highest_txn
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
@@ -43,7 +45,9 @@ def insert_components(connection: Connection, txn_id: TxnId, components: Iterabl
         connection.execute(insert(TXN_COMPONENTS), rows)
 
 
-def finish(connection: Connection, txn_id: TxnId, *, now: int) -> WriteConflictError | None:
+def finish(
+    connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()
+) -> WriteConflictError | None:
     """Commits an open transaction whose components are all recorded, or aborts it and returns why."""
     tc = TXN_COMPONENTS.c
     operations = set(connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct()))
@@ -57,6 +61,7 @@ def finish(connection: Connection, txn_id: TxnId, *, now: int) -> WriteConflictE
         _remember_changes(connection, txn_id, commit_id)
     if operations:
         _complete_components(connection, txn_id, changes=changes, now=now)
+    apply_changes(connection, statistics)
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID == txn_id))
     connection.execute(update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_STATE=TxnState.COMMITTED.value))
     return None
@@ -88,7 +93,7 @@ def _find_conflict(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> W
         return None
     place = "/".join(part for part in (found.WS_DATABASE, found.WS_TABLE, found.WS_PARTITION) if part is not None)
     if found.WS_TXNID == BY_DDL:
-        message = f"Aborting [txnid:{txn_id},{commit_id}] because {place} was dropped, renamed or moved meanwhile"
+        message = f"Aborting [txnid:{txn_id},{commit_id}] because {place} was added, dropped, renamed or moved meanwhile"
         return WriteConflictError(message, hint="Run the statement again.", code=TXN_ABORTED)
     return WriteConflictError(
         f"Aborting [txnid:{txn_id},{commit_id}] due to a write conflict on {place} committed by "

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
+from acidsql.metastore.embedded_statistics import EmbeddedStatistics
 from acidsql.metastore.embedded_txns import EmbeddedTxns
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Store
@@ -21,7 +22,7 @@ TXN_TIMEOUT_SECONDS = 300.0
 """Hive's default hive.txn.timeout."""
 
 
-class EmbeddedMetastore(EmbeddedCatalog, EmbeddedTxns):
+class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
     """Opens the warehouse, making it (with the database "default") where it is missing. Implements Catalog and TxnManager.
 
     ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open,
@@ -40,6 +41,7 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedTxns):
         self.warehouse = warehouse_path(warehouse)
         store = Store(self.warehouse)
         EmbeddedCatalog.__init__(self, store, clock=clock)
+        EmbeddedStatistics.__init__(self, store, clock=clock)
         EmbeddedTxns.__init__(
             self,
             store,

@@ -11,12 +11,13 @@ from sqlalchemy import Table as SqlTable
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.partitions import name_of
+from acidsql.catalog.partitions import default_location, name_of
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.opening import seed
 from acidsql.metastore.partition_rows import delete_partitions, insert_partitions, read_partitions, update_partition
-from acidsql.metastore.partition_txns import forget_partitions, move_partition, refuse_writers
+from acidsql.metastore.partition_txns import forget_partitions, keep_out, move_partition, refuse_writers
+from acidsql.metastore.statistics_rows import alter_statistics, forget_statistics
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.table_rows import (
     delete_table,
@@ -135,6 +136,7 @@ class EmbeddedCatalog:
             if after.location != before.location:
                 refuse_writers(connection, before.name)
                 update_location(connection, after, self._store.warehouse)
+            alter_statistics(connection, before, after)
             if move is not None:
                 move()
 
@@ -154,7 +156,13 @@ class EmbeddedCatalog:
     def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             table = self._require_table(connection, name)
-            return insert_partitions(connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists)
+            partitions = tuple(partitions)
+            if any(len(partition.values) != len(table.partition_columns) for partition in partitions):
+                raise WriteConflictError(f'table "{name}" has other partition columns', hint="Run the statement again.")
+            added = insert_partitions(connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists)
+            elsewhere = [p for p in added if p.location != default_location(table, p.values)]
+            keep_out(connection, name, [name_of(table, p) for p in elsewhere])  # a writer that began before looks at the default place
+            return added
 
     def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
         with self._store.write() as connection:
@@ -169,6 +177,8 @@ class EmbeddedCatalog:
             self._require_unchanged(connection, table)
             update_partition(connection, table, before, after, self._store.warehouse)
             move_partition(connection, table.name, name_of(table, before), name_of(table, after))
+            if after.values == before.values:  # it is other files that lie there
+                forget_statistics(connection, table, after)
             if move is not None:
                 move()
 

@@ -9,6 +9,7 @@ from sqlalchemy import CompoundSelect, Connection, Row, select, union_all, updat
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import CommitStateUnknownError, MetastoreError, OperationalError, WriteConflictError
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap, seed
@@ -54,7 +55,7 @@ class EmbeddedTxns:
 
     def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
         with self._store.read() as connection:
-            return _valid_write_ids(connection, table, txns)
+            return find_valid_write_ids(connection, table, txns)
 
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         with self._store.write() as connection:
@@ -76,10 +77,10 @@ class EmbeddedTxns:
             require_open(connection, txn_id)
             connection.execute(update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now()))
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
         try:
             with self._store.write() as connection:
-                conflict = self._commit(connection, txn_id, components)
+                conflict = self._commit(connection, txn_id, components, statistics)
         except CommitFailedError as error:
             self._settle(txn_id, error)
             return
@@ -136,12 +137,14 @@ class EmbeddedTxns:
     def _reap(self, connection: Connection, process: Process) -> None:
         reap(connection, host=self._host, process=process, cutoff=self._now() - int(self._txn_timeout * 1000))
 
-    def _commit(self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> WriteConflictError | None:
+    def _commit(
+        self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange]
+    ) -> WriteConflictError | None:
         if find_state(connection, txn_id) is TxnState.COMMITTED:
             return None
         require_open(connection, txn_id)
         insert_components(connection, txn_id, components)
-        return finish(connection, txn_id, now=self._now())
+        return finish(connection, txn_id, now=self._now(), statistics=statistics)
 
     def _settle(self, txn_id: TxnId, error: CommitFailedError) -> None:
         """The COMMIT failed without a clear answer: only the store itself can tell whether it took place."""
@@ -165,7 +168,7 @@ class EmbeddedTxns:
         raise unknown from error
 
 
-def _valid_write_ids(connection: Connection, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
+def find_valid_write_ids(connection: Connection, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
     """Hive: GetValidWriteIdsForTableFunction; the high watermark is the highest id given out to a transaction within ``txns``.
 
     Only ids that may be invalid are fetched: those of transactions at or above the lowest that was open, and of aborted ones.

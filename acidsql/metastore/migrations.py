@@ -41,7 +41,11 @@ def add_definitions(connection: Connection) -> None:
     add_columns(connection, SDS, SDS.c.IS_STOREDASSUBDIRECTORIES)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions)
+def add_column_statistics(connection: Connection) -> None:
+    METADATA.create_all(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions, add_column_statistics)
 
 
 def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:

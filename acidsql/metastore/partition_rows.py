@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Connection, bindparam, delete, insert, select
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, partition_name
+from acidsql.catalog.statistics import KEYS
 from acidsql.errors import AlreadyExistsError, WriteConflictError
 from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.storage_rows import delete_storage, insert_storage
@@ -46,7 +47,8 @@ def insert_partitions(
         )
         values = [{"PART_ID": part_id, "INTEGER_IDX": i, "PART_KEY_VAL": value} for i, value in enumerate(partition.values)]
         connection.execute(insert(PARTITION_KEY_VALS), values)
-        params = [{"PART_ID": part_id, "PARAM_KEY": k, "PARAM_VALUE": v} for k, v in partition.properties.items()]
+        texts = {**partition.properties, **partition.statistics}
+        params = [{"PART_ID": part_id, "PARAM_KEY": k, "PARAM_VALUE": v} for k, v in texts.items()]
         if params:
             connection.execute(insert(PARTITION_PARAMS), params)
     return tuple(added)
@@ -95,7 +97,8 @@ def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tu
         Partition(
             values=tuple(values[row.PART_ID]),
             location=given_location(row.LOCATION, warehouse),
-            properties=params[row.PART_ID],
+            properties={k: v for k, v in params[row.PART_ID].items() if k not in KEYS},
+            statistics={k: v for k, v in params[row.PART_ID].items() if k in KEYS},
             created_at=row.CREATE_TIME,
         )
         for row in connection.execute(_PARTITIONS, {"id": table_id})

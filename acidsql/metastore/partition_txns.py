@@ -36,7 +36,7 @@ def forget_partitions(connection: Connection, table: TableName, names: Sequence[
     of_completed = _of(table, ctc.CTC_DATABASE, ctc.CTC_TABLE) & (ctc.CTC_PARTITION == bindparam("name"))
     connection.execute(delete(COMPLETED_TXN_COMPONENTS).where(of_completed), rows)
     connection.execute(delete(WRITE_SET).where(_of(table, ws.WS_DATABASE, ws.WS_TABLE) & (ws.WS_PARTITION == bindparam("name"))), rows)
-    _keep_out(connection, table, names)
+    keep_out(connection, table, names)
 
 
 def move_partition(connection: Connection, table: TableName, old: str, new: str) -> None:
@@ -51,7 +51,7 @@ def move_partition(connection: Connection, table: TableName, old: str, new: str)
         (WRITE_SET, (WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE), WRITE_SET.c.WS_PARTITION),
     ):  # fmt: skip
         connection.execute(update(rows).where(_of(table, *names), partition == old).values({partition: new}))
-    _keep_out(connection, table, list(dict.fromkeys((old, new))))
+    keep_out(connection, table, list(dict.fromkeys((old, new))))
 
 
 def refuse_writers(connection: Connection, table: TableName) -> None:
@@ -84,9 +84,9 @@ def _writers(connection: Connection, table: TableName, names: frozenset[str]) ->
     return sorted({TxnId(txn_id) for txn_id, partition in rows if partition is None or partition in names})
 
 
-def _keep_out(connection: Connection, table: TableName, names: Sequence[str]) -> None:
+def keep_out(connection: Connection, table: TableName, names: Sequence[str]) -> None:
     """Whoever began before now cannot commit a change of these partitions any more."""
-    if lowest_open_txn(connection) is None:
+    if not names or lowest_open_txn(connection) is None:
         return
     commit_id = highest_txn(connection)
     row = {"WS_DATABASE": table.database, "WS_TABLE": table.table, "WS_TXNID": BY_DDL, "WS_COMMIT_ID": commit_id}

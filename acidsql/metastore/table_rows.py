@@ -11,10 +11,12 @@ from typing import Any
 from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, exists, func, insert, or_, select, update
 
 from acidsql.catalog.model import Column, FileFormat, Storage, Table, TableKind, TableName, View
+from acidsql.catalog.statistics import KEYS, doubted
 from acidsql.catalog.storage import recognized
 from acidsql.catalog.types import parse_type
 from acidsql.metastore.constraint_rows import insert_constraints, read_constraints
 from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.statistics_rows import change_tables
 from acidsql.metastore.storage_rows import BUCKETING_VERSION, delete_storage, insert_storage, read_bucketing, read_skew, read_storage
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import (
@@ -59,16 +61,23 @@ def insert_table(connection: Connection, table: Table, db_id: int, warehouse: st
     if keys:
         connection.execute(insert(PARTITION_KEYS), keys)
     _insert_params(connection, tbl_id, table)
+    change_tables(connection, [tbl_id], lambda _, before: table.statistics)
     insert_constraints(connection, table, tbl_id, cd_id)
     return tbl_id
 
 
 def update_table(connection: Connection, table: Table) -> None:
-    """Kind, properties, comment, columns and view texts of a stored table become those of ``table``; the rest stays."""
+    """Kind, properties, comment, columns and view texts of a stored table become those of ``table``; the rest stays.
+
+    So do statistics, but for those that somebody sets as if they were properties: nobody answers for them.
+    """
     tbl_id = table.table_id
     connection.execute(update(TBLS).where(TBLS.c.TBL_ID == tbl_id).values(TBL_TYPE=table.kind.value, **_view_texts(table)))
-    connection.execute(delete(TABLE_PARAMS).where(TABLE_PARAMS.c.TBL_ID == tbl_id))
+    connection.execute(delete(TABLE_PARAMS).where(TABLE_PARAMS.c.TBL_ID == tbl_id, TABLE_PARAMS.c.PARAM_KEY.not_in(KEYS)))
     _insert_params(connection, tbl_id, table)
+    given = {key: text for key, text in table.properties.items() if key in KEYS}
+    if given:
+        change_tables(connection, [tbl_id], lambda _, before: doubted({**before, **given}))
     cd_id = connection.execute(_IDS, {"id": tbl_id}).one().CD_ID
     connection.execute(delete(COLUMNS_V2).where(COLUMNS_V2.c.CD_ID == cd_id))
     _insert_columns(connection, cd_id, table.columns)
@@ -140,7 +149,8 @@ def find_table(connection: Connection, name: TableName, warehouse: str) -> Table
         constraints=read_constraints(connection, row.TBL_ID, columns, keys) if row.HAS_CONSTRAINTS else (),
         view=View(original=row.VIEW_ORIGINAL_TEXT or "", expanded=row.VIEW_EXPANDED_TEXT or "") if kind is TableKind.VIEW else None,
         comment=params.pop(COMMENT, None),
-        properties=params,
+        properties={key: value for key, value in params.items() if key not in KEYS},
+        statistics={key: value for key, value in params.items() if key in KEYS},
         owner=row.OWNER or "",
         created_at=row.CREATE_TIME,
         table_id=row.TBL_ID,
@@ -162,7 +172,7 @@ def _insert_columns(connection: Connection, cd_id: int, columns: tuple[Column, .
 
 
 def _insert_params(connection: Connection, tbl_id: int, table: Table) -> None:
-    params = dict(table.properties)
+    params = {key: value for key, value in table.properties.items() if key not in KEYS}
     if table.bucketing:
         params[BUCKETING_VERSION] = str(table.bucketing.version)
     if table.comment is not None:

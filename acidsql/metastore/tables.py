@@ -1,13 +1,15 @@
 """The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so that whoever knows Hive can read them.
 
 Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a statement's cost independent of history.
-Times are epoch milliseconds, but ``TBLS.CREATE_TIME``, which is in seconds as in Hive.
+Times are epoch milliseconds, but ``CREATE_TIME`` and ``LAST_ANALYZED``, which are in seconds as in Hive.
 A column that a later version needs is added here and by a migration (see migrations).
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text, false
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, String, Table, Text, false
 
 METADATA = MetaData()
 
@@ -187,6 +189,45 @@ PARTITION_PARAMS = Table(
     Column("PART_ID", Id, ForeignKey(PARTITIONS.c.PART_ID, ondelete="CASCADE"), primary_key=True),
     Column("PARAM_KEY", String(256), primary_key=True),
     Column("PARAM_VALUE", Text),
+)
+
+
+
+def _numbers_of_a_column() -> list[Column[Any]]:
+    return [
+        Column("CS_ID", Id, primary_key=True),
+        Column("COLUMN_NAME", String(767), nullable=False),
+        Column("COLUMN_TYPE", Text, nullable=False),
+        Column("LONG_LOW_VALUE", BigInteger),
+        Column("LONG_HIGH_VALUE", BigInteger),
+        Column("DOUBLE_LOW_VALUE", Double),
+        Column("DOUBLE_HIGH_VALUE", Double),
+        Column("BIG_DECIMAL_LOW_VALUE", String(4000)),
+        Column("BIG_DECIMAL_HIGH_VALUE", String(4000)),
+        Column("NUM_NULLS", BigInteger, nullable=False),
+        Column("NUM_DISTINCTS", BigInteger),
+        Column("AVG_COL_LEN", Double),
+        Column("MAX_COL_LEN", BigInteger),
+        Column("NUM_TRUES", BigInteger),
+        Column("NUM_FALSES", BigInteger),
+        Column("LAST_ANALYZED", BigInteger, nullable=False),
+    ]
+
+
+TAB_COL_STATS = Table(
+    "TAB_COL_STATS",
+    METADATA,
+    Column("TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), nullable=False),
+    *_numbers_of_a_column(),
+    Index("TAB_COL_STATS_IDX", "TBL_ID", "COLUMN_NAME", unique=True),
+)
+
+PART_COL_STATS = Table(
+    "PART_COL_STATS",
+    METADATA,
+    Column("PART_ID", Id, ForeignKey(PARTITIONS.c.PART_ID, ondelete="CASCADE"), nullable=False),
+    *_numbers_of_a_column(),
+    Index("PCS_STATS_IDX", "PART_ID", "COLUMN_NAME", unique=True),
 )
 
 KEY_CONSTRAINTS = Table(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from acidsql.parser import build_alterations, build_rows, build_tables, build_transactions, pieces
 from acidsql.parser.grammar import Node
-from acidsql.parser.statements import Explain, Statement
+from acidsql.parser.statements import ChangingStatement, DryRun, Explain, Statement
 
 
 def build(node: Node, text: str) -> Statement:
@@ -20,9 +21,13 @@ def explain(node: Node, text: str) -> Explain:
     return Explain(span=node.span, statement=build(statement, text), mode=pieces.words(mode, text) if mode else None)
 
 
+def dry_run(node: Node, text: str) -> DryRun:
+    return DryRun(span=node.span, statement=cast(ChangingStatement, build(next(iter(node.nodes())), text)))
+
+
 _BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {
     builder.__name__: builder
     for builder in (
-        *build_rows.BUILDERS, *build_tables.BUILDERS, *build_alterations.BUILDERS, *build_transactions.BUILDERS, explain
+        *build_rows.BUILDERS, *build_tables.BUILDERS, *build_alterations.BUILDERS, *build_transactions.BUILDERS, explain, dry_run
     )
 }  # fmt: skip

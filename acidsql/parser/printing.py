@@ -33,6 +33,8 @@ def print_statement(statement: ast.Statement) -> str:
             return print_merge(statement)
         case ast.Explain():
             return words("EXPLAIN", statement.mode, print_statement(statement.statement))
+        case ast.DryRun():
+            return words("DRY RUN", print_statement(statement.statement))
         case ast.SetVariable():
             return print_set_variable(statement)
         case ast.ResetVariable():

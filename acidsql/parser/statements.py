@@ -709,6 +709,17 @@ class Explain:
     mode: str | None = None
 
 
+ChangingStatement = Insert | MultiInsert | Update | Delete | Merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """DRY RUN statement: what it would do."""
+
+    span: Span
+    statement: ChangingStatement
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetVariable:
     """SET, SET k, SET k=v: ``key`` None lists all (``verbose``: SET -v), ``value`` None shows one. The value is verbatim."""
@@ -744,5 +755,5 @@ TransactionStatement = (
 )  # fmt: skip
 Statement = (
     CatalogStatement | TransactionStatement
-    | Insert | MultiInsert | Update | Delete | Merge | Query | Explain | SetVariable | ResetVariable
+    | ChangingStatement | Query | Explain | DryRun | SetVariable | ResetVariable
 )  # fmt: skip

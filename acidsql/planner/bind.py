@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from acidsql.errors import Error, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind_catalog import bind_catalog
@@ -9,7 +11,7 @@ from acidsql.planner.bind_insert import bind_insert, bind_multi_insert
 from acidsql.planner.bind_merge import bind_merge
 from acidsql.planner.bind_rows import bind_delete, bind_update
 from acidsql.planner.bind_transactions import bind_transaction
-from acidsql.planner.bound import BoundExplain, BoundReset, BoundSet, BoundStatement
+from acidsql.planner.bound import BoundChange, BoundDryRun, BoundExplain, BoundReset, BoundSet, BoundStatement
 from acidsql.planner.names import Names, Surroundings
 
 __all__ = ["Surroundings", "bind"]
@@ -35,6 +37,8 @@ def _bind(names: Names, statement: ast.Statement) -> BoundStatement:
             return bind_update(names, statement)
         case ast.Delete():
             return bind_delete(names, statement)
+        case ast.DryRun():
+            return BoundDryRun(statement=cast(BoundChange, _bind(names, statement.statement)))
         case ast.Explain():
             return BoundExplain(statement=_bind(names, statement.statement), mode=explain_mode(statement))
         case ast.MultiInsert():

@@ -29,6 +29,7 @@ def bind_add_partitions(names: Names, table: Table, statement: ast.AddPartitions
     added: list[Partition] = []
     spans: list[Span] = []
     facts: list[tuple[str, str]] = []
+    known = {partition.values for partition in names.catalog.list_partitions(table)}
     seen: set[tuple[str, ...]] = set()
     for one in statement.partitions:
         spec = _new_spec(names, table, one.partition)
@@ -37,7 +38,7 @@ def bind_add_partitions(names: Names, table: Table, statement: ast.AddPartitions
             raise BindError(f"Duplicate partitions in the list: {shown(spec)}", span=one.partition.span)
         seen.add(values)
         span, location = _location(names, table, statement, one, values)
-        there = bool(matching(names, table, spec))
+        there = values in known
         if there and not statement.if_not_exists:
             raise AlreadyExistsError(f"Partition already exists: {shown(spec)}", code=10118, span=one.partition.span)
         facts.append(("partition", shown(spec) + (", which exists" if there else f" at {one.location}" if one.location else "")))

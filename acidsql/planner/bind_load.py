@@ -1,4 +1,4 @@
-"""TRUNCATE, LOAD DATA, ANALYZE and MSCK: statements on a table's files that are checked here and not built yet."""
+"""TRUNCATE and MSCK, and the checks of LOAD DATA and ANALYZE, which are not built yet: statements on a table's files."""
 
 from __future__ import annotations
 
@@ -12,23 +12,33 @@ from acidsql.planner.bound_catalog import BoundRepairTable, BoundUnbuilt
 from acidsql.planner.names import Names
 
 
-def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert | BoundUnbuilt:
+def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert:
     """An overwriting by no rows, which readers of older snapshots survive."""
     table = names.table(statement.name)
     if not table.owns_files:
         raise BindError(f"Cannot truncate non-managed table {table.name}.", code=10146, span=statement.name.span)
     names.check_manager(table, statement.name.span)
-    if statement.partition is None and not table.partition_columns:
-        rows = BoundRows(rows=())
-        return BoundInsert(table=table, columns=table.columns, source=rows, span=statement.name.span, overwrite=True, truncate=True)
+    return BoundInsert(
+        table=table,
+        columns=table.columns,
+        source=BoundRows(rows=()),
+        span=statement.name.span,
+        overwrite=True,
+        truncate=True,
+        truncated=tuple(_truncated(names, table, statement).items()),
+    )
+
+
+def _truncated(names: Names, table: Table, statement: ast.TruncateTable) -> Spec:
+    """What the partitions to empty have in common."""
     if statement.partition is None:
-        return _unbuilt("TRUNCATE TABLE", statement.span, table)
+        return {}
     if not table.partition_columns:
         raise BindError(f"Partition spec for non partitioned table {table.name}.", code=10148, span=statement.partition.span)
     spec = static_spec(names, table, statement.partition)
     if len(spec) == len(table.partition_columns):
         existing(names, table, statement.partition)
-    return _unbuilt("TRUNCATE TABLE", statement.span, table, ("partitions", f"{len(matching(names, table, spec))} with {shown(spec)}"))
+    return spec
 
 
 def bind_load(names: Names, statement: ast.LoadData) -> BoundUnbuilt:

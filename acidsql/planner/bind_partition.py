@@ -105,7 +105,7 @@ def compared(names: Names, table: Table, spec: ast.PartitionSpec) -> tuple[str, 
     """DROP PARTITION's conditions as Hive prints them, and the partitions that meet them all."""
     check_partitioned(table, spec, names.source)
     columns = {c.name: (place, c) for place, c in enumerate(table.partition_columns)}
-    tests: list[tuple[int, HiveType, Callable[[Any, Any], bool], Any]] = []
+    tests: list[tuple[int, Callable[[str], bool]]] = []
     words = []
     for item in spec.items:
         name = item.name.text.lower()
@@ -114,11 +114,25 @@ def compared(names: Names, table: Table, spec: ast.PartitionSpec) -> tuple[str, 
         place, column = columns[name]
         if item.value is None or item.operator is None:
             raise BindError(f'partition column "{name}" has no value', code=10214, span=item.name.span)
-        text = _text(column, item.value)
-        tests.append((place, column.type, _OPERATORS[item.operator], typed(text, column.type)))
+        tests.append((place, _test(column, item.operator, item.value)))
         words.append(f"({name} {item.operator} {item.value.text})")
-    found = [p for p in names.catalog.list_partitions(table) if all(_meets(p, *test) for test in tests)]
+    found = [p for p in names.catalog.list_partitions(table) if all(holds(p.values[place]) for place, holds in tests)]
     return " and ".join(words), tuple(found)
+
+
+def _test(column: Column, operator: str, written: ast.Fragment) -> Callable[[str], bool]:
+    """Whether a partition's text meets the condition. NULL meets none but ``= NULL`` and ``<> NULL``, Hive's IS NULL and IS NOT NULL here."""
+    text = _text(column, written)
+    if text != DEFAULT_PARTITION:
+        wanted, holds = typed(text, column.type), _OPERATORS[operator]
+        return lambda found: (value := typed(found, column.type)) is not None and wanted is not None and holds(value, wanted)
+    match operator:
+        case "=":
+            return lambda found: found == DEFAULT_PARTITION
+        case "<>" | "!=":
+            return lambda found: found != DEFAULT_PARTITION
+    message = f"Cannot use {operator} in a default partition spec; only '=' and '!=' are allowed."
+    raise BindError(message, span=written.span)
 
 
 def typed(text: str, hive_type: HiveType) -> Any:
@@ -152,17 +166,14 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _meets(partition: Partition, place: int, hive_type: HiveType, holds: Callable[[Any, Any], bool], wanted: Any) -> bool:
-    value = typed(partition.values[place], hive_type)
-    return value is not None and wanted is not None and holds(value, wanted)
-
-
 def _text(column: Column, value: ast.Fragment) -> str:
     try:
         literal = parse_literal(value.text)
     except NotPlain:
         message = f'Invalid partition spec specified: the value of "{column.name}" must be a literal'
         raise BindError(message, code=10214, span=value.span) from None
+    if literal == DEFAULT_PARTITION:
+        return DEFAULT_PARTITION  # whatever the column's type
     try:
         stored = value_of(value.text, column.type)
         if stored is None and literal is not None:

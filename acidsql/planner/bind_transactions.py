@@ -11,7 +11,15 @@ from acidsql.parser import statements as ast
 from acidsql.planner.bind_partition import not_full, shown, static_spec
 from acidsql.planner.bind_table import did_you_mean
 from acidsql.planner.bound_catalog import BoundUnbuilt
-from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions, TransactionAction
+from acidsql.planner.bound_transactions import (
+    BoundAbortTransactions,
+    BoundCommit,
+    BoundRollback,
+    BoundSetAutocommit,
+    BoundShowTransactions,
+    BoundStartTransaction,
+    TransactionAction,
+)
 from acidsql.planner.names import Names
 from acidsql.planner.places import after_word
 
@@ -39,7 +47,7 @@ def bind_transaction(names: Names, statement: ast.TransactionStatement) -> Trans
         case ast.Rollback():
             return BoundRollback(span=statement.span)
         case ast.SetAutocommit():
-            return BoundUnbuilt(words="SET AUTOCOMMIT", span=statement.span, facts=(("autocommit", str(statement.on).lower()),))
+            return BoundSetAutocommit(on=statement.on)
         case ast.ShowTransactions():
             return BoundShowTransactions()
         case ast.AbortTransactions():
@@ -54,12 +62,11 @@ def bind_transaction(names: Names, statement: ast.TransactionStatement) -> Trans
             raise refuse_lock(names, statement)
 
 
-def bind_start(statement: ast.StartTransaction) -> BoundUnbuilt:
+def bind_start(statement: ast.StartTransaction) -> BoundStartTransaction:
     access = [mode for mode in statement.modes if mode.startswith("READ")]
     if len(set(access)) > 1:
         raise BindError("a transaction is either READ ONLY or READ WRITE", span=statement.span)
-    modes = dict.fromkeys(statement.modes)
-    return BoundUnbuilt(words="START TRANSACTION", span=statement.span, facts=(("modes", ", ".join(modes)),) if modes else ())
+    return BoundStartTransaction(read_only="READ ONLY" in access, span=statement.span)
 
 
 # ---- compactions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from acidsql.catalog.model import Column, Partition, Table
+from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
 from acidsql.parser.statements import Match
 from acidsql.planner.bound_catalog import CatalogAction
@@ -71,7 +71,7 @@ class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others become NULL.
 
     Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition is there. ``truncate``: this is
-    TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partitions it empties, of a table that has some.
+    TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partition values that what it empties has.
     """
 
     table: Table
@@ -82,7 +82,7 @@ class BoundInsert:
     partition: BoundPartition | None = None
     if_not_exists: bool = False
     truncate: bool = False
-    truncated: tuple[Partition, ...] | None = None
+    truncated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,15 @@ class BoundExplain:
     mode: str | None = None
 
 
+BoundChange = BoundInsert | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDryRun:
+    statement: BoundChange
+
+
 SessionAction = TransactionAction | BoundSet | BoundReset
 BoundStatement = (
-    CatalogAction | SessionAction | BoundQuery | BoundInsert | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge | BoundExplain
+    CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain
 )

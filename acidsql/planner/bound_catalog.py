@@ -276,3 +276,9 @@ CatalogAction = (
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties | BoundShowPartitions
     | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
 )  # fmt: skip
+
+READING_ACTIONS = (
+    BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews, BoundShowColumns, BoundShowTableProperties,
+    BoundShowPartitions, BoundDescribe, BoundShowCreateTable,
+)  # fmt: skip
+"""Those that change nothing in the catalog."""

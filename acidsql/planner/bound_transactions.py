@@ -28,4 +28,15 @@ class BoundRollback:
     span: Span
 
 
-TransactionAction = BoundShowTransactions | BoundAbortTransactions | BoundCommit | BoundRollback
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundStartTransaction:
+    read_only: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSetAutocommit:
+    on: bool
+
+
+TransactionAction = BoundShowTransactions | BoundAbortTransactions | BoundStartTransaction | BoundCommit | BoundRollback | BoundSetAutocommit

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.planner.bound import (
     BoundDelete,
@@ -25,6 +26,7 @@ from acidsql.planner.bound_catalog import BoundAlterTable, BoundConvertTable, Bo
 from acidsql.planner.locks import locks_of
 from acidsql.planner.physical import (
     CatalogCommand,
+    DryRunPlan,
     ExplainPlan,
     MergePlan,
     MultiInsertPlan,
@@ -35,6 +37,7 @@ from acidsql.planner.physical import (
     SinkKind,
     WritePlan,
 )
+from acidsql.planner.pruning import Pruning, prune
 from acidsql.planner.query_text import Piece, QueryText
 from acidsql.planner.rules import default_of, rules_of
 from acidsql.settings import Settings
@@ -57,24 +60,51 @@ class Node:
         return {"operation": self.text, **below}
 
 
-def explain(plan: Plan, settings: Settings, mode: str | None = None) -> list[str]:
-    """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the statement runs."""
+class _Partitions:
+    """Those of the tables a plan reads, as they are now; a statement that runs lists them again under its snapshot."""
+
+    def __init__(self, catalog: Catalog, settings: Settings) -> None:
+        self.catalog = catalog
+        self.ansi = settings.flag("acidsql.ansi")
+        self.listed: dict[TableName, tuple[Partition, ...]] = {}
+
+    def all(self, table: Table) -> tuple[Partition, ...]:
+        if table.name not in self.listed:
+            self.listed[table.name] = self.catalog.list_partitions(table)
+        return self.listed[table.name]
+
+    def pruned(self, read: BoundRead) -> Pruning:
+        return prune(read.table.partition_columns, self.all(read.table), read.partition_filter, ansi=self.ansi)
+
+    def names(self, read: BoundRead) -> Iterator[str]:
+        columns = [c.name for c in read.table.partition_columns]
+        table = read.table.name
+        return (f"{table.database}@{table.table}@{partition_name(columns, p.values)}" for p in self.pruned(read).kept)
+
+
+def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None = None) -> list[str]:
+    """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the statement runs.
+
+    ``catalog`` is asked for the partitions of the tables that are read.
+    """
+    partitions = _Partitions(catalog, settings)
     match mode:
         case "LOCKS":
             return ["LOCK INFORMATION:", *(str(lock) for lock in locks_of(plan, settings))]
         case "DEPENDENCY":
-            return [json.dumps(_dependencies(plan), separators=(",", ":"))]
+            return [json.dumps(_dependencies(plan, partitions), separators=(",", ":"))]
         case "FORMATTED":
-            return json.dumps(_tree(plan, settings, extended=True).json(), indent=2, ensure_ascii=False).split("\n")
+            return json.dumps(_tree(plan, settings, partitions, extended=True).json(), indent=2, ensure_ascii=False).split("\n")
         case _:
-            return list(_tree(plan, settings, extended=mode == "EXTENDED").lines())
+            return list(_tree(plan, settings, partitions, extended=mode == "EXTENDED").lines())
 
 
-def _dependencies(plan: Plan) -> dict[str, list[dict[str, str]]]:
-    """Hive's document: the tables read, once each. Partitions are known when a table is listed, not before."""
+def _dependencies(plan: Plan, partitions: _Partitions) -> dict[str, list[dict[str, str]]]:
+    """Hive's document: the tables and the partitions read, once each."""
     tables = {read.table.name: read.table for read in _reads(plan)}
     listed = [{"tablename": f"{n.database}@{n.table}", "tabletype": str(tables[n].kind)} for n in sorted(tables)]
-    return {"input_tables": listed, "input_partitions": []}
+    names = sorted({name for read in _reads(plan) if read.table.partition_columns for name in partitions.names(read)})
+    return {"input_tables": listed, "input_partitions": [{"partitionName": name} for name in names]}
 
 
 def _reads(plan: Plan) -> Iterator[BoundRead]:
@@ -88,18 +118,19 @@ def _reads(plan: Plan) -> Iterator[BoundRead]:
                 yield from _reads(leg)
         case MergePlan(merge=merge):
             yield from merge.reads
-        case ExplainPlan(plan=inner):
+        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
             yield from _reads(inner)
 
 
-def _tree(plan: Plan, settings: Settings, *, extended: bool) -> Node:
-    node = _Explainer(extended).node(plan)
+def _tree(plan: Plan, settings: Settings, partitions: _Partitions, *, extended: bool) -> Node:
+    node = _Explainer(partitions, extended).node(plan)
     locks = tuple(Node(f"lock {lock.name}: {lock.type}") for lock in locks_of(plan, settings))
     return Node(node.text, (*node.children, *locks))
 
 
 class _Explainer:
-    def __init__(self, extended: bool) -> None:
+    def __init__(self, partitions: _Partitions, extended: bool) -> None:
+        self.partitions = partitions
         self.extended = extended
 
     def node(self, plan: Plan) -> Node:
@@ -121,7 +152,7 @@ class _Explainer:
                 words = type(action).__name__.removeprefix("Bound")
                 spaced = "".join(f" {c}" if c.isupper() else c for c in words).strip().upper()
                 return Node(spaced, (Node("metadata only: no data is read or written"),))
-            case ExplainPlan(plan=inner):
+            case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
                 return self.node(inner)
             case _:
                 assert_never(plan)
@@ -146,6 +177,8 @@ class _Explainer:
                 if len(action.columns) != len(plan.table.columns):
                     yield Node(f"columns: {'; '.join([_names(action.columns), *_not_named(plan.table, action)])}")
                 if action.truncate:
+                    if plan.table.partition_columns:
+                        yield Node(f"partitions: {', '.join(f'{name}={text}' for name, text in action.truncated) or 'all'}")
                     return
                 if isinstance(action.source, BoundRows):
                     yield Node(f"{len(action.source.rows)} literal rows, no Spark")
@@ -177,7 +210,15 @@ class _Explainer:
     def read(self, read: BoundRead) -> Node:
         kind = "merge on read" if read.table.is_full_acid else "plain files"
         pushed = [Node(f"pushed down: {' AND '.join(str(p) for p in read.predicates)}")] if read.predicates else []
-        return Node(f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}", (*pushed, *self.facts(read.table)))
+        title = f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}"
+        return Node(title, (*self.pruned(read), *pushed, *self.facts(read.table)))
+
+    def pruned(self, read: BoundRead) -> Iterator[Node]:
+        """How many partitions are read of how many; Spark may find that it needs even fewer."""
+        if read.table.partition_columns:
+            found = self.partitions.pruned(read)
+            at_most = "at most " if found.undecided else ""
+            yield Node(f"partitions: {at_most}{len(found.kept)} of {len(self.partitions.all(read.table))}")
 
     def facts(self, table: Table) -> tuple[Node, ...]:
         """What EXTENDED adds of a table."""

@@ -26,7 +26,7 @@ from acidsql.planner.bound_catalog import (
     BoundUnbuilt,
     CatalogAction,
 )
-from acidsql.planner.physical import CatalogCommand, ExplainPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.physical import CatalogCommand, DryRunPlan, ExplainPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
 from acidsql.settings import Settings
 
 
@@ -79,7 +79,7 @@ def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
         case MergePlan(merge=merge):
             yield from rules.merge(merge)
             yield from rules.reads(merge.reads[1:])
-        case ExplainPlan(plan=inner):
+        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
             yield from _wanted(inner, rules)
         case CatalogCommand(action=action):
             yield from _of_ddl(action, rules)

@@ -17,7 +17,8 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
 from acidsql.parser.tokens import Token, tokenize
 from acidsql.planner.columns import Visible
-from acidsql.planner.conditions import Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts, read_condition
+from acidsql.planner.condition_reader import read_condition
+from acidsql.planner.conditions import Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts
 from acidsql.planner.lowering import identifier
 from acidsql.planner.pruning import columns_of, rejects_nulls
 from acidsql.planner.pruning_functions import DETERMINISTIC
@@ -94,9 +95,7 @@ class Filters:
         condition = self.clause(select, where.this if where is not None else None, "WHERE", place_of)
         _Scope(relations, merged).collect(self.source, condition, relations)
 
-    def clause(
-        self, select: exp.Select, tree: exp.Expr | None, word: str, place_of: Callable[[exp.Column], int | None]
-    ) -> list[Condition]:
+    def clause(self, select: exp.Select, tree: exp.Expr | None, word: str, place_of: Callable[[exp.Column], int | None]) -> list[Condition]:
         """The conjuncts behind ``word``, found by the place of a column among them; [] where the two parsers disagree on them."""
         from sqlglot import exp
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import assert_never
+from typing import assert_never, cast
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table
@@ -12,6 +12,7 @@ from acidsql.errors import Span
 from acidsql.parser.statements import Match
 from acidsql.planner.bound import (
     BoundDelete,
+    BoundDryRun,
     BoundExplain,
     BoundInsert,
     BoundMerge,
@@ -25,7 +26,14 @@ from acidsql.planner.bound import (
     SessionAction,
 )
 from acidsql.planner.bound_catalog import CatalogAction
-from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions
+from acidsql.planner.bound_transactions import (
+    BoundAbortTransactions,
+    BoundCommit,
+    BoundRollback,
+    BoundSetAutocommit,
+    BoundShowTransactions,
+    BoundStartTransaction,
+)
 
 
 class SinkKind(StrEnum):
@@ -123,7 +131,17 @@ class ExplainPlan:
     mode: str | None = None
 
 
-Plan = ReadPlan | WritePlan | MultiInsertPlan | MergePlan | CatalogCommand | SessionCommand | ExplainPlan
+ChangePlan = WritePlan | MultiInsertPlan | MergePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunPlan:
+    """What ``plan`` would do is counted; nothing is written."""
+
+    plan: ChangePlan
+
+
+Plan = ReadPlan | ChangePlan | CatalogCommand | SessionCommand | ExplainPlan | DryRunPlan
 
 _FIRST = StatementId(0)
 
@@ -144,9 +162,13 @@ def plan(bound: BoundStatement) -> Plan:
             return MultiInsertPlan(legs=legs, span=bound.span)
         case BoundMerge():
             return plan_merge(bound)
+        case BoundDryRun():
+            return DryRunPlan(plan=cast(ChangePlan, plan(bound.statement)))
         case BoundExplain():
             return ExplainPlan(plan=plan(bound.statement), mode=bound.mode)
-        case BoundSet() | BoundReset() | BoundShowTransactions() | BoundAbortTransactions() | BoundCommit() | BoundRollback():
+        case BoundSet() | BoundReset() | BoundShowTransactions() | BoundAbortTransactions():
+            return SessionCommand(action=bound)
+        case BoundStartTransaction() | BoundCommit() | BoundRollback() | BoundSetAutocommit():
             return SessionCommand(action=bound)
         case _:
             return CatalogCommand(action=bound)
@@ -165,6 +187,19 @@ def plan_update(bound: BoundUpdate) -> WritePlan:
 
 def plan_delete(bound: BoundDelete) -> WritePlan:
     return WritePlan(table=bound.table, action=bound, sinks=(Sink(kind=SinkKind.DELETE, statement_id=_FIRST),))
+
+
+def numbered_from(made: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
+    """The plan with its statement ids counted from ``first``: those before belong to earlier statements of the transaction."""
+    if not first:
+        return made
+    if isinstance(made, WritePlan):
+        return replace(made, sinks=_shifted(made.sinks, first))
+    return replace(made, clause_sinks=tuple(_shifted(sinks, first) for sinks in made.clause_sinks))
+
+
+def _shifted(sinks: tuple[Sink, ...], by: StatementId) -> tuple[Sink, ...]:
+    return tuple(replace(sink, statement_id=StatementId(sink.statement_id + by)) for sink in sinks)
 
 
 _CLAUSE_ORDER = (MergeAction.DELETE, MergeAction.INSERT, MergeAction.UPDATE)

@@ -158,6 +158,8 @@ class _Compiler:
         return Compiled(BOOLEAN, lambda row: UNKNOWN if (value := run(row)) is UNKNOWN else value is constant)
 
     def comparison(self, sign: str, left: Compiled, right: Compiled) -> Compiled:
+        if _is_beyond_integers(left) or _is_beyond_integers(right):
+            return _UNKNOWN  # Spark may answer without a look at the other side, even if that is NULL
         hive_type = common_type(left.type, right.type, ansi=self.ansi)
         compare = None if hive_type is None else comparer(sign, hive_type)
         return _strict(BOOLEAN, compare, self.cast(left, hive_type), self.cast(right, hive_type))
@@ -290,6 +292,11 @@ class _Compiler:
             return self.by_zero() if sign == "%" and b == 0 else compute(a, b)
 
         return _strict(hive_type, run, self.cast(left, one), self.cast(right, two))
+
+
+def _is_beyond_integers(side: Compiled) -> bool:
+    value = side.run(()) if side.constant else None
+    return isinstance(value, Decimal) and abs(value) >= (1 << 63) - 1
 
 
 def _computed(hive_type: HiveType | None) -> HiveType | None:

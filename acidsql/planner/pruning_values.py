@@ -148,7 +148,11 @@ def _from_integer(target: HiveType, failed: Any) -> Conversion | None:
         case DecimalType():
             return lambda value: _or_failed(rescaled(Decimal(value), target), failed)
     half = (1 << bits_of(target)) >> 1
-    return (lambda value: value if -half <= value < half else (value + half) % (2 * half) - half if failed is None else failed) if half else None
+    return (
+        (lambda value: value if -half <= value < half else (value + half) % (2 * half) - half if failed is None else failed)
+        if half
+        else None
+    )
 
 
 def _from_decimal(target: HiveType, failed: Any) -> Conversion | None:

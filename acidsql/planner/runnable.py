@@ -8,7 +8,7 @@ from acidsql.catalog.model import Table
 from acidsql.errors import Span, UnsupportedStatementError
 from acidsql.planner.bind_table import unenforced, unreadable
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundRead, MergeAction
-from acidsql.planner.physical import MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.physical import DryRunPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
 
 
 def check_runnable(plan: Plan) -> None:
@@ -22,6 +22,8 @@ def check_runnable(plan: Plan) -> None:
             _check_reads(plan.query.reads if plan.query else ())
             if not isinstance(action, BoundDelete):
                 _check_enforced(table, place)
+        case DryRunPlan(plan=inner):
+            check_runnable(inner)
         case MultiInsertPlan(legs=legs, span=span):
             if not all(leg.sinks for leg in legs):
                 raise _unsupported("INSERT into several tables of which one is not transactional", span)

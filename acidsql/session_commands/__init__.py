@@ -36,7 +36,14 @@ from acidsql.planner.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
-from acidsql.planner.bound_transactions import BoundAbortTransactions, BoundCommit, BoundRollback, BoundShowTransactions
+from acidsql.planner.bound_transactions import (
+    BoundAbortTransactions,
+    BoundCommit,
+    BoundRollback,
+    BoundSetAutocommit,
+    BoundShowTransactions,
+    BoundStartTransaction,
+)
 from acidsql.result import Result
 from acidsql.session_commands.alterations import alter_table, convert_table, rename_table
 from acidsql.session_commands.answers import done, matching, one_column
@@ -44,7 +51,13 @@ from acidsql.session_commands.databases import create_database, describe_databas
 from acidsql.session_commands.partitions import run_partition_command
 from acidsql.session_commands.show import describe_table, show_columns, show_create_table, show_partitions, show_table_properties
 from acidsql.session_commands.tables import create_table, drop_table
-from acidsql.session_commands.transactions import abort_transactions, no_transaction, show_transactions
+from acidsql.session_commands.transactions import (
+    abort_transactions,
+    end_transaction,
+    set_autocommit,
+    show_transactions,
+    start_transaction,
+)
 from acidsql.session_commands.variables import reset_variables, set_variable
 from acidsql.session_commands.views import create_view, drop_view
 
@@ -130,10 +143,12 @@ def run_session_command(session: Session, action: SessionAction) -> Result:
             return show_transactions(session)
         case BoundAbortTransactions():
             return abort_transactions(session, action)
-        case BoundCommit():
-            raise no_transaction("COMMIT", action.span)
-        case BoundRollback():
-            raise no_transaction("ROLLBACK", action.span)
+        case BoundStartTransaction():
+            return start_transaction(session, action)
+        case BoundCommit() | BoundRollback():
+            return end_transaction(session, action)
+        case BoundSetAutocommit():
+            return set_autocommit(session, action)
         case BoundSet():
             return set_variable(session, action)
         case BoundReset():

@@ -11,9 +11,11 @@ from acidsql.errors import BindError, Error
 from acidsql.planner.bound_catalog import BoundAlterTable, BoundConvertTable, BoundRenameTable
 from acidsql.result import Result
 from acidsql.session_commands.answers import done
-from acidsql.session_commands.places import at_place, file_errors
+from acidsql.session_commands.file_errors import file_errors
+from acidsql.session_commands.places import at_place
 from acidsql.session_commands.tables import check_apart
-from acidsql.spark.fileio import FileIO, file_io
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.urls import parent
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -51,14 +53,20 @@ class _Moves:
 
     def sync(self) -> None:
         """Makes them outlive a crash of the machine."""
-        for parent in dict.fromkeys(path.rpartition("/")[0] for pair in self._done for path in pair):
-            self._io.sync_directory(parent)
+        for directory in dict.fromkeys(parent(path) for pair in self._done for path in pair):
+            self._io.sync_directory(directory)
+
+    def end(self) -> None:
+        """After the commit."""
+        with file_errors("ALTER TABLE is done, but deleting what was copied"):
+            for old, _ in self._done:
+                self._io.end_move(old)
 
     def undo(self) -> None:
         """ExecutionError that names what could not be moved back."""
         for old, new in reversed(self._done):
             with file_errors(f'ALTER TABLE failed and moving "{new}" back to "{old}"'):
-                self._io.move_directory(new, old)
+                self._io.undo_move(old, new)
         for path in self._made:
             with file_errors("ALTER TABLE"):
                 self._io.remove_empty_directory(path)
@@ -87,10 +95,10 @@ def rename_table(session: Session, action: BoundRenameTable) -> Result:
     if after.location == before.location:
         session.store.rename_table(before, after)
         return done(STATEMENT)
-    moves = _Moves(file_io(before.location))
+    moves = _Moves(session.files)
 
     def move() -> None:
-        _check_nothing_at(before, after)
+        _check_nothing_at(session.files, before, after)
         with file_errors("RENAME"):
             moves.directory(before.location, after.location)
             moves.sync()
@@ -104,11 +112,12 @@ def rename_table(session: Session, action: BoundRenameTable) -> Result:
             if not _is_stored(session, after):
                 moves.undo()
             raise
+    moves.end()
     return done(STATEMENT)
 
 
-def _check_nothing_at(before: Table, after: Table) -> None:
-    io, old, new = file_io(before.location), before.location, after.location
+def _check_nothing_at(io: FileIO, before: Table, after: Table) -> None:
+    old, new = before.location, after.location
     if io.exists(new):
         killed = f"There is nothing at {old}: if a RENAME was killed, move the directory back and run the statement again."
         hint = "Move it away; it may belong to a table that was dropped." if io.exists(old) else killed
@@ -127,12 +136,12 @@ def convert_table(session: Session, action: BoundConvertTable) -> Result:
     """
     before, after = action.before, action.after
     places = [partition.location for partition in session.store.list_partitions(before)] if before.partition_columns else [before.location]
-    moves = _Moves(file_io(before.location))
+    moves = _Moves(session.files)
 
     def move() -> None:
         with file_errors("ALTER TABLE"):
             for location in places:
-                _move_into(moves, location, action.directory or "")
+                _move_into(session.files, moves, location, action.directory or "")
             moves.sync()
         crash_points.reached("files moved")
 
@@ -140,22 +149,23 @@ def convert_table(session: Session, action: BoundConvertTable) -> Result:
         if after.kind is not before.kind:
             check_apart(session, after)
         for location in places:
-            check_originals(after, location, moving_to=action.directory)
+            check_originals(session.files, after, location, moving_to=action.directory)
     try:
         session.store.alter_table(before, after, move=None if action.directory is None else move)
     except BaseException:
         if not _is_stored(session, after):
             moves.undo()
         raise
+    moves.end()
     return done(STATEMENT)
 
 
-def check_originals(table: Table, location: str, *, moving_to: str | None = None) -> None:
+def check_originals(io: FileIO, table: Table, location: str, *, moving_to: str | None = None) -> None:
     """BindError for a directory named like an ACID one, but that of a conversion that was killed; and, if the files do not move, for one
     that is not named like ``000000_0`` or ``000000_0_copy_1``. Hidden names do not count.
     """
     with file_errors(f"looking at the files of {table.name}"):
-        listing = file_io(location).listing(location)
+        listing = io.listing(location)
     for directory in listing.directories:
         if is_reserved(directory.rpartition("/")[2]) and directory != moving_to:
             message = f"Unexpected directory name.  Cannot convert {table.name} to transactional table.  Directory: {location}/{directory}"
@@ -168,9 +178,9 @@ def check_originals(table: Table, location: str, *, moving_to: str | None = None
             raise BindError(message, hint="INSERT OVERWRITE of its own rows gives them files named as Hive names them.")
 
 
-def _move_into(moves: _Moves, location: str, directory: str) -> None:
+def _move_into(io: FileIO, moves: _Moves, location: str, directory: str) -> None:
     """All that is not hidden in a table's or partition's directory, one by one: readers of the plain table find it there as well."""
-    listing = file_io(location).listing(location)
+    listing = io.listing(location)
     target = f"{location}/{directory}"
     if listing.files:
         moves.make_directory(target)

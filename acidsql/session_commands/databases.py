@@ -10,8 +10,8 @@ from acidsql.errors import AlreadyExistsError
 from acidsql.planner.bound_catalog import BoundCreateDatabase, BoundDescribeDatabase, BoundDropDatabase
 from acidsql.result import Result, Stats
 from acidsql.session_commands.answers import done
+from acidsql.session_commands.file_errors import file_errors
 from acidsql.session_commands.tables import delete_files, partitions_of
-from acidsql.spark.fileio import file_io
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -33,10 +33,11 @@ def drop_database(session: Session, action: BoundDropDatabase) -> Result:
         names = [TableName(action.name, table) for table in session.store.list_tables(action.name)]
         partitions = {name: partitions_of(session, name) for name in names}
         dropped = session.store.drop_database(action.name, cascade=action.cascade)
-        for table in dropped:
-            delete_files(table, partitions.get(table.name, ()))
-        if not any(table.kind is TableKind.EXTERNAL for table in dropped):
-            file_io(database.location).delete_tree(database.location)
+        with file_errors("DROP DATABASE"):
+            for table in dropped:
+                delete_files(session.files, table, partitions.get(table.name, ()))
+            if not any(table.kind is TableKind.EXTERNAL for table in dropped):
+                session.files.delete_tree(database.location)
         if session.database == action.name:
             session.database = "default"
     return done("DROP DATABASE")

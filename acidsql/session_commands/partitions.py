@@ -26,10 +26,12 @@ from acidsql.planner.bound_catalog import (
 )
 from acidsql.result import Result
 from acidsql.session_commands.answers import done
-from acidsql.session_commands.places import at_place, check_ids, check_place, file_errors, ids_at, lies_elsewhere
+from acidsql.session_commands.file_errors import file_errors
+from acidsql.session_commands.places import at_place, check_ids, check_place, ids_at, lies_elsewhere
 from acidsql.session_commands.repair import repair_table
-from acidsql.session_commands.tables import check_apart, is_inside, real_path
-from acidsql.spark.fileio import FileIO, file_io
+from acidsql.session_commands.tables import check_apart, is_inside
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.urls import parent, real_path
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -60,34 +62,37 @@ def run_partition_command(session: Session, action: PartitionAction) -> Result:
 def add_partitions(session: Session, action: BoundAddPartitions) -> None:
     """All or none; of directories that were not there, none stays if it fails."""
     table = action.table
-    known = session.store.list_partitions(table)
-    for i, (partition, span) in enumerate(zip(action.partitions, action.spans, strict=True)):
+    known = list(session.store.list_partitions(table))
+    elsewhere = [partition for partition in known if lies_elsewhere(table, partition)]
+    for partition, span in zip(action.partitions, action.spans, strict=True):
         with at_place(span), file_errors("ADD PARTITION"):
-            check_place(session, table, partition, [*known, *action.partitions[:i]])
-            check_ids(session, table, {partition.location: ids_at(partition.location)})
+            check_place(session, table, partition, known if lies_elsewhere(table, partition) else elsewhere)
+            check_ids(session, table, {partition.location: ids_at(session.files, partition.location)})
+        known.append(partition)
+        elsewhere += [partition] if lies_elsewhere(table, partition) else []
     made: list[str] = []
     try:
         with file_errors("ADD PARTITION"):
             for partition in action.partitions:
-                _make_directory(partition.location, made)
+                _make_directory(session.files, partition.location, made)
         crash_points.reached("directories made")
         session.store.add_partitions(table.name, action.partitions, if_not_exists=action.if_not_exists)
     except BaseException:
         with file_errors("ADD PARTITION"):
             for path in reversed(made):
-                file_io(path).remove_empty_directory(path)
+                session.files.remove_empty_directory(path)
         raise
 
 
-def _make_directory(path: str, made: list[str]) -> None:
+def _make_directory(io: FileIO, path: str, made: list[str]) -> None:
     """Notes those that were not there, the outermost first."""
-    io, missing = file_io(path), []
+    missing = []
     while path and not io.exists(path):
         missing.append(path)
-        path = path.rpartition("/")[0]
-    for parent in reversed(missing):
-        made.append(parent)
-        io.make_directory(parent)
+        path = parent(path)
+    for directory in reversed(missing):
+        made.append(directory)
+        io.make_directory(directory)
 
 
 # ---- DROP
@@ -97,15 +102,15 @@ def drop_partitions(session: Session, action: BoundDropPartitions) -> None:
     dropped = session.store.drop_partitions(action.table, action.partitions)
     crash_points.reached("partitions dropped")
     if action.table.owns_files:
-        delete_directories(action.table, dropped)
+        delete_directories(session.files, action.table, dropped)
 
 
-def delete_directories(table: Table, partitions: Iterable[Partition]) -> None:
+def delete_directories(io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
     """Of partitions that were dropped, as many as can be; ExecutionError names one that cannot."""
     failed: list[tuple[str, OSError]] = []
     for partition in partitions:
         try:
-            _delete_directory(table, partition.location)
+            _delete_directory(io, table, partition.location)
         except OSError as error:
             failed.append((partition.location, error))
     if failed:
@@ -116,16 +121,18 @@ def delete_directories(table: Table, partitions: Iterable[Partition]) -> None:
         raise ExecutionError(message, detail=reason.strerror or str(reason), hint=hint) from reason
 
 
-def _delete_directory(table: Table, path: str) -> None:
+def _delete_directory(io: FileIO, table: Table, path: str) -> None:
     """One rename makes it disappear, however much there is to delete, and whoever still writes into it."""
-    io = file_io(path)
     if not io.exists(path) or is_inside(real_path(table.location), real_path(path)):
         return
+    if not io.renames(path):
+        io.delete_tree(path)
+        return
     below = path.startswith(f"{table.location}/")
-    hidden = f"{table.location if below else path.rpartition('/')[0]}/.acidsql_dropped_{uuid.uuid4().hex[:12]}"
+    hidden = f"{table.location if below else parent(path)}/.acidsql_dropped_{uuid.uuid4().hex[:12]}"
     try:
         io.move_directory(path, hidden)
-    except PermissionError:  # the directory it lies in is not ours
+    except OSError:  # its parent is not ours, or it is a file system of its own
         hidden = path
     _remove_empty_parents(io, table, path)
     crash_points.reached("directory hidden")
@@ -134,9 +141,9 @@ def _delete_directory(table: Table, path: str) -> None:
 
 def _remove_empty_parents(io: FileIO, table: Table, path: str) -> None:
     """Up to the table's own directory, which stays; of a place outside it, none."""
-    parent = path.rpartition("/")[0]
-    while parent.startswith(f"{table.location}/") and io.remove_empty_directory(parent):
-        parent = parent.rpartition("/")[0]
+    above = parent(path)
+    while above.startswith(f"{table.location}/") and io.remove_empty_directory(above):
+        above = parent(above)
 
 
 # ---- RENAME
@@ -148,7 +155,7 @@ def rename_partition(session: Session, action: BoundRenamePartition) -> None:
     with at_place(action.span):
         if after.location != before.location:
             check_place(session, table, after, others)
-    move = _Move(table, before, after, action.span)
+    move = _Move(session.files, table, before, after, action.span)
     session.store.reap()
     try:
         session.store.alter_partition(table, before, after, move=move.run)
@@ -158,23 +165,23 @@ def rename_partition(session: Session, action: BoundRenamePartition) -> None:
         raise
     if move.done:
         with file_errors("RENAME"):
-            _remove_empty_parents(file_io(before.location), table, before.location)
+            session.files.end_move(before.location)
+            _remove_empty_parents(session.files, table, before.location)
 
 
 class _Move:
     """Of a partition's directory to its new place; of none if the partition stays where it is."""
 
-    def __init__(self, table: Table, before: Partition, after: Partition, span: Span) -> None:
-        self.table, self.old, self.new, self.span = table, before.location, after.location, span
+    def __init__(self, io: FileIO, table: Table, before: Partition, after: Partition, span: Span) -> None:
+        self.io, self.table, self.old, self.new, self.span = io, table, before.location, after.location, span
         self.done = False
 
     def run(self) -> None:
         if self.old == self.new:
             return
-        io = file_io(self.old)
         try:
             with file_errors("RENAME"):
-                self._run(io)
+                self._run()
         except ExecutionError as error:
             if not isinstance(error.__cause__, FileExistsError):
                 raise
@@ -183,18 +190,19 @@ class _Move:
             raise AlreadyExistsError(message, hint=hint, span=self.span) from error
         crash_points.reached("directory moved")
 
-    def _run(self, io: FileIO) -> None:
+    def _run(self) -> None:
+        io = self.io
         if not io.exists(self.old) and not io.exists(self.new):
             io.make_directory(self.new)
             return
         io.move_directory(self.old, self.new)
         self.done = True
         for path in (self.new, self.old):
-            io.sync_directory(path.rpartition("/")[0])
+            io.sync_directory(parent(path))
 
     def undo(self) -> None:
         with file_errors(f'RENAME failed and moving "{self.new}" back to "{self.old}"'):
-            file_io(self.old).move_directory(self.new, self.old)
+            self.io.undo_move(self.old, self.new)
 
 
 def _is_there(session: Session, table: Table, partition: Partition) -> bool:
@@ -213,7 +221,7 @@ def set_partition_location(session: Session, action: BoundSetPartitionLocation) 
     others = [p for p in session.store.list_partitions(table) if p.values != before.values]
     with at_place(action.span), file_errors("SET LOCATION"):
         check_place(session, table, after, others)
-        check_ids(session, table, {after.location: ids_at(after.location)})
+        check_ids(session, table, {after.location: ids_at(session.files, after.location)})
     session.store.reap()
     session.store.alter_partition(table, before, after)
 
@@ -226,7 +234,7 @@ def set_table_location(session: Session, action: BoundSetTableLocation) -> None:
         if after.owns_files:
             _check_outside(after, partitions)
         if not after.partition_columns:
-            check_ids(session, after, {after.location: ids_at(after.location)})
+            check_ids(session, after, {after.location: ids_at(session.files, after.location)})
     session.store.reap()
     session.store.alter_table(before, after)
 

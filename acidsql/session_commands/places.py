@@ -11,9 +11,10 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_values
-from acidsql.errors import BindError, ExecutionError, Span
-from acidsql.session_commands.tables import check_apart, is_inside, real_path
-from acidsql.spark.fileio import file_io
+from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.session_commands.tables import check_apart, is_inside
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.urls import real_path
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -21,22 +22,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def at_place(span: Span) -> Iterator[None]:
-    """A BindError from inside points there."""
+    """A refusal from inside points there."""
     try:
         yield
-    except BindError as error:
+    except (BindError, UnsupportedStatementError) as error:
         error.span = span
         raise
-
-
-@contextmanager
-def file_errors(what: str) -> Iterator[None]:
-    """OSErrors come out as ExecutionError: ``what`` failed."""
-    try:
-        yield
-    except OSError as error:
-        where = f' "{error.filename}"' if error.filename else ""
-        raise ExecutionError(f"{what} failed: cannot read or write{where}", detail=error.strerror or str(error)) from error
 
 
 def lies_elsewhere(table: Table, partition: Partition) -> bool:
@@ -47,7 +38,8 @@ def lies_elsewhere(table: Table, partition: Partition) -> bool:
 def check_place(session: Session, table: Table, partition: Partition, others: Sequence[Partition]) -> None:
     """BindError if the directory of a partition to be is, holds or lies in one where files belong to another table or partition.
 
-    ``others``: the table's other partitions. Those of one table may share files as long as dropping one deletes none.
+    ``others``: the table's other partitions; of those that lie where their names say, a partition that does so too needs none.
+    Partitions of one table may share files as long as dropping one deletes none.
     """
     elsewhere = lies_elsewhere(table, partition)
     if elsewhere:
@@ -96,8 +88,8 @@ def highest_ids(directories: Iterable[str]) -> HighestIds:
     )
 
 
-def ids_at(location: str) -> HighestIds:
-    listing = file_io(location).listing(location)
+def ids_at(io: FileIO, location: str) -> HighestIds:
+    listing = io.listing(location)
     return highest_ids(path for path in listing.directories if "/" not in path)
 
 

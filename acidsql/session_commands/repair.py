@@ -17,8 +17,9 @@ from acidsql.planner.bind_partition import canonical
 from acidsql.planner.bound_catalog import BoundRepairTable
 from acidsql.result import Result
 from acidsql.session_commands.answers import one_column
-from acidsql.session_commands.places import HighestIds, at_place, check_ids, file_errors, highest_ids
-from acidsql.spark.fileio import Listing, file_io
+from acidsql.session_commands.file_errors import file_errors
+from acidsql.session_commands.places import HighestIds, at_place, check_ids, highest_ids
+from acidsql.spark.fileio import FileIO, Listing
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -29,13 +30,13 @@ def repair_table(session: Session, action: BoundRepairTable) -> Result:
     table = action.table
     if not table.partition_columns:
         return _answer([])
-    io = file_io(table.location)
+    io = session.files
     known = session.store.list_partitions(table)
     with file_errors("MSCK"):
         if not io.exists(table.location):  # a disk that is not mounted, perhaps: no reason to forget all partitions
             return _answer([f"Tables missing on filesystem:\t{table.name.table}"])
         listing = io.listing(table.location)
-        missing = _missing(table, known, listing)
+        missing = _missing(io, table, known, listing)
     found = _Finder(table, known, listing).found()
     lines = _differences(table, found.partitions, missing)
     lines += _told(session, found.problems, action.span)
@@ -59,10 +60,10 @@ def _shown(table: Table, partition: Partition) -> str:
     return f"{table.name.table}:{name_of(table, partition)}"
 
 
-def _missing(table: Table, known: Sequence[Partition], listing: Listing) -> list[Partition]:
+def _missing(io: FileIO, table: Table, known: Sequence[Partition], listing: Listing) -> list[Partition]:
     """Those whose directory is not there."""
     there = frozenset(f"{table.location}/{path}" for path in listing.directories)
-    return [p for p in known if p.location not in there and not file_io(p.location).exists(p.location)]
+    return [p for p in known if p.location not in there and not io.exists(p.location)]
 
 
 def _differences(table: Table, found: Sequence[Partition], missing: Sequence[Partition]) -> list[str]:

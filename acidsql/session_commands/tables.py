@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,9 @@ from acidsql.errors import BindError
 from acidsql.planner.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
 from acidsql.session_commands.answers import done
-from acidsql.spark.fileio import file_io, local_path
+from acidsql.session_commands.file_errors import file_errors
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.urls import real_path
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -22,25 +23,30 @@ def create_table(session: Session, action: BoundCreateTable) -> Result:
     if action.exists:
         return done("CREATE TABLE")
     table = action.table
-    io = file_io(table.location)
+    io = session.files
     if action.span is not None:
         try:
             check_apart(session, table)
         except BindError as error:
             error.span = action.span
             raise
-    if table.kind is TableKind.MANAGED and io.list_files(table.location):
-        hint = "Move the files away; they may belong to a table that was dropped while its writer died."
-        raise BindError(f'directory "{table.location}" of the new table is not empty', hint=hint, span=action.span)
-    session.store.create_table(table)
-    io.make_directory(table.location)
+    with file_errors("CREATE TABLE"):
+        if table.kind is TableKind.MANAGED and io.list_files(table.location):
+            hint = "Move the files away; they may belong to a table that was dropped while its writer died."
+            raise BindError(f'directory "{table.location}" of the new table is not empty', hint=hint, span=action.span)
+        if not io.renames(table.location):  # only says whether there is such a store
+            io.make_directory(table.location)
+        session.store.create_table(table)
+        io.make_directory(table.location)
     return done("CREATE TABLE")
 
 
 def drop_table(session: Session, action: BoundDropTable) -> Result:
     if action.name is not None:
         partitions = partitions_of(session, action.name)
-        delete_files(session.store.drop_table(action.name), partitions)
+        table = session.store.drop_table(action.name)
+        with file_errors("DROP TABLE"):
+            delete_files(session.files, table, partitions)
     return done("DROP TABLE")
 
 
@@ -50,13 +56,13 @@ def partitions_of(session: Session, name: TableName) -> tuple[Partition, ...]:
     return () if table is None else session.store.list_partitions(table)
 
 
-def delete_files(table: Table, partitions: Iterable[Partition]) -> None:
+def delete_files(io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
     """Of a table that was dropped, where they are its own: an external table's files stay unless it says otherwise."""
     if table.owns_files:
         for partition in partitions:
             if not partition.location.startswith(f"{table.location}/"):
-                file_io(partition.location).delete_tree(partition.location)
-        file_io(table.location).delete_tree(table.location)
+                io.delete_tree(partition.location)
+        io.delete_tree(table.location)
 
 
 def check_apart(session: Session, table: Table, *, formerly: Table | None = None) -> None:
@@ -73,10 +79,6 @@ def check_apart(session: Session, table: Table, *, formerly: Table | None = None
     for holder in holders:
         if is_inside(real_path(holder), mine):
             raise BindError(f'directory "{table.location}" holds other tables', hint="Choose a directory of its own.")
-
-
-def real_path(location: str) -> str:
-    return os.path.realpath(local_path(location))
 
 
 def is_inside(path: str, directory: str) -> bool:

@@ -27,7 +27,7 @@ def create_view(session: Session, action: BoundCreateView) -> Result:
     if action.exists:
         return done("CREATE VIEW")
     check_runnable(ReadPlan(query=action.query))
-    given = session.engine.query(action.query, ReadSnapshot(session.store)).columns
+    given = session.engine.query(action.query, session.engine.snapshots(ReadSnapshot(session.store))).columns
     view = _with_columns(action, given)
     if action.replaced is None:
         session.store.create_table(view)

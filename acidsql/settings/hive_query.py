@@ -11,7 +11,7 @@ from acidsql.settings.rows import switch, text, whole, words
 INSERTS = (
     switch("hive.exec.dynamic.partition", True, "INSERT may take partition values from its rows.", honoured=True),
     words("hive.exec.dynamic.partition.mode", "strict nonstrict", "nonstrict", "strict, the default of Hive 3: at least one partition value must be given in the PARTITION clause.", honoured=True),
-    whole("hive.exec.max.dynamic.partitions", 1000, "The most partitions one statement may make."),
+    whole("hive.exec.max.dynamic.partitions", 1000, "The most partitions one statement may make.", honoured=True),
     whole("hive.exec.max.dynamic.partitions.pernode", 100, "The most partitions one task may make."),
     whole("hive.exec.max.created.files", 100_000, "The most files one job may make.", kind="long"),
     text("hive.exec.default.partition.name", "__HIVE_DEFAULT_PARTITION__", "The directory of NULL and of the empty string."),

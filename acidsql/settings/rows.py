@@ -15,9 +15,16 @@ def switch(name: str, default: bool | None, doc: str, *aliases: str, honoured: b
 
 
 def whole(
-    name: str, default: int, doc: str, *aliases: str, kind: Literal["int", "long"] = "int", low: int | None = None, high: int | None = None
+    name: str,
+    default: int,
+    doc: str,
+    *aliases: str,
+    kind: Literal["int", "long"] = "int",
+    low: int | None = None,
+    high: int | None = None,
+    honoured: bool = False,
 ) -> Setting:
-    return Setting(name=name, kind=kind, default=str(default), doc=doc, aliases=aliases, low=low, high=high)
+    return Setting(name=name, kind=kind, default=str(default), doc=doc, aliases=aliases, low=low, high=high, honoured=honoured)
 
 
 def fraction(name: str, default: str, doc: str, *aliases: str) -> Setting:

@@ -122,6 +122,11 @@ def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
     return bool(zone(one).hasSameRules(zone(other)))
 
 
+def hadoop_configuration(spark: SparkSession) -> JavaObject:
+    """Hadoop's configuration with what the session has set."""
+    return cast(Any, spark)._jsparkSession.sessionState().newHadoopConf()
+
+
 # ---- scans ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -377,6 +382,11 @@ def task_count(frame: DataFrame) -> int | None:
     if not execution.optimizedPlan().subqueriesAll().isEmpty():
         return None
     return int(execution.toRdd().getNumPartitions())
+
+
+def is_literal(frame: DataFrame) -> bool:
+    """Whether the rows are part of the plan, as those of VALUES: Spark computes further columns of them while it plans."""
+    return hasattr(frame, "_jdf") and _consists_of(frame, ("LocalRelation",))
 
 
 def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:

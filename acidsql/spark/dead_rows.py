@@ -19,6 +19,7 @@ from acidsql.spark import classic
 from acidsql.spark.deletes import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.spark.file_constants import in_order, of_file, with_file_number
 from acidsql.spark.file_layout import stored_type
+from acidsql.spark.fileio import FileIO
 from acidsql.spark.footers import ScanFile
 from acidsql.spark.scan_files import IDS, META_DDL, META_NEEDED, file_uri, visible_sql
 
@@ -42,10 +43,10 @@ MAX_KEPT_FILTERS = 8
 class DeadRowFilters:
     """Makes and keeps the filters of one Spark session."""
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings, io: FileIO) -> None:
         self._spark = spark
         self._settings = settings
-        self._events = DeleteEventReader()
+        self._events = DeleteEventReader(io)
         self._alive: OrderedDict[Hashable, SparkColumn | None] = OrderedDict()
 
     def close(self) -> None:

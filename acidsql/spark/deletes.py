@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
-from acidsql.spark.fileio import local_path
+from acidsql.spark.fileio import LOCAL, FileIO
 from acidsql.spark.footers import FileKey, ScanFile
 
 Longs = npt.NDArray[np.int64]
@@ -98,7 +98,8 @@ def _round_up(bits: int, step: int) -> int:
 class DeleteEventReader:
     """Reads files of delete events and keeps them, up to a number of events in all; of one session."""
 
-    def __init__(self) -> None:
+    def __init__(self, io: FileIO = LOCAL) -> None:
+        self.io = io
         self._kept: OrderedDict[FileKey, DeleteEvents] = OrderedDict()
         self._pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="acidsql-deletes")
 
@@ -109,7 +110,7 @@ class DeleteEventReader:
     def read(self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int) -> DeleteEvents:
         """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how many events may be held for the next time."""
         missing = [file for file in files if file.key not in self._kept]
-        self._kept.update(zip((file.key for file in missing), self._pool.map(_read_file, missing), strict=True))
+        self._kept.update(zip((file.key for file in missing), self._pool.map(lambda file: _read_file(self.io, file), missing), strict=True))
         parts = [_placed(_visible(self._kept[file.key], file, write_ids), file.place) for file in files]
         for file in files:
             self._kept.move_to_end(file.key)
@@ -155,17 +156,23 @@ def _concatenate(parts: Iterable[DeleteEvents]) -> DeleteEvents:
     )
 
 
-def _read_file(file: ScanFile) -> DeleteEvents:
+def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
+    """Event columns of an ACID file. FormatError if it cannot be read or has NULLs there."""
     import pyarrow as pa
     from pyarrow import orc
 
     try:
-        table = orc.ORCFile(local_path(file.path)).read(columns=["operation", *_ID_COLUMNS, "currentTransaction"])
+        with io.open_input(path) as opened:
+            table = orc.ORCFile(opened).read(columns=list(names))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise FormatError(f'cannot read file "{file.path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
+        raise FormatError(f'cannot read file "{path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
     if any(column.null_count for column in table.columns):
-        raise FormatError(f'file "{file.path}" holds events without ids')
-    operation, *ids = (column.to_numpy().astype(np.int64) for column in table.columns)
+        raise FormatError(f'file "{path}" holds events without ids')
+    return [column.to_numpy().astype(np.int64) for column in table.columns]
+
+
+def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
+    operation, *ids = read_columns(io, file.path, ("operation", *_ID_COLUMNS, "currentTransaction"))
     if (operation != _DELETE).any():
         raise FormatError(f'file "{file.path}" holds other events than deletes')
     write_ids, buckets, rows, killers = ids

@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids, encode
+from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
 from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.footer_keys import footer_keys, last_rows
-from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId
 from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import EVENT_FIELDS
 from acidsql.acid.row_id import RowId
@@ -135,6 +135,28 @@ def deleted_files(target: WriteTarget, doomed: pa.Table) -> list[EventFile]:
     return list(delete_files(target, ordered))
 
 
+def kept_files(target: WriteTarget, rows: pa.Table, *, one_base: bool) -> list[EventFile]:
+    """Rows (ID_COLUMNS, then the table's) of one partition, with the ids they have, in the files these ids belong to.
+
+    ``one_base``: all statements' rows share the files of a ``base_N``.
+    """
+    ids = row_ids(rows)
+    order = sort_order(ids)
+    ordered = ids.taken(order)
+    check_distinct(ordered)
+    values = row_values(rows.select(list(range(len(ID_COLUMNS), rows.num_columns))), target.table.columns)
+    buckets = bucket_ids(ordered.bucket_properties)
+    statements = np.zeros(len(ordered), np.int32) if one_base else statement_ids(ordered.bucket_properties)
+    files = []
+    for bucket, of_bucket in _runs(buckets):
+        for statement in np.unique(statements[of_bucket]):
+            places = np.flatnonzero((buckets == bucket) & (statements == statement))
+            of_statement = replace(target, statement_id=StatementId(int(statement)), overwrite=one_base)
+            part = values.take(pa.array(order[places]))
+            files.append(EventFile(target=of_statement, bucket=bucket, ids=ordered.taken(places), values=part))
+    return files
+
+
 def row_ids(table: pa.Table, places: npt.NDArray[np.int64] | None = None) -> RowIds:
     write_ids, bucket_properties, rows = (table.column(name).to_numpy() for name in ID_COLUMNS)
     nowhere = np.zeros(len(rows), np.int64) if places is None else places
@@ -188,7 +210,14 @@ def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile
     path = f"{staged_directory}/{uuid.uuid4().hex}"
     data, edit = _encode(file, path)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
-    return StagedFile(path=path, directory=file.directory, bucket=file.bucket, rows=len(file.ids), partition=file.target.partition)
+    return StagedFile(
+        path=path,
+        directory=file.directory,
+        bucket=file.bucket,
+        rows=len(file.ids),
+        partition=file.target.partition,
+        deletes=file.values is None,
+    )
 
 
 def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:

@@ -10,30 +10,36 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, assert_never
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError, Error, ExecutionError, InternalError
 from acidsql.planner.bind_table import wrong_column_count
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRows, BoundUpdate
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRead, BoundRows, BoundUpdate
 from acidsql.planner.lowering import identifier, store_cast, text_literal
 from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, source_query, whole_query
 from acidsql.planner.physical import MergePlan, WritePlan
+from acidsql.planner.pruning import prune
 from acidsql.planner.query_text import Piece
 from acidsql.planner.rules import default_value
 from acidsql.settings import Settings, show_value
 from acidsql.spark import classic, driver_writer
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
-from acidsql.spark.fileio import FileIO, file_io
+from acidsql.spark.file_systems import FileSystems
+from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import PartitionPlaces, key_names
+from acidsql.spark.pending import PendingRoot, PendingWrites
+from acidsql.spark.publish import publish_files
 from acidsql.spark.schema import arrow_schema
+from acidsql.spark.settle import needs_settling, settle
 from acidsql.spark.snapshots import Snapshots, Visibility
 from acidsql.spark.stored import holds, is_timestamp
-from acidsql.spark.target import WriteTarget, Written
+from acidsql.spark.target import StagedFile, WriteTarget, Written
 from acidsql.txn.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -41,11 +47,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.spark.reader import SnapshotReader
+    from acidsql.spark.touched import Touched
 
 
-class OpenTransaction(Visibility, Protocol):
-    @property
-    def txn_id(self) -> TxnId: ...
+NO_TXN, NO_WRITE = TxnId(0), WriteId(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a statement that writes has of its transaction; a table that is not transactional needs no more than ``snapshots``."""
+
+    snapshots: Snapshots
+    txn_id: TxnId = NO_TXN
+    write_id: WriteId = NO_WRITE
+    pending: PendingWrites | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,14 +78,15 @@ class Engine:
     def __init__(
         self,
         settings: Settings,
-        list_partitions: Callable[[Table], tuple[Partition, ...]],
+        catalog: Catalog,
         *,
         spark: SparkSession | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
     ) -> None:
         self._settings = settings
-        self._list_partitions = list_partitions
+        self._catalog = catalog
+        self.files: FileIO = FileSystems(settings, lambda: self.spark)
         self._theirs = spark
         self._master = master
         self._conf = dict(conf or {})
@@ -109,7 +125,7 @@ class Engine:
         if self._reader is None:
             from acidsql.spark.reader import SnapshotReader
 
-            self._reader = SnapshotReader(self.spark, self._settings)
+            self._reader = SnapshotReader(self.spark, self._settings, self.files)
         return self._reader
 
     def has_view(self, name: str) -> bool:
@@ -148,28 +164,28 @@ class Engine:
 
     # ---- reading
 
-    def query(self, query: BoundQuery, visible: Visibility) -> Answer:
+    def snapshots(self, visible: Visibility, own: Mapping[str, PendingRoot] | None = None) -> Snapshots:
+        """What one statement is to see. ``own``: what its transaction has written before it."""
+        return Snapshots(self.files, visible, self._catalog, clean=isinstance(visible, Transaction), own=own or {})
+
+    def query(self, query: BoundQuery, snapshots: Snapshots) -> Answer:
         """The DataFrame of a query under one snapshot. Spark's analysis errors come back at the user's place."""
         from acidsql.spark.reader import HIVE_TYPE
 
-        df = self.dataframe(query, visible)
+        df = self.dataframe(query, snapshots)
         columns = tuple((f.name, hive_type((f.metadata or {}).get(HIVE_TYPE) or f.dataType.simpleString())) for f in df.schema.fields)
         return Answer(df=df, columns=columns, fetch=lambda: self._collect(df))
 
-    def dataframe(self, query: BoundQuery, visible: Visibility, snapshots: Snapshots | None = None) -> DataFrame:
-        """``snapshots`` keeps the listings for further queries of the same statement."""
-        views = self._views(query, snapshots or self._snapshots(visible))
+    def dataframe(self, query: BoundQuery, snapshots: Snapshots) -> DataFrame:
+        views = self._views(query, snapshots)
         text = query.text.render(views)
         with translated(lambda error: _relocate(error, query, views)):
             return self.spark.sql(text)
 
-    def _snapshots(self, visible: Visibility) -> Snapshots:
-        return Snapshots(visible, self._list_partitions, clean=isinstance(visible, Transaction))
-
     def _views(self, query: BoundQuery, snapshots: Snapshots) -> list[str]:
         """A view for each read. What is read twice is listed once: both see the same files."""
         with translated():
-            seen = [snapshots.take(read.table, snapshots.partitions(read.table)) for read in query.reads]
+            seen = [snapshots.take(read.table, self._partitions_needed(read, snapshots)) for read in query.reads]
         spark = self.spark
         if self._theirs is not None and query.views:
             from acidsql.spark import session
@@ -180,6 +196,18 @@ class Engine:
         self._check_time_zone(*(read.table for read in query.reads))
         with translated():
             return [self.reader.view(s, row_id=r.row_id, predicates=r.predicates) for s, r in zip(seen, query.reads, strict=True)]
+
+    def _partitions_needed(self, read: BoundRead, snapshots: Snapshots) -> tuple[Partition, ...]:
+        """The partitions that can hold rows the query needs; what the planner cannot tell by itself is put to Spark."""
+        columns, partitions = read.table.partition_columns, snapshots.partitions(read.table)
+        if not partitions or not read.partition_filter:
+            return partitions
+        pruning = prune(columns, partitions, read.partition_filter, ansi=self._settings.flag("acidsql.ansi"))
+        if not pruning.undecided or len(pruning.kept) < 2:
+            return pruning.kept
+        from acidsql.spark.partition_places import meeting
+
+        return meeting(self.spark, columns, pruning.kept, pruning.undecided)
 
     def _check_time_zone(self, *tables: Table) -> None:
         """ExecutionError where the timestamps of these tables would shift: see session.check_time_zone."""
@@ -204,18 +232,17 @@ class Engine:
 
     # ---- writing
 
-    def write(self, plan: WritePlan, txn: OpenTransaction, write_id: WriteId) -> Written:
-        """Writes the files of one DML statement on a transactional table; they become visible when the transaction commits."""
-        io = file_io(plan.table.location)
-        snapshots = self._snapshots(txn)
-        target = self._target(plan, write_id, snapshots, staging=f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}")
+    def write(self, plan: WritePlan, work: Work) -> Written:
+        """Writes the files of one DML statement on a transactional table; they are published when the transaction commits."""
+        io = self.files
+        target = self._target(plan, work)
         action = plan.action
         if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
             with translated():
                 return driver_writer.write_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
-        return self._write_query(plan, io, target, txn, snapshots)
+        return self._write_query(plan, io, target, work.snapshots)
 
-    def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, visible: Visibility, snapshots: Snapshots) -> Written:
+    def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, snapshots: Snapshots) -> Written:
         from acidsql.spark import writer
 
         action = plan.action
@@ -223,79 +250,126 @@ class Engine:
         self._check_time_zone(plan.table)
         match action:
             case BoundInsert():
-                rows = enforced(plan.table, self._rows_to_insert(action, visible, snapshots))
+                rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
                 with translated(), enforcing(plan.table), self._tagged():
                     return writer.insert(spark, io, target, rows)
             case BoundUpdate():
-                changed = enforced(plan.table, self.dataframe(action.query, visible, snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
+                changed = enforced(plan.table, self.dataframe(action.query, snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
                 with translated(), enforcing(plan.table), self._tagged():
                     return writer.update(spark, io, target, changed)
             case BoundDelete():
-                doomed = self.dataframe(action.query, visible, snapshots)
+                doomed = self.dataframe(action.query, snapshots)
                 with translated(), self._tagged():
                     return writer.delete(spark, io, target, doomed)
             case _:
                 assert_never(action)
 
-    def merge(self, plan: MergePlan, txn: OpenTransaction, write_id: WriteId) -> Written:
-        """Writes the files of a MERGE; they become visible when the transaction commits."""
+    def merge(self, plan: MergePlan, work: Work) -> Written:
+        """Writes the files of a MERGE; they are published when the transaction commits."""
         from acidsql.spark import merge
 
-        io = file_io(plan.table.location)
-        staging = f".acidsql_{txn.txn_id}_{uuid.uuid4().hex[:8]}"
-        snapshots = self._snapshots(txn)
-        target = self._target(plan, write_id, snapshots, staging=staging)
+        io = self.files
+        target = self._target(plan, work)
         self._check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
         with translated(), enforcing(plan.table), self._tagged():
-            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, txn, snapshots), check=check)
+            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, work.snapshots), check=check)
 
-    def remove(self, table: Table, directories: Sequence[str]) -> None:
-        """Deletes directories of a transaction that is not committed."""
-        io = file_io(table.location)
+    def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
+        """What the statement would write, by clause, partition and bucket."""
+        from acidsql.spark import touched
+
+        target = self._target(plan, work)
+        with translated(), enforcing(plan.table), self._tagged():
+            if isinstance(plan, MergePlan):
+                check = self._settings.flag("hive.merge.cardinality.check")
+                return touched.of_merge(plan, target, _MergeQueries(self, plan, work.snapshots).whole(), check=check)
+            match plan.action:
+                case BoundInsert(source=BoundRows() as rows) as action:
+                    return touched.of_literals(target, checked_rows(plan.table, literal_table(action, rows)))
+                case BoundInsert() as action:
+                    return touched.of_inserts(target, enforced(plan.table, self._rows_to_insert(action, work.snapshots)))
+                case BoundUpdate(query=query):
+                    changed = enforced(plan.table, self.dataframe(query, work.snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
+                    return touched.of_changes(target, changed, values=True)
+                case BoundDelete(query=query):
+                    return touched.of_changes(target, self.dataframe(query, work.snapshots), values=False)
+                case _:
+                    assert_never(plan.action)
+
+    def publish(self, pending: PendingWrites) -> None:
+        """Gives the files of a transaction that is about to commit their names."""
         with translated():
-            for directory in directories:
-                io.delete_tree(directory)
+            for name, root in pending.roots.items():
+                if needs_settling(root):
+                    with self._tagged():
+                        pending.roots[name] = settle(self.files, root, self._live_rows)
+            roots = pending.roots.values()
+            files = [file for root in roots for file in root.files]
+            empty = [root.base for root in roots if root.overwritten]
+            locations = {root.table.location for root in roots}
+            pending.published += [(self.files, d) for d in publish_files(self.files, locations, files, empty=empty)]
+
+    def _live_rows(self, root: PendingRoot, files: Sequence[StagedFile]) -> tuple[SparkSession, DataFrame]:
+        from acidsql.spark.reader import Place, TableSnapshot
+
+        place = Place(root=root.target.root, own_inserts=root.found(files), own_deletes=root.found(root.deletes))
+        table = replace(root.table, partition_columns=())
+        view = identifier(self.reader.view(TableSnapshot(table=table, places=(place,)), row_id=True))
+        names = ", ".join(identifier(c.name) for c in table.columns)
+        return self.spark, self.spark.sql(f"SELECT ROW__ID.*, {names} FROM {view}")
+
+    def forget(self, pending: PendingWrites) -> None:
+        """Removes what a transaction that will never commit has written."""
+        with translated():
+            pending.discard(published=True)
 
     def write_plain(self, plan: WritePlan, visible: Visibility) -> Written:
         """INSERT into a table without transactions."""
         action = plan.action
         if not isinstance(action, BoundInsert):
             raise InternalError("only INSERT writes to a table without transactions")
-        io = file_io(plan.table.location)
-        snapshots = self._snapshots(visible)
-        target = self._target(plan, WriteId(0), snapshots, staging=f".acidsql_{uuid.uuid4().hex[:12]}")
+        io = self.files
+        snapshots = self.snapshots(visible)
+        snapshots.check_unchanged(plan.table)
+        target = self._target(plan, Work(snapshots=snapshots))
         if isinstance(action.source, BoundRows):
             with translated():
                 return driver_writer.write_plain_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
         from acidsql.spark import writer
 
         self._check_time_zone(plan.table)
-        rows = enforced(plan.table, self._rows_to_insert(action, visible, snapshots))
+        rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
         with translated(), enforcing(plan.table), self._tagged():
             return writer.insert_plain(self.spark, io, target, rows)
 
-    def _target(self, plan: WritePlan | MergePlan, write_id: WriteId, snapshots: Snapshots, *, staging: str) -> WriteTarget:
-        table = plan.table
+    def _target(self, plan: WritePlan | MergePlan, work: Work) -> WriteTarget:
+        table, snapshots = plan.table, work.snapshots
         insert = plan.action if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) else None
         places = PartitionPlaces.of(table, snapshots.partitions(table)) if table.partition_columns else None
         return WriteTarget(
             table=table,
-            write_id=write_id,
+            write_id=work.write_id,
             statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
             codec=table.properties.get("orc.compress", "ZLIB"),
             max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
             force_path=self._settings.text("acidsql.write.path"),
-            staging=staging,
+            staging=f".acidsql_{work.txn_id}_{uuid.uuid4().hex[:8]}",
             places=places,
-            sure=() if insert is None or places is None else _named_partitions(insert, places),
+            sure=() if insert is None or places is None else _named_partitions(insert, places, snapshots),
+            max_partitions=self._max_partitions(insert),
             overwrite=insert is not None and insert.overwrite,
+            pending=work.pending,
         )
 
-    def _rows_to_insert(self, action: BoundInsert, visible: Visibility, snapshots: Snapshots) -> DataFrame:
+    def _max_partitions(self, insert: BoundInsert | None) -> int | None:
+        dynamic = insert is not None and insert.partition is not None and insert.partition.dynamic
+        return int(self._settings.number("hive.exec.max.dynamic.partitions")) if dynamic else None
+
+    def _rows_to_insert(self, action: BoundInsert, snapshots: Snapshots) -> DataFrame:
         """The source's columns, cast to the target's and put in its order; columns that were not named are NULL or their DEFAULT."""
         assert isinstance(action.source, BoundQuery)
-        df = self.dataframe(action.source, visible, snapshots)
+        df = self.dataframe(action.source, snapshots)
         given = len(df.columns)
         if given != len(action.columns):
             raise wrong_column_count(action.table, len(action.columns), given, action.span)
@@ -313,10 +387,11 @@ class Engine:
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
 
 
-def _named_partitions(action: BoundInsert, places: PartitionPlaces) -> tuple[Partition, ...]:
+def _named_partitions(action: BoundInsert, places: PartitionPlaces, snapshots: Snapshots) -> tuple[Partition, ...]:
     """The partitions an INSERT or TRUNCATE names, whatever rows there are."""
-    if action.truncated is not None:
-        return action.truncated
+    if action.truncate:
+        columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
+        return tuple(p for p in snapshots.partitions(action.table) if wanted <= set(zip(columns, p.values, strict=True)))
     values = action.partition.values if action.partition is not None else None
     return () if values is None else (places.find(values),)
 
@@ -327,7 +402,6 @@ class _MergeQueries:
 
     engine: Engine
     plan: MergePlan
-    visible: Visibility
     snapshots: Snapshots
 
     def source(self) -> DataFrame:
@@ -349,7 +423,7 @@ class _MergeQueries:
         return enforced(self.plan.table, self._dataframe(query), *leading, exempt=exempt)
 
     def _dataframe(self, query: BoundQuery) -> DataFrame:
-        return self.engine.dataframe(query, self.visible, self.snapshots)
+        return self.engine.dataframe(query, self.snapshots)
 
 
 def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:

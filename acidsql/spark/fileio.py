@@ -1,8 +1,9 @@
 """The few things acidsql asks of a file system, as a protocol, and the local one.
 
 No pyspark here: the paths that need no Spark (INSERT VALUES, SHOW, DDL) use it too. A file gets its final name by one
-atomic step that fails where the name is taken (``publish``); nothing is ever renamed onto an existing name.
+step that fails where the name is taken (``publish``); nothing is ever renamed onto an existing name.
 Failures are Python's own ``OSError`` family (FileExistsError, FileNotFoundError ..): the callers know what they mean.
+The other file systems: file_systems, arrow_files, hadoop_files.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from acidsql.acid.paths import is_hidden
 from acidsql.acid.snapshot import FileEntry
 from acidsql.errors import UnsupportedStatementError
+from acidsql.spark.urls import path_of, split_url
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _THREADS = 8
 _Item = TypeVar("_Item")
@@ -37,6 +41,9 @@ class Listing:
 class FileIO(Protocol):
     """Paths are absolute, as ``Table.location`` joined with ``/``."""
 
+    def renames(self, path: str) -> bool:
+        """Whether a file or directory there gets another name in one step. If not, a move is a copy: see ``move_directory``."""
+
     def listing(self, root: str) -> Listing:
         """Recursive. Names that begin with ``_`` or ``.`` are left out, and all below them; a missing root is empty."""
 
@@ -46,9 +53,12 @@ class FileIO(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def make_directory(self, path: str) -> None:
-        """With its parents; one that exists is no error."""
+        """With its parents; one that exists is no error. Nothing happens where directories are but the names of files."""
 
     def read(self, path: str) -> bytes: ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """For a reader that goes to and fro in the file; to be closed."""
 
     def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
         """The last ``count`` bytes (all, if there are fewer) and the file's size."""
@@ -56,11 +66,17 @@ class FileIO(Protocol):
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         """Creates the file from its parts; FileExistsError if the name is taken."""
 
-    def replace_tail(self, path: str, offset: int, data: bytes) -> None:
-        """Cuts a staged file off at ``offset`` and appends ``data``. Never asked of a published file."""
+    def replace_tail(self, path: str, offset: int, data: bytes) -> str:
+        """Cuts a staged file off at ``offset`` and appends ``data``. Never asked of a published file.
+
+        The path it has from then on: another one where files cannot be changed.
+        """
 
     def publish(self, staged: str, final: str) -> None:
-        """Gives a staged file its final name in one step; FileExistsError, and nothing changed, if the name is taken."""
+        """Gives a staged file its final name in one step; FileExistsError, and nothing changed, if the name is taken.
+
+        Where that is a copy, the staged one goes with its directory.
+        """
 
     def sync_directory(self, path: str) -> None:
         """Makes the names in a directory outlive a crash of the machine, where the file system needs to be asked."""
@@ -75,13 +91,24 @@ class FileIO(Protocol):
         """In one step; parents of ``new`` are made. FileExistsError, and nothing moved, if there is anything at ``new``.
 
         ``sync_directory`` of both parents makes it outlive a crash of the machine.
+        Where nothing can be renamed the files are copied, all or none, and those at ``old`` stay until ``end_move``, so that no file is
+        missing at both places at any time.
         """
 
     def move_file(self, old: str, new: str) -> None:
         """The same of a file."""
 
+    def end_move(self, old: str) -> None:
+        """Deletes what a move that is a copy has left at ``old``; after it nothing can be undone."""
+
+    def undo_move(self, old: str, new: str) -> None:
+        """Moves back, before ``end_move``."""
+
     def remove_empty_directory(self, path: str) -> bool:
-        """Whether it is gone: one that holds anything stays, hidden names too; a missing one is gone."""
+        """Whether it is gone: one that holds anything stays, hidden names too; a missing one is gone.
+
+        So does one that the file system cannot delete unless it is empty.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +116,9 @@ class LocalFileIO:
     """POSIX files. ``durable``: contents and names reach the disk before a call that publishes them returns."""
 
     durable: bool = True
+
+    def renames(self, path: str) -> bool:
+        return True
 
     def listing(self, root: str) -> Listing:
         files: list[FileEntry] = []
@@ -114,6 +144,11 @@ class LocalFileIO:
         with open(local_path(path), "rb") as file:
             return file.read()
 
+    def open_input(self, path: str) -> pa.NativeFile:
+        import pyarrow as pa
+
+        return pa.OSFile(local_path(path))
+
     def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
         with open(local_path(path), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -126,13 +161,17 @@ class LocalFileIO:
                 _write_all(file.fileno(), part)
             self._sync(file.fileno())
 
-    def replace_tail(self, path: str, offset: int, data: bytes) -> None:
+    def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         with open(local_path(path), "r+b") as file:
             file.seek(offset)
             file.write(data)
             file.truncate()
             file.flush()
             self._sync(file.fileno())
+        directory, _, name = local_path(path).rpartition("/")
+        with contextlib.suppress(FileNotFoundError):  # Hadoop's checksum, which Spark wrote beside the file, is that of the old tail
+            os.unlink(f"{directory}/.{name}.crc")
+        return path
 
     def publish(self, staged: str, final: str) -> None:
         source = local_path(staged)
@@ -170,6 +209,12 @@ class LocalFileIO:
     def move_file(self, old: str, new: str) -> None:
         self.move_directory(old, new)
 
+    def end_move(self, old: str) -> None:
+        """What was moved is no longer there."""
+
+    def undo_move(self, old: str, new: str) -> None:
+        self.move_directory(new, old)
+
     def remove_empty_directory(self, path: str) -> bool:
         try:
             os.rmdir(local_path(path))
@@ -186,28 +231,20 @@ class LocalFileIO:
             os.fsync(handle)
 
 
-def parent(path: str) -> str:
-    """The directory a path lies in."""
-    return path.rpartition("/")[0]
+LOCAL: FileIO = LocalFileIO()
 
 
 def file_io(location: str) -> FileIO:
-    """The file system a location lies on. UnsupportedStatementError for one acidsql cannot write to."""
+    """The local file system. UnsupportedStatementError for a location on another one: see file_systems."""
     local_path(location)
     return LocalFileIO()
 
 
 def local_path(location: str) -> str:
     """An absolute path for a path or ``file:`` URL; percent signs are part of the name, as Hadoop's Path reads them."""
-    scheme, separator, rest = location.partition(":")
-    if not separator or "/" in scheme:
-        return location
-    if scheme.lower() == "file":
-        host = urlsplit(location).netloc
-        return rest[2 + len(host) :] if rest.startswith("//") else rest
-    raise UnsupportedStatementError(
-        f'location "{location}" is not on a local file system', hint="Only paths and file: URLs are supported so far."
-    )
+    if split_url(location) is None:
+        return path_of(location)
+    raise UnsupportedStatementError(f'location "{location}" is not on a local file system')
 
 
 def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:

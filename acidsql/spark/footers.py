@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import OrcTail, load_tail
-from acidsql.acid.orc_types import EVENT_FIELDS, ROW_FIELD, OrcKind, OrcType
+from acidsql.acid.orc_types import BUCKET_COLUMN, EVENT_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_FIELD, ROW_ID_COLUMN, OrcKind, OrcType
 from acidsql.acid.snapshot import DataFile
 from acidsql.errors import FormatError
 from acidsql.spark.fileio import FileIO, in_parallel
@@ -39,11 +39,22 @@ class FoundFile:
         return self.path, self.file.size, self.file.mtime_ns
 
 
+@dataclass(frozen=True, slots=True)
+class RowIdRange:
+    """The ids of rows that follow on each other: those of one write id and bucket property, numbered from ``first`` to ``last``."""
+
+    write_id: int
+    bucket_property: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanFile:
     """A data file that was looked at.
 
     ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
+    ``ids``: of its insert events, where the footer tells them all; a file that was compacted has others.
     """
 
     file: DataFile
@@ -52,6 +63,7 @@ class ScanFile:
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...]
+    ids: RowIdRange | None = None
 
     @property
     def key(self) -> FileKey:
@@ -63,6 +75,7 @@ class _Facts:
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...] = ()
+    ids: RowIdRange | None = None
 
 
 class Footers:
@@ -86,7 +99,7 @@ class Footers:
         looked = in_parallel(lambda file: _look(read_footer(io, file.path), operation, raw=file.file.raw), missing)
         for file, facts in zip(missing, looked, strict=True):
             schema = self._schemas.setdefault(facts.columns, facts.columns)  # one object for all files of a schema
-            self._kept[file.key] = _Facts(facts.rows, schema, facts.stripes)
+            self._kept[file.key] = replace(facts, columns=schema)
         seen = tuple(self._scan_file(file) for file in found)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
@@ -94,7 +107,15 @@ class Footers:
 
     def _scan_file(self, found: FoundFile) -> ScanFile:
         facts = self._kept[found.key]
-        return ScanFile(file=found.file, path=found.path, place=found.place, rows=facts.rows, columns=facts.columns, stripes=facts.stripes)
+        return ScanFile(
+            file=found.file,
+            path=found.path,
+            place=found.place,
+            rows=facts.rows,
+            columns=facts.columns,
+            stripes=facts.stripes,
+            ids=facts.ids,
+        )
 
 
 def read_footer(io: FileIO, path: str) -> OrcTail:
@@ -129,7 +150,15 @@ def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
             detail="such files were written before Hive 3 (ACID version 1)",
             hint="Run a major compaction with the Hive that wrote them.",
         )
-    return _Facts(tail.row_count, row)
+    return _Facts(tail.row_count, row, ids=_row_ids(tail) if operation == _INSERT else None)
+
+
+def _row_ids(tail: OrcTail) -> RowIdRange | None:
+    columns = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
+    write_id, bucket_property, row = (tail.integer_range(column) for column in columns)
+    if write_id is None or bucket_property is None or row is None or write_id[0] != write_id[1] or bucket_property[0] != bucket_property[1]:
+        return None
+    return RowIdRange(write_id[0], bucket_property[0], *row) if row[1] - row[0] + 1 == tail.row_count else None
 
 
 def _look_at_raw(tail: OrcTail) -> _Facts:

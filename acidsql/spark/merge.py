@@ -54,7 +54,7 @@ def merge(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget,
         return _merge_by_jobs(spark, io, plan, target, queries, check=check)
     changes, inserts = found
     if not changes.num_rows and not inserts.num_rows:
-        return Written()
+        return _counted(plan, {}, path="small")
     changes = _once_each(target, changes, check=check)
     files: list[EventFile] = []
     counts: dict[int, int] = {}
@@ -195,7 +195,7 @@ def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: Wri
     joined = writer.named(target, queries.whole(), *LEADING_COLUMNS).persist()
     rows = joined
     try:
-        rows = _distinct(plan, joined, check=check)
+        rows = distinct(plan, joined, check=check)
         files: list[StagedFile] = []
         counts: dict[int, int] = {}
         with staging(io, target) as directory:
@@ -228,7 +228,7 @@ def _stage(
     return files, sum(file.rows for file in counted)
 
 
-def _distinct(plan: MergePlan, rows: DataFrame, *, check: bool) -> DataFrame:
+def distinct(plan: MergePlan, rows: DataFrame, *, check: bool) -> DataFrame:
     """``rows`` if no row of the target is changed twice; else CardinalityError, or one change for each where nobody wants the check."""
     from pyspark.sql import functions as F
 
@@ -260,4 +260,10 @@ def _counted(plan: MergePlan, counts: Mapping[int, int], *, path: WritePath) -> 
     totals = dict.fromkeys(MergeAction, 0)
     for number, clause in enumerate(plan.merge.clauses):
         totals[clause.action] += counts.get(number, 0)
-    return Written(inserted=totals[MergeAction.INSERT], updated=totals[MergeAction.UPDATE], deleted=totals[MergeAction.DELETE], path=path)
+    return Written(
+        inserted=totals[MergeAction.INSERT],
+        updated=totals[MergeAction.UPDATE],
+        deleted=totals[MergeAction.DELETE],
+        clauses=tuple(counts.get(number, 0) for number in range(len(plan.merge.clauses))),
+        path=path,
+    )

@@ -13,10 +13,11 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_text
 from acidsql.errors import ExecutionError
 from acidsql.planner.bind_partition import typed
-from acidsql.planner.lowering import text_literal
+from acidsql.planner.lowering import identifier, spark_type, text_literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 Values = tuple[str, ...]
 
@@ -64,6 +65,24 @@ def canonical(columns: Sequence[Column], texts: Values) -> Values:
 def _canonical(column: Column, text: str) -> str:
     value = typed(text, column.type)
     return text if value is None else partition_text(value) or DEFAULT_PARTITION
+
+
+def meeting(
+    spark: SparkSession, columns: Sequence[Column], partitions: Sequence[Partition], conditions: Sequence[str]
+) -> tuple[Partition, ...]:
+    """The partitions whose values meet all ``conditions`` (Spark SQL over the columns' names). Spark judges without a job."""
+    import pyarrow as pa
+
+    texts = [
+        [None if text == DEFAULT_PARTITION else text for text in of_column]
+        for of_column in zip(*(p.values for p in partitions), strict=True)
+    ]
+    given = pa.table({**{f"k{i}": pa.array(t, pa.string()) for i, t in enumerate(texts)}, "place": pa.array(range(len(partitions)))})
+    casts = [f"CAST(k{i} AS {spark_type(c.type)}) AS {identifier(c.name)}" for i, c in enumerate(columns)]
+    frame = spark.createDataFrame(given).selectExpr(*casts, "place AS acidsql_place")
+    for condition in conditions:
+        frame = frame.where(condition)
+    return tuple(partitions[row[0]] for row in frame.select("acidsql_place").collect())
 
 
 def by_values(table: Table, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from acidsql.spark.urls import path_of, spark_url, split_url
+
 SEED = 42
 """Spark's."""
 
@@ -20,13 +22,20 @@ _PLAIN_IN_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 
 @functools.lru_cache(maxsize=200_000)
 def path_hash(path: str) -> int:
-    """``xxhash64(_metadata.file_path)`` of the local file at an absolute path."""
+    """``xxhash64(_metadata.file_path)`` of the file at an absolute path or URL."""
     return xxhash64(metadata_path(path))
 
 
 def metadata_path(path: str) -> str:
-    """Hadoop's ``Path.toUri().toString()`` of a local path. Java: java.net.URI."""
-    return "file:" + "".join(c if c in _PLAIN_IN_PATH or _is_other(c) else _quoted(c) for c in path)
+    """Hadoop's ``Path.toUri().toString()``. Java: java.net.URI."""
+    if path.startswith("/"):
+        return f"file:{_escaped(path)}"
+    url = split_url(spark_url(path))
+    return f"file:{_escaped(path_of(path))}" if url is None else f"{url.root}{_escaped(url.path)}"
+
+
+def _escaped(path: str) -> str:
+    return "".join(c if c in _PLAIN_IN_PATH or _is_other(c) else _quoted(c) for c in path)
 
 
 def xxhash64(text: str) -> int:

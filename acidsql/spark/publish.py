@@ -7,54 +7,96 @@ killed process leaves lies in a directory whose write id never becomes valid, or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from typing import TypeVar
 
 from acidsql import crash_points
 from acidsql.acid.paths import ACID_VERSION, ACID_VERSION_FILE, bucket_file_name
 from acidsql.catalog.model import Partition
 from acidsql.errors import ExecutionError
-from acidsql.spark.fileio import FileIO, parent
+from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.target import StagedFile, WriteTarget
+from acidsql.spark.urls import parent
+
+_Item = TypeVar("_Item")
 
 
 @contextmanager
 def staging(io: FileIO, target: WriteTarget) -> Iterator[str]:
-    """The target's hidden directory, gone afterwards whatever happens. OSErrors come out as ExecutionError."""
+    """The target's hidden directory. It goes when the statement ends, or with the transaction whose files are pending.
+
+    OSErrors come out as ExecutionError.
+    """
     path = target.staging_path
     try:
         io.make_directory(path)
+        if target.pending is not None:
+            target.pending.stage(io, path)
         try:
             yield path
         finally:
-            io.delete_tree(path)
+            if target.pending is None:
+                io.delete_tree(path)
     except OSError as error:
         raise ExecutionError(f'cannot write to "{target.root}"', detail=str(error)) from error
 
 
 def publish(io: FileIO, target: WriteTarget, files: Sequence[StagedFile], *, empty: Sequence[str] = ()) -> tuple[str, ...]:
-    """Gives every file its final name; returns the directories.
+    """Gives every file its final name, or leaves that to the commit (``target.pending``); returns the directories.
 
     ``empty``: directories to make though no file goes there.
     """
+    check_partition_count(target, files)
+    if target.pending is not None:
+        return target.pending.add(target, files)
+    return publish_files(io, [target.table.location], files, empty=empty)
+
+
+def publish_files(io: FileIO, locations: Iterable[str], files: Sequence[StagedFile], *, empty: Iterable[str] = ()) -> tuple[str, ...]:
+    """Gives every file of the tables at ``locations`` its final name; after a failure none of the directories is left."""
     directories = tuple(sorted({f.directory for f in files} | set(empty)))
     made: list[str] = []
+
+    def make(directory: str) -> None:
+        create_directory(io, directory)
+        made.append(directory)
+        crash_points.reached("directory made")
+
+    def name(file: StagedFile) -> None:
+        publish_file(io, file)
+        crash_points.reached("file published")
+
     try:
-        for directory in directories:
-            create_directory(io, directory)
-            made.append(directory)
-            crash_points.reached("directory made")
-        for file in files:
-            publish_file(io, file)
-            crash_points.reached("file published")
-        for directory in {*directories, *map(parent, directories), target.table.location}:
+        _each(io, make, directories, directories)
+        _each(io, name, files, directories)
+        for directory in {*directories, *map(parent, directories), *locations}:
             io.sync_directory(directory)
     except BaseException:
         for directory in made:
             io.delete_tree(directory)
         raise
     return directories
+
+
+def _each(io: FileIO, work: Callable[[_Item], None], items: Sequence[_Item], directories: Sequence[str]) -> None:
+    """Side by side where each step takes several answers of a distant server."""
+    if all(io.renames(directory) for directory in directories):
+        for item in items:
+            work(item)
+    else:
+        in_parallel(work, items)
+
+
+def check_partition_count(target: WriteTarget, files: Sequence[StagedFile]) -> None:
+    """ExecutionError for more dynamic partitions than are allowed. Hive: Hive.loadDynamicPartitions."""
+    count = len(partitions_of(files))
+    if target.max_partitions is not None and count > target.max_partitions:
+        raise ExecutionError(
+            f"Number of dynamic partitions created is {count}, which is more than {target.max_partitions}",
+            hint=f"Set hive.exec.max.dynamic.partitions to at least {count}.",
+        )
 
 
 def partitions_of(files: Iterable[StagedFile]) -> tuple[Partition, ...]:
@@ -79,6 +121,7 @@ def publish_plain(io: FileIO, target: WriteTarget, files: Sequence[StagedFile]) 
 
     With ``overwrite`` the files that were there go when the new ones are in place: a crash between leaves rows twice, never none.
     """
+    check_partition_count(target, files)
     roots = {f.directory for f in files} | {partition.location for partition in target.sure}
     if not target.table.partition_columns:
         roots.add(target.table.location)

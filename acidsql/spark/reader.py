@@ -11,7 +11,7 @@ plain literals where a snapshot has but one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
@@ -30,10 +30,11 @@ from acidsql.spark import classic, pushdown
 from acidsql.spark.dead_rows import PLACE, DeadRowFilters, Filter
 from acidsql.spark.file_constants import first_rows, in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.file_layout import Layout, layout
-from acidsql.spark.fileio import file_io, local_path
+from acidsql.spark.fileio import LOCAL, FileIO
 from acidsql.spark.footers import Footers, FoundFile, ScanFile
 from acidsql.spark.scan_files import META_DDL, META_NEEDED, ROW_ID, ROW_ID_SQL, ROW_ID_TYPE, file_uri, visible_sql
 from acidsql.spark.schema import arrow_type
+from acidsql.spark.urls import path_of
 from acidsql.spark.views import Views
 
 if TYPE_CHECKING:
@@ -52,20 +53,29 @@ _CHEAP_TYPES = ("boolean", "tinyint", "date", "int", "smallint", "bigint", "floa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A directory of rows: the table's or that of one partition. ``directory``: of an ACID table; ``files``: of another one."""
+    """A directory of rows: the table's or that of one partition. ``directory``: of an ACID table; ``files``: of another one.
+
+    ``own_inserts``, ``own_deletes``: what the reading transaction has written to it, wherever that lies.
+    """
 
     root: str
     partition: Partition | None = None
     directory: AcidDirectory | None = None
     files: tuple[FileEntry, ...] = ()
+    own_inserts: tuple[FoundFile, ...] = ()
+    own_deletes: tuple[FoundFile, ...] = ()
 
-    @property
-    def insert_files(self) -> Iterator[DataFile]:
-        if self.directory is not None:
-            yield from self.directory.insert_files
-        for file in self.files:
-            if file.size:
-                yield _plain_file(file)
+    def insert_files(self, number: int) -> Iterator[FoundFile]:
+        """With the number of the place."""
+        listed = self.directory.insert_files if self.directory is not None else ()
+        for file in (*listed, *(_plain_file(file) for file in self.files if file.size)):
+            yield FoundFile(file=file, path=f"{self.root}/{file.path}", place=number)
+        yield from (replace(file, place=number) for file in self.own_inserts)
+
+    def delete_files(self, number: int) -> Iterator[FoundFile]:
+        for file in self.directory.delete_files if self.directory is not None else ():
+            yield FoundFile(file=file, path=f"{self.root}/{file.path}", place=number)
+        yield from (replace(file, place=number) for file in self.own_deletes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +89,12 @@ class TableSnapshot:
     @classmethod
     def acid(cls, table: Table, write_ids: ValidWriteIdList, directory: AcidDirectory) -> TableSnapshot:
         """Of a table without partitions."""
-        return cls(table=table, write_ids=write_ids, places=(Place(root=local_path(table.location), directory=directory),))
+        return cls(table=table, write_ids=write_ids, places=(Place(root=path_of(table.location), directory=directory),))
 
     @classmethod
     def plain(cls, table: Table, files: Iterable[FileEntry]) -> TableSnapshot:
         """``files``: all files below the location of a table without partitions."""
-        return cls(table=table, places=(Place(root=local_path(table.location), files=tuple(files)),))
+        return cls(table=table, places=(Place(root=path_of(table.location), files=tuple(files)),))
 
 
 def _plain_file(file: FileEntry) -> DataFile:
@@ -105,12 +115,13 @@ def _plain_file(file: FileEntry) -> DataFile:
 class SnapshotReader:
     """Makes and keeps views of snapshots in one Spark session (a derived one: see session.derive)."""
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings, io: FileIO = LOCAL) -> None:
         self._spark = spark
+        self._io = io
         self._settings = settings
         self._views = Views(spark)
         self._footers = Footers()
-        self._dead_rows = DeadRowFilters(spark, settings)
+        self._dead_rows = DeadRowFilters(spark, settings, io)
         self._schemas: dict[Hashable, StructType] = {}
 
     def close(self) -> None:
@@ -142,22 +153,16 @@ class SnapshotReader:
     # ---- what to read
 
     def _scan(self, snapshot: TableSnapshot, *, counting: bool, tests: tuple[pushdown.Test, ...], buckets: frozenset[int] | None) -> _Scan:
-        io = file_io(snapshot.table.location)
         places = snapshot.places
         inserts = [
-            FoundFile(file=file, path=f"{place.root}/{file.path}", place=number)
+            found
             for number, place in enumerate(places)
-            for file in place.insert_files
-            if buckets is None or file.bucket is None or file.bucket in buckets or file.raw
+            for found in place.insert_files(number)
+            if buckets is None or found.file.bucket is None or found.file.bucket in buckets or found.file.raw
         ]
-        deletes = [
-            FoundFile(file=file, path=f"{place.root}/{file.path}", place=number)
-            for number, place in enumerate(places)
-            if place.directory is not None
-            for file in place.directory.delete_files
-        ]
-        found = tuple(file for file in self._footers.insert_files(io, inserts) if file.rows)
-        dead = tuple(file for file in self._footers.delete_files(io, deletes) if file.rows) if found else ()
+        deletes = [found for number, place in enumerate(places) for found in place.delete_files(number)]
+        found = tuple(file for file in self._footers.insert_files(self._io, inserts) if file.rows)
+        dead = tuple(file for file in self._footers.delete_files(self._io, deletes) if file.rows) if found else ()
         filtered = any(file.file.needs_row_filter for file in (*found, *dead))
         return _Scan(
             columns=snapshot.table.columns,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.spark.footers import ScanFile
+from acidsql.spark.urls import spark_url
 
 ROW_ID = "ROW__ID"
 IDS = ("originalTransaction", "bucket", "rowId")
@@ -40,9 +41,9 @@ def visible_sql(write_ids: ValidWriteIdList | None, files: Sequence[ScanFile]) -
 
 
 def file_uri(path: str) -> str:
-    """A local file as Spark wants to be told: without the scheme it would look on the cluster's default file system.
+    """A file as Spark wants to be told.
 
     Braces, brackets and stars are escaped, or Spark takes the name for a pattern. (Its own switch against that, ``__globPaths__``, makes it
     read every file of such a directory once for each of them.)
     """
-    return "file://" + _PATTERN.sub(r"\\\g<0>", path)
+    return _PATTERN.sub(r"\\\g<0>", spark_url(path))

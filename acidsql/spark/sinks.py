@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ from acidsql.errors import InternalError, UnsupportedStatementError
 from acidsql.planner.lowering import identifier, spark_type
 from acidsql.spark import classic
 from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats, row_ids
-from acidsql.spark.fileio import FileIO, local_path
+from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import key_names
 from acidsql.spark.stored import stored_sql
 from acidsql.spark.target import StagedFile, WriteTarget
@@ -51,6 +51,7 @@ DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE buc
 
 SINK, INSERTS, DELETES = "acidsql_sink", "inserts", "deletes"
 BUCKET_DIRECTORY = "acidsql_bucket"
+STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
 
 _ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
@@ -135,6 +136,24 @@ def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
         f"CAST(NULL AS {row}) AS row",
         BUCKET_DIRECTORY,
         *keys,
+    )
+
+
+def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: bool) -> DataFrame:
+    """Rows (ID_COLUMNS, ``data_names``) as flat insert events with the ids they have, each bucket in its task, sorted.
+
+    A column STATEMENT tells which statement wrote them, 0 for all where they come to lie in ``one_base``.
+    """
+    statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
+    located = rows.selectExpr(*ID_COLUMNS, *stored_columns(target.table.columns), f"{statement} AS {STATEMENT}")
+    in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(STATEMENT, *ID_COLUMNS)
+    return in_tasks.selectExpr(
+        f"{INSERT_OPERATION} AS operation",
+        *ID_COLUMNS,
+        f"{target.write_id}L AS currentTransaction",
+        "named_struct() AS row",
+        *data_names(target.table.columns),
+        STATEMENT,
     )
 
 
@@ -232,8 +251,8 @@ def finish_inserts(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFil
     if found != wanted:
         raise InternalError(f'"{part.path}" holds other row ids than it should', detail=f"{found} instead of {wanted}")
     last = [RowId(target.write_id, bucket_property, row) for row in last_rows(tail.stripes)]
-    _edit(io, target, tail, footer_keys(last, inserts=rows))
-    return _staged(target, part, target.insert_directory, rows)
+    edited = _edited(io, target, part, tail, footer_keys(last, inserts=rows))
+    return _staged(target, edited, target.insert_directory, rows)
 
 
 def finish_deletes(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
@@ -241,14 +260,29 @@ def finish_deletes(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFil
     tail = tail_of(io, part.path)
     if not tail.row_count:
         return None
-    file = orc.ORCFile(local_path(part.path))
+    edited = _edited(io, target, part, tail, footer_keys(_last_ids(io, part, tail), deletes=tail.row_count))
+    return replace(_staged(target, edited, target.delete_directory, tail.row_count), deletes=True)
+
+
+def finish_kept(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
+    """Makes a flat file of insert events that keep the ids they had one of Hive's; None if it holds no row."""
+    tail = tail_of(io, part.path)
+    if not tail.row_count:
+        return None
+    edited = _edited(io, target, part, tail, footer_keys(_last_ids(io, part, tail), inserts=tail.row_count))
+    return _staged(target, edited, target.insert_directory, tail.row_count)
+
+
+def _last_ids(io: FileIO, part: PartFile, tail: OrcTail) -> list[RowId]:
+    """The last id of each stripe; all are looked at."""
     last: list[RowId] = []
-    for stripe in range(len(tail.stripes)):
-        ids = _stripe_ids(file, stripe)
-        _check_deletes(part, ids, last[-1] if last else None)
-        last.append(ids.at(-1))
-    _edit(io, target, tail, footer_keys(last, deletes=tail.row_count))
-    return _staged(target, part, target.delete_directory, tail.row_count)
+    with io.open_input(part.path) as opened:
+        file = orc.ORCFile(opened)
+        for stripe in range(len(tail.stripes)):
+            ids = _stripe_ids(file, stripe)
+            _check_ids(part, ids, last[-1] if last else None)
+            last.append(ids.at(-1))
+    return last
 
 
 def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
@@ -257,8 +291,8 @@ def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile 
     if not tail.row_count:
         return None
     edit = edit_tail(tail, {}, target.row_schema)
-    io.replace_tail(part.path, edit.offset, edit.data)
-    return _staged(target, part, target.root, tail.row_count)
+    edited = replace(part, path=io.replace_tail(part.path, edit.offset, edit.data))
+    return _staged(target, edited, target.root, tail.row_count)
 
 
 def _staged(target: WriteTarget, part: PartFile, directory: str, rows: int) -> StagedFile:
@@ -267,7 +301,11 @@ def _staged(target: WriteTarget, part: PartFile, directory: str, rows: int) -> S
 
 def read_ids(io: FileIO, parts: Sequence[PartFile]) -> pa.Table:
     """The id columns of several files, one after the other."""
-    return pa.concat_tables([orc.ORCFile(local_path(p.path)).read(columns=list(ID_COLUMNS)) for p in parts])
+    tables = []
+    for part in parts:
+        with io.open_input(part.path) as opened:
+            tables.append(orc.ORCFile(opened).read(columns=list(ID_COLUMNS)))
+    return pa.concat_tables(tables)
 
 
 def _stripe_ids(file: orc.ORCFile, stripe: int) -> RowIds:
@@ -275,9 +313,9 @@ def _stripe_ids(file: orc.ORCFile, stripe: int) -> RowIds:
     return row_ids(batch)
 
 
-def _check_deletes(part: PartFile, ids: RowIds, before: RowId | None) -> None:
+def _check_ids(part: PartFile, ids: RowIds, before: RowId | None) -> None:
     if not (bucket_ids(ids.bucket_properties) == part.bucket).all():
-        raise InternalError(f'"{part.path}" holds delete events of other buckets')
+        raise InternalError(f'"{part.path}" holds rows of other buckets')
     if before is not None and ids.at(0) <= before:
         raise cardinality_error(before) if ids.at(0) == before else _unsorted(part)
     if not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows):
@@ -286,9 +324,9 @@ def _check_deletes(part: PartFile, ids: RowIds, before: RowId | None) -> None:
 
 
 def _unsorted(part: PartFile) -> InternalError:
-    return InternalError(f'the delete events of "{part.path}" are not sorted')
+    return InternalError(f'the rows of "{part.path}" are not sorted')
 
 
-def _edit(io: FileIO, target: WriteTarget, tail: OrcTail, keys: dict[str, str]) -> None:
+def _edited(io: FileIO, target: WriteTarget, part: PartFile, tail: OrcTail, keys: dict[str, str]) -> PartFile:
     edit = edit_tail(tail, keys, target.event_schema)
-    io.replace_tail(tail.path, edit.offset, edit.data)
+    return replace(part, path=io.replace_tail(part.path, edit.offset, edit.data))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
 from acidsql.acid.snapshot import AcidDirectory, choose
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.spark.fileio import FileIO, file_io, in_parallel, local_path
+from acidsql.errors import TransactionAbortedError
+from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.pending import PendingRoot
+from acidsql.spark.urls import path_of
 
 if TYPE_CHECKING:
     from acidsql.spark.reader import Place, TableSnapshot
@@ -24,12 +29,23 @@ class Visibility(Protocol):
 class Snapshots:
     """Of one statement: a directory is listed once, however often its table is read, so that all reads see the same files.
 
-    ``list_partitions``: the catalog's.  ``clean``: for a writer, who removes the bases of killed statements.
+    ``clean``: for a writer, who removes the bases of killed statements.  ``own``: what the
+    transaction has written before the statement.
     """
 
-    def __init__(self, visible: Visibility, list_partitions: Callable[[Table], tuple[Partition, ...]], *, clean: bool) -> None:
+    def __init__(
+        self,
+        io: FileIO,
+        visible: Visibility,
+        catalog: Catalog,
+        *,
+        clean: bool,
+        own: Mapping[str, PendingRoot],
+    ) -> None:
+        self._io = io
         self._visible = visible
-        self._list_partitions = list_partitions
+        self._own = {path_of(root): written for root, written in own.items()}
+        self._catalog = catalog
         self._clean = clean
         self._partitions: dict[TableName, tuple[Partition, ...]] = {}
         self._places: dict[str, Place] = {}
@@ -37,25 +53,50 @@ class Snapshots:
     def partitions(self, table: Table) -> tuple[Partition, ...]:
         """All partitions of a table, as they were when it was first asked about."""
         if table.name not in self._partitions:
-            self._partitions[table.name] = self._list_partitions(table)
+            known = self._catalog.list_partitions(table)
+            places = {partition.location for partition in known}
+            own = (r.partition for r in self._own.values() if r.table.name == table.name)
+            new = (partition for partition in own if partition is not None and partition.location not in places)
+            self._partitions[table.name] = (*known, *new)
         return self._partitions[table.name]
 
     def take(self, table: Table, partitions: Sequence[Partition] = ()) -> TableSnapshot:
-        """The files of a table, or of these partitions of it. FormatError for a layout that is not Hive's."""
+        """The files of a table, or of these partitions of it. FormatError for a layout that is not Hive's; else as ``check_unchanged``."""
         from acidsql.spark.reader import TableSnapshot
 
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
-        io = file_io(table.location)
-        wanted: list[tuple[str, Partition | None]] = [(local_path(p.location), p) for p in partitions]
+        io = self._io
+        wanted: list[tuple[str, Partition | None]] = [(path_of(p.location), p) for p in partitions]
         if not table.partition_columns:
-            wanted = [(local_path(table.location), None)]
+            wanted = [(path_of(table.location), None)]
         missing = [pair for pair in wanted if pair[0] not in self._places]
         for place in in_parallel(lambda pair: _place(io, *pair, write_ids), missing):
             if self._clean:
                 _remove_aborted_bases(io, place)
             self._places[place.root] = place
-        return TableSnapshot(table=table, write_ids=write_ids, places=tuple(self._places[root] for root, _ in wanted))
+        self.check_unchanged(table)
+        places = tuple(self._with_own(self._places[root]) for root, _ in wanted)
+        return TableSnapshot(table=table, write_ids=write_ids, places=places)
+
+    def check_unchanged(self, table: Table) -> None:
+        """TransactionAbortedError if the table is not any more what was bound: files of another one, or none, would be looked at."""
+        found = self._catalog.find_table(table.name)
+        if found is None or _identity(found) != _identity(table):
+            hint = "Run the statement again."
+            raise TransactionAbortedError(f"table {table.name} was dropped, moved or converted while the statement began", hint=hint)
+
+    def _with_own(self, place: Place) -> Place:
+        """The place as the transaction has left it."""
+        own = self._own.get(place.root)
+        if own is None:
+            return place
+        kept = replace(place, directory=None, files=()) if own.overwritten else place
+        return replace(kept, own_inserts=own.found(own.inserts), own_deletes=own.found(own.deletes))
+
+
+def _identity(table: Table) -> tuple[int, str, bool]:
+    return table.table_id, table.location, table.is_transactional
 
 
 def _place(io: FileIO, root: str, partition: Partition | None, write_ids: ValidWriteIdList | None) -> Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from acidsql.acid.ids import BucketId, StatementId, WriteId
 from acidsql.acid.orc_tail import OrcCodec
@@ -14,6 +14,9 @@ from acidsql.catalog.types import ArrayType, CharType, DecimalType, HiveType, Ma
 from acidsql.errors import BindError, UnsupportedStatementError
 from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.schema import orc_row_type
+
+if TYPE_CHECKING:
+    from acidsql.spark.pending import PendingWrites
 
 WritePath = Literal["small", "big"]
 
@@ -36,7 +39,9 @@ class WriteTarget:
     ``codec``: what the table property ``orc.compress`` says. ``force_path``: auto, small or big. ``max_bytes``: what the small path may hold on the driver.
     ``staging``: a hidden name below the table's location that no other transaction uses. ``places``: of a table with partitions, whose
     rows come with partition values. ``partition``: the one these rows go to, once it is known. ``sure``: those the statement names.
-    ``overwrite``: the rows make a ``base_N``, also when there are none.
+    ``max_partitions``: to how many dynamic partitions rows may go.
+    ``overwrite``: the rows make a ``base_N``, also when there are none. ``pending``: takes the files until the transaction commits; None:
+    they get their names at once.
     """
 
     table: Table
@@ -49,20 +54,26 @@ class WriteTarget:
     places: PartitionPlaces | None = None
     partition: Partition | None = None
     sure: tuple[Partition, ...] = ()
+    max_partitions: int | None = None
     overwrite: bool = False
+    pending: PendingWrites | None = None
 
     def at(self, values: tuple[str, ...]) -> WriteTarget:
         """The target of the rows with these partition values (Hive's text), () for a table without partitions."""
         return replace(self, partition=self.places.find(values)) if self.places is not None else self
 
+    def at_partition(self, partition: Partition | None) -> WriteTarget:
+        return self if partition is None else replace(self, partition=partition)
+
+    @property
+    def sure_targets(self) -> tuple[WriteTarget, ...]:
+        """The table or partitions that the statement writes to whatever rows there are."""
+        return tuple(map(self.at_partition, self.sure)) if self.table.partition_columns else (self,)
+
     @property
     def sure_directories(self) -> tuple[str, ...]:
         """The directories that are made though no row goes there: an overwriting leaves nothing of what was."""
-        if not self.overwrite:
-            return ()
-        if not self.table.partition_columns:
-            return (self.insert_directory,)
-        return tuple(replace(self, partition=partition).insert_directory for partition in self.sure)
+        return tuple(target.insert_directory for target in self.sure_targets) if self.overwrite else ()
 
     @property
     def root(self) -> str:
@@ -109,24 +120,32 @@ class WriteTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFile:
-    """A finished file and where it belongs: ``directory`` is that of its events, or of the rows of a table without transactions."""
+    """A finished file and where it belongs: ``directory`` is that of its events, or of the rows of a table without transactions.
+
+    ``deletes``: it holds delete events.
+    """
 
     path: str
     directory: str
     bucket: BucketId
     rows: int
     partition: Partition | None = None
+    deletes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """``directories``: that were made, none if no row was touched. ``partitions``: that were written to."""
+    """``directories``: that were made, none if no row was touched. ``partitions``: that were written to.
+
+    ``clauses``: the rows of each clause of a MERGE.
+    """
 
     directories: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = ()
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    clauses: tuple[int, ...] = ()
     path: WritePath = "small"
 
 

@@ -17,8 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
 from acidsql.spark import classic, driver_writer, sinks
@@ -30,6 +32,7 @@ from acidsql.spark.publish import partitions_of, publish, publish_plain, staging
 from acidsql.spark.stored import holds, is_timestamp, refusals, wall_clock_type
 from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
+from acidsql.spark.urls import spark_url
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +105,7 @@ def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: Dat
     with staging(io, target) as directory:
         placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns), *keys)
         with refusals():
-            sinks.orc_writer(target, placed).partitionBy(*keys).orc(f"{directory}/rows")
+            sinks.orc_writer(target, placed).partitionBy(*keys).orc(spark_url(f"{directory}/rows"))
         parts = sinks.part_files(io, f"{directory}/rows")
         files = _finish(lambda part: sinks.finish_plain(io, target.at(part.values), part), parts)
         publish_plain(io, target, files)
@@ -164,7 +167,7 @@ def stage_inserts(io: FileIO, target: WriteTarget, folder: str, rows: DataFrame)
     """Finished files of insert events of ``rows`` (``sinks.data_names``, ``key_names``), written to ``folder``."""
     placed = _in_tasks(target, rows)
     with refusals():
-        sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(*key_names(target.table)).orc(folder)
+        sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(*key_names(target.table)).orc(spark_url(folder))
     return _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), sinks.part_files(io, folder))
 
 
@@ -176,7 +179,7 @@ def stage_update(
     keys = key_names(target.table)
     # Without partitions a task may write both sinks at once, instead of sorting its rows by sink first.
     with _open_files(spark, 0 if keys else 2), refusals():
-        sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK, *keys).orc(f"{directory}/rows")
+        sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK, *keys).orc(spark_url(f"{directory}/rows"))
     new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
     deletes = _delete_files(spark, io, target, directory, old)
@@ -194,9 +197,12 @@ def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
 
 
 def _in_few_tasks(rows: DataFrame) -> DataFrame:
-    """As many tasks as there can be buckets. ``coalesce`` copies each row, also where there is nothing to do."""
+    """As many tasks as there can be buckets. ``coalesce`` copies each row, also where there is nothing to do.
+
+    Except that rows which are part of the plan need it: Spark would number them and their tasks while it plans, as if there were one.
+    """
     tasks = classic.task_count(rows)
-    return rows if tasks is not None and tasks <= sinks.MAX_TASKS else rows.coalesce(sinks.MAX_TASKS)
+    return rows if tasks is not None and tasks <= sinks.MAX_TASKS and not classic.is_literal(rows) else rows.coalesce(sinks.MAX_TASKS)
 
 
 def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
@@ -226,7 +232,7 @@ def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, director
 def _staged_ids(spark: SparkSession, target: WriteTarget, root: str, parts: list[PartFile]) -> DataFrame:
     keys = key_names(target.table)
     schema = ", ".join(["originalTransaction bigint, bucket int, rowId bigint", *(f"{key} string" for key in keys)])
-    ids = spark.read.schema(schema).option("basePath", root).orc([_literal_path(part.path) for part in parts])
+    ids = spark.read.schema(schema).option("basePath", spark_url(root)).orc([_literal_path(spark_url(part.path)) for part in parts])
     return ids.selectExpr(*ID_COLUMNS, *(f"{key_sql(key)} AS {key}" for key in keys))  # Spark takes the default partition for NULL
 
 
@@ -234,8 +240,32 @@ def stage_deletes(spark: SparkSession, io: FileIO, target: WriteTarget, director
     """Finished files of delete events of ``ids`` (ID_COLUMNS, ``key_names``), below ``directory``."""
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     events = sinks.delete_events(target, ids, tasks)
-    sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY, *key_names(target.table)).orc(f"{directory}/ids")
+    sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY, *key_names(target.table)).orc(spark_url(f"{directory}/ids"))
     return _finish(lambda part: sinks.finish_deletes(io, target.at(part.values), part), sinks.bucket_folders(io, f"{directory}/ids"))
+
+
+def stage_kept(
+    spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, rows: DataFrame, *, buckets: int, one_base: bool
+) -> list[StagedFile]:
+    """Finished files of rows (ID_COLUMNS, then the table's) of one partition that keep their ids; see ``driver_writer.kept_files``.
+
+    ``buckets``: one more than the highest bucket number among them.
+    """
+    columns = target.table.columns
+    named = rows.toDF(*ID_COLUMNS, *sinks.data_names(columns))
+    found = _fetch(replace(target, table=replace(target.table, partition_columns=())), named, columns, ids=True)
+    if found is not None:
+        files = driver_writer.kept_files(target, found, one_base=one_base)
+        return in_parallel(lambda file: driver_writer.stage_file(io, directory, file), files)
+    folder = f"{directory}/kept"
+    with refusals():
+        events = sinks.kept_events(target, named, buckets, one_base=one_base)
+        sinks.orc_writer(target, events).partitionBy(sinks.STATEMENT).orc(spark_url(folder))
+    staged = []
+    for entry in {path.path.partition("/")[0] for path in io.list_files(folder)}:
+        statement = replace(target, statement_id=StatementId(int(entry.partition("=")[2])), overwrite=one_base)
+        staged += _finish(lambda part, of=statement: sinks.finish_kept(io, of, part), sinks.part_files(io, f"{folder}/{entry}"))  # type: ignore[misc]
+    return staged
 
 
 @contextmanager

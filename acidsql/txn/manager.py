@@ -10,6 +10,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import StatisticsChange
 
 
 class OperationType(StrEnum):
@@ -96,8 +97,8 @@ class TxnManager(Protocol):
     def heartbeat(self, txn_id: TxnId) -> None:
         """TransactionAbortedError if it is no longer open."""
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
-        """``add_components``, and makes it visible.
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
+        """``add_components``, and makes it visible; with it, or not at all, the statistics change.
 
         WriteConflictError (then it is aborted), TransactionAbortedError, CommitStateUnknownError.
         A commit that already happened is no error. Hive: TxnHandler.commitTxn.

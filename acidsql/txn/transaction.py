@@ -49,6 +49,7 @@ from typing import Self
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     CommitStateUnknownError,
     Error,
@@ -95,6 +96,7 @@ class Transaction:
         self._own: dict[TableName, WriteId] = dict(opened.write_ids)
         self._write_ids: dict[TableName, ValidWriteIdList] = {}
         self._unrecorded: list[TxnComponent] = []
+        self._statistics: list[StatisticsChange] = []
         self._heartbeat = Heartbeat(manager, opened.txn_id, heartbeat_seconds)
         self.txn_id: TxnId = opened.txn_id
         self.txns: ValidTxnList = opened.txns
@@ -125,9 +127,10 @@ class Transaction:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
-    def record(self, components: Iterable[TxnComponent]) -> None:
+    def record(self, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange] = ()) -> None:
         """Notes what it wrote; told to the metastore with the commit, or with the abort for the cleaner's sake."""
         self._unrecorded.extend(components)
+        self._statistics.extend(statistics)
 
     def check(self) -> None:
         """InterfaceError if it was ended; TransactionAbortedError if others aborted it, as far as the heartbeat knows."""
@@ -145,7 +148,7 @@ class Transaction:
         self.check()
         self.state = TransactionState.COMMITTING
         try:
-            self._manager.commit(self.txn_id, self._unrecorded)
+            self._manager.commit(self.txn_id, self._unrecorded, self._statistics)
         except CommitStateUnknownError:
             self._end(TransactionState.UNKNOWN)
             raise

@@ -124,6 +124,7 @@ def test_rowcount_counts_changed_rows(connection: Connection) -> None:
     cursor = connection.cursor()
     assert cursor.execute("INSERT INTO t VALUES (1, 'a', 1.5), (2, NULL, NULL)").rowcount == 2
     assert cursor.execute("SHOW TABLES").rowcount == -1
+    connection.commit()
     assert cursor.execute("CREATE DATABASE d").rowcount == -1
 
 
@@ -219,15 +220,71 @@ def test_only_an_insert_of_one_row_is_multiplied(operation: str, text: str | Non
     assert many_rows(operation, 2) == text
 
 
-def test_each_statement_is_committed_as_it_ends(warehouse: Path, connection: Connection) -> None:
-    """Another connection sees it at once; commit and rollback change nothing, whatever autocommit says."""
-    connection.autocommit = False
-    assert connection.autocommit is False
+@pytest.mark.parametrize("autocommit", [False, True])
+def test_ddl_takes_effect_at_once(warehouse: Path, connection: Connection, autocommit: bool) -> None:
+    """Another connection sees it before any commit, and rolling back does not take it back."""
+    connection.autocommit = autocommit
     connection.execute("CREATE DATABASE d")
     connection.rollback()
     connection.commit()
     with acidsql.connect(warehouse) as other:
         assert list(other.execute("SHOW DATABASES LIKE 'd'")) == [("d",)]
+
+
+def test_ddl_cannot_be_mixed_into_changes(connection: Connection) -> None:
+    """Behind a change that is not committed it is refused, as it could not be rolled back; the change is still there to be committed."""
+    connection.execute("INSERT INTO t (id) VALUES (1)")
+    with pytest.raises(acidsql.ProgrammingError, match="CREATE DATABASE is not allowed in a transaction"):
+        connection.execute("CREATE DATABASE d")
+    connection.commit()
+    connection.execute("CREATE DATABASE d")
+    assert connection.execute("INSERT INTO t (id) VALUES (1)").result.stats.write_ids == {"default.t": 2}  # type: ignore[union-attr]
+
+
+def test_statements_share_a_transaction_until_the_commit(connection: Connection) -> None:
+    """With autocommit off, as at first, statements have one transaction id; with it on each has its own."""
+    assert connection.autocommit is False
+
+    def txn_id() -> int | None:
+        result = connection.execute("INSERT INTO t (id) VALUES (1)").result
+        assert result is not None
+        return result.stats.txn_id
+
+    assert [txn_id(), txn_id()] == [1, 1]
+    connection.commit()
+    assert [txn_id(), txn_id()] == [2, 2]
+    connection.rollback()
+    connection.autocommit = True
+    assert connection.autocommit is True
+    assert [txn_id(), txn_id()] == [3, 4]
+
+
+def test_turning_autocommit_on_commits(warehouse: Path, connection: Connection) -> None:
+    """What was open is committed; ``connect`` can ask for it from the start."""
+    connection.execute("INSERT INTO t (id) VALUES (1)")
+    assert connection.session.in_transaction
+    connection.autocommit = True
+    assert not connection.session.in_transaction
+    assert [p.name for p in (warehouse / "t").iterdir()] == ["delta_0000001_0000001_0000"]
+    with acidsql.connect(warehouse, autocommit=True) as other:
+        other.execute("INSERT INTO t (id) VALUES (2)")
+        assert not other.session.in_transaction
+    assert {p.name for p in (warehouse / "t").iterdir()} == {"delta_0000001_0000001_0000", "delta_0000002_0000002_0000"}
+
+
+def test_transactions_in_sql(connection: Connection) -> None:
+    """COMMIT and ROLLBACK can be statements as well; START TRANSACTION has nothing to start where one is always open."""
+    connection.execute("INSERT INTO t (id) VALUES (1)")
+    with pytest.raises(acidsql.Error, match="open already"):
+        connection.execute("START TRANSACTION")
+    connection.execute("COMMIT")
+    assert not connection.session.in_transaction
+    connection.execute("START TRANSACTION READ ONLY")
+    with pytest.raises(acidsql.ProgrammingError, match="READ ONLY"):
+        connection.execute("INSERT INTO t (id) VALUES (1)")
+    connection.execute("ROLLBACK")
+    assert connection.execute("SET AUTOCOMMIT TRUE").rowcount == -1
+    assert connection.autocommit
 
 
 def test_what_is_closed_stays_closed(connection: Connection) -> None:

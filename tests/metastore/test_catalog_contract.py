@@ -271,6 +271,8 @@ def test_a_partition_is_added_once(catalog: Catalog) -> None:
     assert catalog.list_partitions(stored) == (one,)
     with pytest.raises(TableNotFoundError):
         catalog.add_partitions(TableName("default", "nope"), [one])
+    with pytest.raises(WriteConflictError, match="has other partition columns"):
+        catalog.add_partitions(T, [replace(one, values=("2024-01-03",))])
 
 
 def test_partitions_that_are_there_are_passed_over_on_demand(catalog: Catalog) -> None:

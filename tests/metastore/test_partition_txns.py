@@ -95,7 +95,7 @@ def test_a_writer_that_tells_too_late_cannot_commit(metastore: EmbeddedMetastore
     record(metastore, late, "k=1", operation=operation)
     metastore.commit(late)
     record(metastore, early, "k=1", operation=operation)
-    with pytest.raises(WriteConflictError, match=r"because default/p/k=1 was dropped, renamed or moved meanwhile") as caught:
+    with pytest.raises(WriteConflictError, match=r"because default/p/k=1 was added, dropped, renamed or moved meanwhile") as caught:
         metastore.commit(early)
     assert caught.value.retryable
 
@@ -172,7 +172,7 @@ def test_who_began_before_a_rename_writes_to_neither_name(metastore: EmbeddedMet
     late = metastore.begin([T]).txn_id
     for txn_id in (early, late):
         record(metastore, txn_id, name, operation=OperationType.OVERWRITE)
-    with pytest.raises(WriteConflictError, match="was dropped, renamed or moved meanwhile"):
+    with pytest.raises(WriteConflictError, match="was added, dropped, renamed or moved meanwhile"):
         metastore.commit(early)
     metastore.commit(late)
 
@@ -195,3 +195,22 @@ def test_a_table_does_not_move_under_a_writer(metastore: EmbeddedMetastore, tabl
     metastore.abort(busy)
     metastore.alter_table(table, after)
     assert metastore.find_table(T) == after
+
+
+# ---- ADD
+
+
+@pytest.mark.parametrize(("location", "conflict"), [("/elsewhere", True), ("/data/p/k=3", False)])
+def test_who_began_before_an_addition_writes_to_its_place(
+    metastore: EmbeddedMetastore, table: Table, location: str, conflict: bool
+) -> None:
+    """Two may make the same partition; one that found none wrote to the place that its name says, so it must lie there."""
+    early = metastore.begin([T]).txn_id
+    metastore.add_partitions(T, [Partition(values=("3",), location=location)])
+    record(metastore, early, "k=3")
+    assert metastore.add_partitions(T, [Partition(values=("3",), location="/data/p/k=3")], if_not_exists=True) == ()
+    if conflict:
+        with pytest.raises(WriteConflictError, match="was added, dropped, renamed or moved meanwhile"):
+            metastore.commit(early)
+    else:
+        metastore.commit(early)

@@ -365,6 +365,11 @@ def test_a_partition_is_described(bound: Bind) -> None:
             "default.p: partition spec {ds=b} doesn't contain all (2) partition columns",
         ),
         ("ALTER TABLE p DROP PARTITION (hr > 10)", 10006, "Partition not found (hr > 10)"),
+        (
+            "ALTER TABLE p DROP PARTITION (ds = 'c', hr < '__HIVE_DEFAULT_PARTITION__')",
+            None,
+            "Cannot use < in a default partition spec; only '=' and '!=' are allowed.",
+        ),
     ],
 )
 def test_what_partitions_there_are_decides(bound: Bind, sql: str, code: int | None, message: str) -> None:
@@ -377,10 +382,22 @@ def test_what_partitions_there_are_decides(bound: Bind, sql: str, code: int | No
 
 @pytest.mark.parametrize(
     ("condition", "count"),
-    [("hr < 3", 2), ("hr >= 2, ds <> 'a'", 1), ("ds > 'a'", 2), ("ds != 'b'", 3), ("hr <= 10", 3), ("ds = 'c'", 1), ("hr = '1'", 1)],
+    [
+        ("hr < 3", 2),
+        ("hr >= 2, ds <> 'a'", 1),
+        ("ds > 'a'", 2),
+        ("ds != 'b'", 3),
+        ("hr <= 10", 3),
+        ("ds = 'c'", 1),
+        ("hr = '1'", 1),
+        ("hr = '__HIVE_DEFAULT_PARTITION__'", 1),
+        ("hr <> '__HIVE_DEFAULT_PARTITION__', ds >= 'a'", 3),
+        ("hr != NULL", 3),
+        ("ds = 'c', hr = NULL", 1),
+    ],
 )
 def test_dropped_partitions_are_compared_by_type(bound: Bind, condition: str, count: int) -> None:
-    """A number is not compared as text, and NULL meets no condition."""
+    """A number is not compared as text; NULL meets no condition but Hive's own words for it."""
     made = bound(f"ALTER TABLE p DROP PARTITION ({condition})")
     assert isinstance(made, BoundDropPartitions)
     assert len(made.partitions) == count
@@ -498,3 +515,30 @@ def test_msck_repairs_what_it_is_asked_to(bound: Bind, sql: str, add: bool, drop
     made = bound(sql)
     assert isinstance(made, BoundRepairTable)
     assert (made.add, made.drop) == (add, drop)
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("hr > 1", [("a", "10"), ("b", "2")]),
+        ("p.hr > 1 AND ds LIKE 'b%'", [("b", "2")]),
+        ("hr IS NULL OR ds = 'b'", [("b", "2"), ("c", "__HIVE_DEFAULT_PARTITION__")]),
+        ("NOT (hr BETWEEN 2 AND 10)", [("a", "1")]),
+        ("hr = '1' OR upper(ds) IN ('B', 'Q')", [("a", "1"), ("b", "2")]),
+        ("ds = 'a' ORDER BY hr DESC LIMIT 1", [("a", "10")]),
+        ("hr > 10", []),
+    ],
+)
+def test_partitions_are_shown_by_their_values(bound: Bind, condition: str, found: list[tuple[str, ...]]) -> None:
+    """WHERE is judged as Spark judges it, before the order and the limit."""
+    made = bound(f"SHOW PARTITIONS p WHERE {condition}")
+    assert isinstance(made, BoundShowPartitions)
+    assert [p.values for p in made.partitions] == found
+
+
+@pytest.mark.parametrize("condition", ["rand() < 0.5", "hr > (SELECT 1)", "ds > 'a' AND hr", "ds < cast(current_date() AS STRING)"])
+def test_partitions_are_not_shown_by_a_guess(bound: Bind, condition: str) -> None:
+    """Where values alone do not tell, the statement says so."""
+    made = bound(f"SHOW PARTITIONS p WHERE {condition}")
+    assert isinstance(made, BoundUnbuilt)
+    assert dict(made.facts)["where"] == condition

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 Value = int | str | None
 Row = tuple[Value, ...]
-"""id, n, s: two integers and a string."""
+"""id, n, s, p: two integers and two strings. No action changes p, which some layouts partition by."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
     return None if one is None or other is None else True
 
 
+def _in(value: Value, others: tuple[Value, ...]) -> bool | None:
+    return None if value is None else value in others
+
+
 def _cell(row: Row | None, place: int) -> Value:
     return None if row is None else row[place]
 
@@ -55,10 +59,15 @@ JOINS = (
     Test("t.id = s.id AND s.n < 5", lambda t, s: _both(_same(_cell(t, 0), _cell(s, 0)), _less(_cell(s, 1), 5))),
     Test("t.id < s.id AND s.n = 3", lambda t, s: _both(_less(_cell(t, 0), _cell(s, 0)), _same(_cell(s, 1), 3))),
     Test("t.id = 1 AND 1 = 0", lambda t, s: _both(_same(_cell(t, 0), 1), False)),
+    Test("t.id = s.id AND t.p = s.p", lambda t, s: _both(_same(_cell(t, 0), _cell(s, 0)), _same(_cell(t, 3), _cell(s, 3)))),
+    Test("t.id = s.id AND t.p = 'x'", lambda t, s: _both(_same(_cell(t, 0), _cell(s, 0)), _same(_cell(t, 3), "x"))),
+    Test("t.p IN ('x', 'y/z=1') AND t.n = s.n", lambda t, s: _both(_in(_cell(t, 3), ("x", "y/z=1")), _same(_cell(t, 1), _cell(s, 1)))),
 )
 OF_TARGET = (
     Test("t.n < 4", lambda t, s: _less(_cell(t, 1), 4)),
     Test("t.s IS NULL", lambda t, s: _cell(t, 2) is None),
+    Test("t.p = 'x'", lambda t, s: _same(_cell(t, 3), "x")),
+    Test("t.p IS NULL", lambda t, s: _cell(t, 3) is None),
 )
 OF_SOURCE = (
     Test("s.n < 4", lambda t, s: _less(_cell(s, 1), 4)),
@@ -69,7 +78,7 @@ TESTS = {"MATCHED": OF_BOTH, "NOT MATCHED": OF_SOURCE, "NOT MATCHED BY SOURCE": 
 
 ACTIONS = {
     "MATCHED": {"delete": "DELETE", "n": "UPDATE SET n = s.n", "both": "UPDATE SET s = concat(t.s, s.s), n = t.n + s.n"},
-    "NOT MATCHED": {"all": "INSERT VALUES (s.id, s.n, s.s)", "some": "INSERT (n, id) VALUES (s.n + 1, s.id)"},
+    "NOT MATCHED": {"all": "INSERT VALUES (s.id, s.n, s.s, s.p)", "some": "INSERT (n, id, p) VALUES (s.n + 1, s.id, 'new')"},
     "NOT MATCHED BY SOURCE": {"delete": "DELETE", "mark": "UPDATE SET s = 'gone'"},
 }
 
@@ -80,17 +89,17 @@ def _made(clause: Clause, t: Row | None, s: Row | None) -> Row | None:
         case "delete":
             return None
         case "n":
-            return (_cell(t, 0), _cell(s, 1), _cell(t, 2))
+            return (_cell(t, 0), _cell(s, 1), _cell(t, 2), _cell(t, 3))
         case "both":
             joined = None if _cell(t, 2) is None or _cell(s, 2) is None else f"{_cell(t, 2)}{_cell(s, 2)}"
             summed = None if _cell(t, 1) is None or _cell(s, 1) is None else int(_cell(t, 1)) + int(_cell(s, 1))  # type: ignore[arg-type]
-            return (_cell(t, 0), summed, joined)
+            return (_cell(t, 0), summed, joined, _cell(t, 3))
         case "mark":
-            return (_cell(t, 0), _cell(t, 1), "gone")
+            return (_cell(t, 0), _cell(t, 1), "gone", _cell(t, 3))
         case "all":
             return s
         case _:
-            return (_cell(s, 0), None if _cell(s, 1) is None else int(_cell(s, 1)) + 1, None)  # type: ignore[arg-type]
+            return (_cell(s, 0), None if _cell(s, 1) is None else int(_cell(s, 1)) + 1, None, "new")  # type: ignore[arg-type]
 
 
 def merged(target: list[Row], source: list[Row], join: Test, clauses: list[Clause]) -> Counter[Row] | None:
@@ -121,7 +130,8 @@ def merged(target: list[Row], source: list[Row], join: Test, clauses: list[Claus
 
 
 def random_row(chance: random.Random) -> Row:
-    return (chance.choice([None, *range(6)]), chance.choice([None, *range(8)]), chance.choice([None, "a", "b"]))
+    p = chance.choice([None, "x", "y/z=1", "ü"])
+    return (chance.choice([None, *range(6)]), chance.choice([None, *range(8)]), chance.choice([None, "a", "b"]), p)
 
 
 def random_clauses(chance: random.Random) -> list[Clause]:

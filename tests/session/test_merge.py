@@ -18,7 +18,13 @@ pytestmark = pytest.mark.spark
 
 COLUMNS = "(id INT, n INT, s STRING)"
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-LAYOUTS = {"plain": "", "bucketed": "CLUSTERED BY (id) INTO 3 BUCKETS"}
+LAYOUTS = {
+    "plain": "(id INT, n INT, s STRING, p STRING)",
+    "bucketed": "(id INT, n INT, s STRING, p STRING) CLUSTERED BY (id) INTO 3 BUCKETS",
+    "partitioned": "(id INT, n INT, s STRING) PARTITIONED BY (p STRING)",
+    "partitioned and bucketed": "(id INT, n INT, s STRING) PARTITIONED BY (p STRING) CLUSTERED BY (id) INTO 2 BUCKETS",
+}
+CONVERTED = "TBLPROPERTIES ('bucketing_version'='1')"
 
 
 def literal(row: Row) -> str:
@@ -26,7 +32,7 @@ def literal(row: Row) -> str:
 
 
 def fill(session: Session, table: str, rows: list[Row], chance: random.Random) -> None:
-    """In one to three INSERTs, so that there are several deltas."""
+    """In one to three INSERTs, so that there are several deltas, and in each partition rows of the same ids."""
     parts = chance.randrange(1, 4)
     for part in range(parts):
         mine = rows[part::parts]
@@ -35,7 +41,18 @@ def fill(session: Session, table: str, rows: list[Row], chance: random.Random) -
 
 
 def rows_of(session: Session, table: str) -> Counter[Row]:
-    return Counter(session.sql(f"SELECT id, n, s FROM {table}").rows())
+    return Counter(session.sql(f"SELECT * FROM {table}").rows())
+
+
+def make_target(session: Session, layout: str, rows: list[Row], chance: random.Random) -> None:
+    """Transactional from the beginning, or since its first rows were there."""
+    converted = chance.random() < 0.3
+    session.sql(f"CREATE TABLE t {LAYOUTS[layout]} {f'STORED AS ORC {CONVERTED}' if converted else ACID}")
+    half = len(rows) // 2 if converted else len(rows)
+    fill(session, "t", rows[:half], chance)
+    if converted:
+        session.sql("ALTER TABLE t SET TBLPROPERTIES ('transactional'='true')")
+    fill(session, "t", rows[half:], chance)
 
 
 def check_against_model(session: Session, seed: int, path: str) -> None:
@@ -43,9 +60,8 @@ def check_against_model(session: Session, seed: int, path: str) -> None:
     target = [random_row(chance) for _ in range(chance.randrange(12))]
     source = [random_row(chance) for _ in range(chance.randrange(8))]
     layout = chance.choice(list(LAYOUTS))
-    session.sql(f"CREATE TABLE t {COLUMNS} {LAYOUTS[layout]} {ACID}")
-    session.sql(f"CREATE TABLE s {COLUMNS} STORED AS ORC")
-    fill(session, "t", target, chance)
+    session.sql(f"CREATE TABLE s {LAYOUTS['plain']} STORED AS ORC")
+    make_target(session, layout, target, chance)
     fill(session, "s", source, chance)
     if chance.random() < 0.5:
         session.sql("DELETE FROM t WHERE n = 7")
@@ -70,7 +86,7 @@ def check_against_model(session: Session, seed: int, path: str) -> None:
 @pytest.mark.parametrize("path", ["small", "big"])
 def test_merge_does_what_the_model_does(session: Session, path: str) -> None:
     """Random targets, sources, conditions and clause lists: the same rows, or the same refusal with nothing changed."""
-    for seed in range(6):
+    for seed in range(8):
         check_against_model(session, seed, path)
 
 

@@ -1,0 +1,130 @@
+"""Statistics of tables and partitions as rows of TABLE_PARAMS and PARTITION_PARAMS, beside the properties, which these functions leave alone.
+
+Every change reads the numbers and writes them again under the store's write lock: of two that commit at once neither is lost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+
+from sqlalchemy import Column, Connection, Table, delete, insert, select
+
+from acidsql.catalog import statistics
+from acidsql.catalog.model import Partition
+from acidsql.catalog.model import Table as Stored
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import KEYS, Parameters, StatisticsChange
+from acidsql.metastore.column_statistics_rows import forget_columns, forget_columns_of_partitions, forget_columns_of_table
+from acidsql.metastore.tables import PARTITION_PARAMS, PARTITIONS, TABLE_PARAMS, TBLS
+
+BATCH = 500
+"""So many ids in one IN list."""
+
+Change = Callable[[int, Parameters], Mapping[str, str]]
+"""What becomes of the statistics of the table or partition with this id."""
+
+
+def apply_changes(connection: Connection, changes: Iterable[StatisticsChange]) -> None:
+    """Those of tables and partitions that are there no more are passed over."""
+    of_table: defaultdict[int, list[StatisticsChange]] = defaultdict(list)
+    of_partition: defaultdict[int, list[StatisticsChange]] = defaultdict(list)
+    for table_id, group in groupby(sorted(changes, key=_table_id), key=_table_id):
+        mine = list(group)
+        ids = partition_ids(connection, table_id, [name for change in mine if (name := _name(change)) is not None])
+        for change in mine:
+            name = _name(change)
+            if name is None:
+                of_table[table_id].append(change)
+            elif name in ids:
+                of_partition[ids[name]].append(change)
+    change_tables(connection, list(of_table), lambda table_id, before: _after(before, of_table[table_id]))
+    change_partitions(connection, list(of_partition), lambda part_id, before: _after(before, of_partition[part_id]))
+
+
+def _after(before: Parameters, changes: Iterable[StatisticsChange]) -> Parameters:
+    for change in changes:
+        before = statistics.changed(before, change)
+    return before
+
+
+def _table_id(change: StatisticsChange) -> int:
+    return change.table.table_id
+
+
+def _name(change: StatisticsChange) -> str | None:
+    return None if change.partition is None else name_of(change.table, change.partition)
+
+
+def partition_ids(connection: Connection, table_id: int, names: Sequence[str]) -> dict[str, int]:
+    """The ids of those of the partitions that are there, by name."""
+    found: dict[str, int] = {}
+    for start in range(0, len(names), BATCH):
+        wanted = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
+            PARTITIONS.c.TBL_ID == table_id, PARTITIONS.c.PART_NAME.in_(names[start : start + BATCH])
+        )
+        found |= {row.PART_NAME: row.PART_ID for row in connection.execute(wanted)}
+    return found
+
+
+def change_tables(connection: Connection, table_ids: Sequence[int], change: Change) -> None:
+    _change(connection, TBLS.c.TBL_ID, TABLE_PARAMS, TABLE_PARAMS.c.TBL_ID, table_ids, change)
+
+
+def change_partitions(connection: Connection, part_ids: Sequence[int], change: Change) -> None:
+    _change(connection, PARTITIONS.c.PART_ID, PARTITION_PARAMS, PARTITION_PARAMS.c.PART_ID, part_ids, change)
+
+
+def change_all(connection: Connection, table_id: int, change: Callable[[Parameters], Mapping[str, str]]) -> None:
+    """Those of a table and of all its partitions."""
+    parts = connection.scalars(select(PARTITIONS.c.PART_ID).where(PARTITIONS.c.TBL_ID == table_id)).all()
+    change_tables(connection, [table_id], lambda _, before: change(before))
+    change_partitions(connection, parts, lambda _, before: change(before))
+
+
+def alter_statistics(connection: Connection, before: Stored, after: Stored) -> None:
+    """What ALTER TABLE makes of them: other files are other numbers, and a column of another type or name has none.
+
+    Of a table that becomes transactional nobody knows whether a plain INSERT was under way.
+    """
+    if after.location != before.location:
+        forget_statistics(connection, after)
+    if after.is_transactional != before.is_transactional:
+        change_all(connection, after.table_id, statistics.doubted)
+    kept = [column for column in after.columns if any((column.name, column.type) == (old.name, old.type) for old in before.columns)]
+    if len(kept) < len(before.columns):
+        names = {column.name for column in kept}
+        forget_columns(connection, after.table_id, kept)
+        change_all(connection, after.table_id, lambda found: statistics.only_columns(found, names))
+
+
+def forget_statistics(connection: Connection, table: Stored, partition: Partition | None = None) -> None:
+    """Those of a table, not of its partitions, or those of one partition; also of their columns."""
+    if partition is None:
+        forget_columns_of_table(connection, table.table_id)
+        change_tables(connection, [table.table_id], lambda _, __: {})
+    else:
+        ids = list(partition_ids(connection, table.table_id, [name_of(table, partition)]).values())
+        forget_columns_of_partitions(connection, ids)
+        change_partitions(connection, ids, lambda _, __: {})
+
+
+def _change(connection: Connection, there: Column[int], params: Table, key: Column[int], ids: Sequence[int], change: Change) -> None:
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        found: dict[int, dict[str, str]] = {}
+        held = (key == there) & params.c.PARAM_KEY.in_(KEYS)
+        rows = select(there, params.c.PARAM_KEY, params.c.PARAM_VALUE).join_from(there.table, params, held, isouter=True)
+        for owner, name, value in connection.execute(rows.where(there.in_(batch))):
+            of_owner = found.setdefault(owner, {})
+            if name is not None:
+                of_owner[name] = value
+        connection.execute(delete(params).where(key.in_(batch), params.c.PARAM_KEY.in_(KEYS)))
+        after = [
+            {key.name: owner, "PARAM_KEY": name, "PARAM_VALUE": value}
+            for owner, before in found.items()
+            for name, value in change(owner, before).items()
+        ]
+        if after:
+            connection.execute(insert(params), after)

@@ -1,0 +1,181 @@
+"""How many rows a snapshot has, told by the footers of its files and the ids of its delete events: no Spark, no data columns.
+
+The files of a snapshot never change, so the answer is exact. Without deletes it is the sum of what the footers say. With deletes each
+distinct event is looked up among the ids of the insert files, for an event may stand there twice (Hive's minor compaction copies them) and
+may hit a row that is not there. Most files need no reading for that: a statement numbers its rows from 0, so the footer's least and
+greatest values tell every id. Compacted files have gaps, there the three id columns are read. What is too much for the driver is left to Spark.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import FileFormat, Table
+from acidsql.planner.counting import RowCount
+from acidsql.planner.pruning import prune
+from acidsql.settings import Settings
+from acidsql.spark.deletes import DeleteEventReader, DeleteEvents, Longs, read_columns, valid_mask
+from acidsql.spark.file_constants import bucket_property, first_rows
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.footers import FileKey, Footers, RowIdRange, ScanFile
+
+if TYPE_CHECKING:
+    from acidsql.spark.reader import TableSnapshot
+    from acidsql.spark.snapshots import Snapshots
+
+MAX_EVENTS = 5_000_000
+"""So many delete events are sorted here; Spark's filter takes more of them in its stride."""
+
+MAX_ROWS_READ = 2_000_000
+"""So many rows' ids are read here. A job of Spark's costs about as much before it begins."""
+
+MAX_KEPT = 16
+"""Answers that are kept for the next time the same files are counted."""
+
+_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
+_Kept = tuple[tuple[FileKey, ...], tuple[FileKey, ...], str]
+
+
+class RowCounter:
+    """Of one session: shares what is known of files and delete events with the reader."""
+
+    def __init__(self, footers: Footers, events: DeleteEventReader) -> None:
+        self._footers = footers
+        self._events = events
+        self._kept: OrderedDict[_Kept, tuple[int, ...]] = OrderedDict()
+
+    def answer(self, count: RowCount, table: Table, snapshots: Snapshots, settings: Settings) -> int | None:
+        """The rows a query counts; None if it takes Spark, or the user wants Spark to count them."""
+        if not settings.flag("hive.compute.query.using.stats") or table.file_format is not FileFormat.ORC:
+            return None
+        partitions = snapshots.partitions(table)
+        if count.condition is not None:
+            pruning = prune(table.partition_columns, partitions, [count.condition], ansi=settings.flag("acidsql.ansi"))
+            if pruning.undecided:
+                return None
+            partitions = pruning.kept
+        found = self.rows(snapshots.take(table, partitions), max_events=int(settings.number("acidsql.read.deletes.max.events")))
+        return None if found is None else sum(found)
+
+    def rows(self, snapshot: TableSnapshot, *, max_events: int) -> tuple[int, ...] | None:
+        """The number of rows at each place of the snapshot; None if finding out takes Spark.
+
+        ``max_events``: so many delete events may be held in memory. FormatError names a file that is not as it must be.
+        """
+        io = self._events.io
+        places = snapshot.places
+        inserts = self._footers.insert_files(io, [f for number, place in enumerate(places) for f in place.insert_files(number)])
+        deletes = self._footers.delete_files(io, [f for number, place in enumerate(places) for f in place.delete_files(number)])
+        counts = np.zeros(len(places), np.int64)
+        for file in inserts:
+            counts[file.place] += file.rows
+        deletes = tuple(file for file in deletes if file.rows and counts[file.place])
+        write_ids = snapshot.write_ids if any(file.file.needs_row_filter for file in (*inserts, *deletes)) else None
+        if not deletes and write_ids is None:
+            return tuple(counts.tolist())
+        if sum(file.rows for file in deletes) > min(max_events, MAX_EVENTS):
+            return None
+        key = (tuple(file.key for file in inserts), tuple(file.key for file in deletes), "" if write_ids is None else str(write_ids))
+        if key not in self._kept:
+            hidden = self._hidden(inserts, self._events.read(deletes, write_ids, keep=max_events), write_ids)
+            if hidden is None:
+                return None
+            self._keep(key, counts, hidden)
+        return self._kept[key]
+
+    def _keep(self, key: _Kept, counts: Longs, hidden: Mapping[int, int]) -> None:
+        for place, number in hidden.items():
+            counts[place] -= number
+        self._kept[key] = tuple(counts.tolist())
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+
+    def _hidden(self, inserts: Sequence[ScanFile], events: DeleteEvents, write_ids: ValidWriteIdList | None) -> dict[int, int] | None:
+        """How many rows of each place are dead or not visible; None if too many ids had to be read."""
+        dead = _Dead.of(events)
+        concerned = [file for file in inserts if file.rows and (file.place in dead.places or file.file.needs_row_filter)]
+        hidden: dict[int, int] = {}
+        left = MAX_ROWS_READ
+        for file, ids in zip(concerned, _told(concerned), strict=True):
+            if ids is not None and not file.file.needs_row_filter:
+                number = dead.within(file.place, ids)
+            elif (left := left - file.rows) < 0:
+                return None
+            else:
+                number = _hidden_in(self._events.io, file, dead, write_ids)
+            hidden[file.place] = hidden.get(file.place, 0) + number
+        return hidden
+
+
+@dataclass(frozen=True, slots=True)
+class _Dead:
+    """The distinct delete events: row numbers in ascending order, by place, write id and bucket property."""
+
+    rows: Mapping[tuple[int, int, int], Longs]
+    places: frozenset[int]
+
+    @classmethod
+    def of(cls, events: DeleteEvents) -> _Dead:
+        order = np.lexsort((events.rows, events.bucket_properties, events.write_ids, events.places))
+        groups = [column[order] for column in (events.places, events.write_ids, events.bucket_properties)]
+        rows = events.rows[order]
+        found = {}
+        for start, end in _runs(groups, len(rows)):
+            place, write_id, bucket = (int(column[start]) for column in groups)
+            found[place, write_id, bucket] = np.unique(rows[start:end])
+        return cls(found, frozenset(place for place, _, _ in found))
+
+    def within(self, place: int, ids: RowIdRange) -> int:
+        """How many of the ids are dead."""
+        rows = self.rows.get((place, ids.write_id, ids.bucket_property))
+        return 0 if rows is None else int(np.searchsorted(rows, ids.last, "right") - np.searchsorted(rows, ids.first, "left"))
+
+
+def _runs(columns: Sequence[Longs], count: int) -> Iterator[tuple[int, int]]:
+    """Where neighbours are equal in every column: start and end of each run."""
+    if not count:
+        return
+    changes = np.flatnonzero(np.logical_or.reduce([np.diff(column) != 0 for column in columns])) + 1
+    edges = [0, *changes.tolist(), count]
+    yield from pairwise(edges)
+
+
+def _told(inserts: Sequence[ScanFile]) -> Iterator[RowIdRange | None]:
+    """The ids of the rows of each file, where its footer or its place tells them all."""
+    first_row = first_rows([file for file in inserts if file.file.raw])
+    for file in inserts:
+        if file.file.raw:
+            first = first_row(file)
+            yield RowIdRange(file.file.max_write_id, bucket_property(file), first, first + file.rows - 1)
+        else:
+            yield file.ids
+
+
+def _hidden_in(io: FileIO, file: ScanFile, dead: _Dead, write_ids: ValidWriteIdList | None) -> int:
+    """The rows of a file that an event hits or whose write id is not valid."""
+    *ids, written = read_columns(io, file.path, (*_ID_COLUMNS, "currentTransaction"))
+    visible = np.ones(file.rows, np.bool_)
+    if write_ids is not None and file.file.needs_row_filter:
+        visible = valid_mask(written, write_ids)
+    write_id, bucket, row = (column[visible] for column in ids)
+    order = np.lexsort((bucket, write_id))
+    groups, row = [write_id[order], bucket[order]], row[order]
+    alive = len(row)
+    for start, end in _runs(groups, len(row)):
+        doomed = dead.rows.get((file.place, int(groups[0][start]), int(groups[1][start])))
+        if doomed is not None:
+            alive -= int(_are_in(row[start:end], doomed).sum())
+    return file.rows - alive
+
+
+def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.equal(ascending[places], values)

@@ -1,0 +1,133 @@
+"""What an open transaction has written: finished files that have no name yet that anybody else looks at.
+
+A statement's files stay in its staging directory until the transaction commits. So a statement that fails is undone by forgetting its
+files, a rollback by forgetting all of them, and the transaction's own later statements read them where they are. What may not stand in a
+table is put right once, at the commit (``settle``):
+
+* a delete event that hits a row of the same transaction. Hive does not apply it everywhere (a delete is looked for in files of lower
+  write ids or statements only), so the row and the event both go.
+* rows beside an INSERT OVERWRITE of the same write id: a ``delta`` beside a ``base`` of its own write id is ignored. They join the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.acid.ids import WriteId
+from acidsql.acid.snapshot import DataFile
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.footers import FoundFile
+from acidsql.spark.target import StagedFile, WriteTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRoot:
+    """The files for one table or partition. ``target``: of the last statement that wrote there; ``statements``: how many did."""
+
+    target: WriteTarget
+    overwritten: bool = False
+    inserts: tuple[StagedFile, ...] = ()
+    deletes: tuple[StagedFile, ...] = ()
+    statements: int = 0
+
+    @property
+    def table(self) -> Table:
+        return self.target.table
+
+    @property
+    def write_id(self) -> WriteId:
+        return self.target.write_id
+
+    @property
+    def partition(self) -> Partition | None:
+        return self.target.partition
+
+    @property
+    def files(self) -> tuple[StagedFile, ...]:
+        """As they are to be published."""
+        return (*(replace(f, directory=self.base) if self.overwritten else f for f in self.inserts), *self.deletes)
+
+    @property
+    def base(self) -> str:
+        """The directory of all rows, once what was there is overwritten."""
+        return replace(self.target, overwrite=True).insert_directory
+
+    def found(self, files: Iterable[StagedFile]) -> tuple[FoundFile, ...]:
+        """Staged files as a scan wants them."""
+        return tuple(FoundFile(file=self._data_file(file), path=file.path) for file in files)
+
+    def _data_file(self, file: StagedFile) -> DataFile:
+        return DataFile(
+            path=file.path,
+            size=1,  # not asked for: the name is as good as unique
+            mtime_ns=0,
+            min_write_id=self.write_id,
+            max_write_id=self.write_id,
+            statement_id=self.target.statement_id,
+            bucket=file.bucket,
+            raw=self.table.is_insert_only,
+            needs_row_filter=False,
+        )
+
+
+Roots = dict[str, PendingRoot]
+
+
+class PendingWrites:
+    """Of one transaction. ``roots``: by the directory of the table or partition; ``published``: directories that have their names."""
+
+    def __init__(self) -> None:
+        self.roots: Roots = {}
+        self.published: list[tuple[FileIO, str]] = []
+        self._staging: list[tuple[FileIO, str]] = []
+
+    def begin_statement(self) -> Roots:
+        """What the transaction had written before: what the statement reads, and what ``restore`` goes back to."""
+        return dict(self.roots)
+
+    def restore(self, before: Roots) -> None:
+        self.roots = dict(before)
+
+    def stage(self, io: FileIO, path: str) -> None:
+        """Remembers a staging directory that is to go in the end."""
+        self._staging.append((io, path))
+
+    def add(self, target: WriteTarget, files: Sequence[StagedFile]) -> tuple[str, ...]:
+        """Takes a statement's files in; the directories they will make."""
+        made: set[str] = set(target.sure_directories)
+        touched = {target.at_partition(f.partition).root: target.at_partition(f.partition) for f in files}
+        if target.overwrite:
+            touched |= {t.root: t for t in target.sure_targets}
+        for root, mine in touched.items():
+            of_root = [f for f in files if (f.partition.location if f.partition else mine.table.location) == root]
+            made |= {f.directory for f in of_root}
+            self.roots[root] = self._with(self.roots.get(root), mine, of_root)
+        return tuple(sorted(made))
+
+    def _with(self, known: PendingRoot | None, target: WriteTarget, files: Sequence[StagedFile]) -> PendingRoot:
+        inserts = tuple(f for f in files if not f.deletes)
+        deletes = tuple(f for f in files if f.deletes)
+        if known is None or target.overwrite:  # what was written before is gone with the rest
+            return PendingRoot(target=target, overwritten=target.overwrite, inserts=inserts, deletes=deletes, statements=1)
+        return PendingRoot(
+            target=target,
+            overwritten=known.overwritten,
+            inserts=(*known.inserts, *inserts),
+            deletes=(*known.deletes, *deletes),
+            statements=known.statements + 1,
+        )
+
+    def partitions(self, table: TableName) -> Iterator[Partition]:
+        """The partitions of a table that have been written to."""
+        for root in self.roots.values():
+            if root.table.name == table and root.partition is not None:
+                yield root.partition
+
+    def discard(self, *, published: bool = False) -> None:
+        """Deletes what is staged, and what is ``published`` of a transaction that will never commit."""
+        doomed = self._staging + (self.published if published else [])
+        self._staging, self.published, self.roots = [], [], {}
+        for io, path in doomed:
+            io.delete_tree(path)

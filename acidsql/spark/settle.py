@@ -1,0 +1,97 @@
+"""Puts right, before a transaction commits, what its statements left behind for each other: see ``pending``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acidsql.acid.bucket_codec import bucket_ids
+from acidsql.acid.ids import BucketId
+from acidsql.spark import driver_writer, sinks
+from acidsql.spark.driver_writer import EventFile, RowIds
+from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.pending import PendingRoot
+from acidsql.spark.sinks import PartFile
+from acidsql.spark.target import StagedFile, WriteTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Rows = Callable[[PendingRoot, Sequence[StagedFile]], tuple["SparkSession", "DataFrame"]]
+"""The live rows of some insert files of a root: their ids, then the table's columns."""
+
+
+def needs_settling(root: PendingRoot) -> bool:
+    """Whether statements may have left something for each other: one alone cannot."""
+    return root.statements > 1 and bool(root.inserts) and (root.overwritten or bool(root.deletes))
+
+
+def settle(io: FileIO, root: PendingRoot, rows: Rows) -> PendingRoot:
+    """The root with no delete event of an own row, no own row that is deleted, and all rows of an overwriting in one base."""
+    dead, deletes = _without_own(io, root)
+    buckets = set(np.unique(bucket_ids(dead.bucket_properties)).tolist()) if len(dead) else set()
+    groups: dict[tuple[str, BucketId], list[StagedFile]] = {}
+    for file in root.inserts:
+        moved = replace(file, directory=root.base) if root.overwritten else file
+        groups.setdefault((moved.directory, file.bucket), []).append(moved)
+    stale = [file for (_, bucket), files in groups.items() if len(files) > 1 or bucket in buckets for file in files]
+    kept = [file for files in groups.values() for file in files if file not in stale]
+    if stale:
+        spark, live = rows(root, stale)
+        kept += _rewritten(spark, io, root, live, buckets=1 + max(file.bucket for file in stale))
+    return replace(root, inserts=tuple(kept), deletes=tuple(deletes))
+
+
+def _rewritten(spark: SparkSession, io: FileIO, root: PendingRoot, live: DataFrame, *, buckets: int) -> list[StagedFile]:
+    from acidsql.spark import writer
+
+    directory = _new_directory(io, root.target)
+    return writer.stage_kept(spark, io, root.target, directory, live, buckets=buckets, one_base=root.overwritten)
+
+
+def _without_own(io: FileIO, root: PendingRoot) -> tuple[RowIds, list[StagedFile]]:
+    """The ids of own rows that delete events hit, and the delete files without these events."""
+    dead: list[RowIds] = []
+    files: list[StagedFile] = []
+    for file in root.deletes:
+        ids = driver_writer.row_ids(sinks.read_ids(io, [PartFile(path=file.path, bucket=file.bucket)]))
+        own = ids.write_ids == root.write_id
+        if not own.any():
+            files.append(file)
+            continue
+        dead.append(ids.taken(np.flatnonzero(own)))
+        files += _rest(io, root.target, file, ids.taken(np.flatnonzero(~own)))
+    return _joined(dead), files
+
+
+def _rest(io: FileIO, target: WriteTarget, file: StagedFile, ids: RowIds) -> Iterable[StagedFile]:
+    if not len(ids):
+        return []
+    events = EventFile(target=target, bucket=file.bucket, ids=ids, values=None)
+    staged = in_parallel(lambda item: driver_writer.stage_file(io, _new_directory(io, target), item), [events])
+    return [replace(s, directory=file.directory) for s in staged]
+
+
+def _joined(parts: Sequence[RowIds]) -> RowIds:
+    def column(name: str, kind: type) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts]) if parts else np.zeros(0, kind)
+
+    return RowIds(
+        write_ids=column("write_ids", np.int64),
+        bucket_properties=column("bucket_properties", np.int32),
+        rows=column("rows", np.int64),
+        places=column("places", np.int64),
+    )
+
+
+def _new_directory(io: FileIO, target: WriteTarget) -> str:
+    """Another staging directory of the transaction."""
+    path = f"{target.staging_path}_{uuid.uuid4().hex[:8]}"
+    io.make_directory(path)
+    if target.pending is not None:
+        target.pending.stage(io, path)
+    return path

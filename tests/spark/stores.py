@@ -1,0 +1,100 @@
+"""File systems for tests: one S3 server on loopback for the run, and Hadoop's ViewFileSystem, which knows a place by another scheme."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+from pyarrow import fs
+
+from acidsql.spark.fileio import FileIO
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BUCKET = "acidsql-test"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``root``: an empty directory, or what would be one."""
+
+    io: FileIO
+    root: str
+
+
+class Requests(logging.Handler):
+    """What a server was asked, as ``METHOD /path``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(unquote(record.getMessage()).partition('"')[2])
+
+
+@dataclass(slots=True)
+class S3Server:
+    """Its one bucket is empty when a test begins."""
+
+    endpoint: str
+    files: fs.S3FileSystem
+
+    def empty(self) -> None:
+        self.files.create_dir(BUCKET)
+        self.files.delete_dir_contents(BUCKET)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"acidsql.s3.endpoint": self.endpoint}
+
+    def names(self, below: str = "") -> list[str]:
+        """Of the objects, without the marks some programs leave for directories."""
+        found = self.files.get_file_info(fs.FileSelector(f"{BUCKET}/{below}".rstrip("/"), recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(f"{BUCKET}/") for info in found if info.type is fs.FileType.File)
+
+    @contextmanager
+    def requests(self) -> Iterator[list[str]]:
+        """What it is asked inside."""
+        handler, logger = Requests(), logging.getLogger("werkzeug")
+        logger.addHandler(handler)
+        try:
+            yield handler.seen
+        finally:
+            logger.removeHandler(handler)
+
+
+@contextmanager
+def s3_server() -> Iterator[S3Server]:
+    """With credentials in the environment, as a user has them."""
+    from moto.server import ThreadedMotoServer
+
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"):
+            environment.delenv(name, raising=False)
+        environment.setenv("AWS_ACCESS_KEY_ID", "test")
+        environment.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        environment.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        server.start()
+        try:
+            host, port = server.get_host_and_port()
+            files = fs.S3FileSystem(endpoint_override=f"{host}:{port}", scheme="http", region="us-east-1", allow_bucket_creation=True)
+            yield S3Server(f"http://{host}:{port}", files)
+        finally:
+            server.stop()
+
+
+def mounted(spark: SparkSession, url: str, folder: Path, scheme: str = "viewfs") -> None:
+    """Lets Spark's Hadoop see ``folder`` as ``url``, whose scheme and host no other test uses (``viewfs://host/name``)."""
+    host, _, name = url.partition("://")[2].partition("/")
+    if scheme != "viewfs":
+        spark.conf.set(f"fs.{scheme}.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+    spark.conf.set(f"fs.viewfs.mounttable.{host}.link./{name}", folder.as_uri())
