@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundUpdate
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bound_catalog import READING_ACTIONS
 from acidsql.planner.locks import locks_of
 from acidsql.planner.physical import (
@@ -39,6 +39,8 @@ def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots, settings: Se
 def would(plan: Plan) -> Plan:
     """What stands for a statement while ``acidsql.dry.run`` is on: it is counted or explained, and changes nothing."""
     match plan:
+        case WritePlan(action=BoundLoad()):
+            return ExplainPlan(plan=plan)
         case WritePlan() | MultiInsertPlan() | MergePlan():
             return DryRunPlan(plan=plan)
         case CatalogCommand(action=action) if not isinstance(action, READING_ACTIONS):
@@ -67,6 +69,8 @@ def _title(leg: WritePlan) -> str:
             return f"INSERT {'OVERWRITE' if overwrite else 'INTO'} {leg.table.name}"
         case BoundUpdate():
             return f"UPDATE {leg.table.name}"
+        case BoundLoad():
+            return f"LOAD DATA INTO {leg.table.name}"
         case BoundDelete():
             return f"DELETE FROM {leg.table.name}"
 

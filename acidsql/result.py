@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.errors import InterfaceError
+from acidsql.errors import DataError, InterfaceError
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +46,19 @@ class Stats:
     @property
     def rows_changed(self) -> int:
         return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Text that is not UTF-8, as a file of another program's may hold, comes with marks in place of the bytes that are no characters."""
+    import pyarrow as pa
+
+    try:
+        found: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        if not pa.types.is_string(column.type):
+            raise DataError("a text inside an array, map or struct is not UTF-8", hint="Ask for its parts.") from None
+        found = [None if text is None else text.decode(errors="replace") for text in column.cast(pa.binary()).to_pylist()]
+    return found
 
 
 class Result:
@@ -109,7 +122,7 @@ class Result:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list of pairs for a map."""
         for batch in self._table.to_batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*map(_values, batch.columns), strict=True)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)

@@ -15,7 +15,7 @@ from acidsql.dry_run import dry_run, would
 from acidsql.errors import Error, InterfaceError
 from acidsql.metastore.locations import warehouse_path
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.bound import BoundInsert
+from acidsql.planner.bound import BoundInsert, BoundLoad
 from acidsql.planner.explain import explain
 from acidsql.planner.physical import (
     CatalogCommand,
@@ -118,6 +118,7 @@ class Session:
             user=self.user,
             now=int(self._clock()),
             settings=self.settings,
+            own_partitions=self._transaction.partitions,
         )
         return source, plan(bind(parse(source), source, around))
 
@@ -149,10 +150,11 @@ class Session:
         work, snapshots = self._transaction.work(), self._snapshots()
         answer = self._engine.query(made.query, snapshots)
         columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
-        result = Result(columns, Stats(statement="SELECT"), fetch=answer.fetch, make_df=lambda: answer.df)
-        if work is not None and work.has_written:
-            result.to_arrow()  # the transaction's own files have other names once it has ended
-        return result
+        df, fetch = answer.df, answer.fetch
+        if work is not None and work.has_written:  # its own files have other names once it has ended: the rows are kept here
+            found = fetch()
+            df, fetch = None, lambda: found
+        return Result(columns, Stats(statement="SELECT"), fetch=fetch, make_df=None if df is None else lambda: df)
 
     def _snapshots(self) -> Snapshots:
         """What a statement that only reads sees now."""
@@ -180,7 +182,11 @@ class Session:
 
     def _write_plain(self, statement: str, leg: WritePlan) -> Result:
         written = self._engine.write_plain(leg, ReadSnapshot(self.store))
-        self.store.add_partitions(leg.table.name, written.partitions, if_not_exists=True)
+        partitions, statistics = self._engine.of_plain(leg, written)
+        if partitions:
+            self.store.add_partitions(leg.table.name, partitions, if_not_exists=True)
+        self.store.change_statistics(statistics)
+        self._engine.delete_files(written.moved)
         return Result((), Stats(statement=statement, rows_inserted=written.inserted, path=written.path))
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> UnitOfWork:
@@ -192,7 +198,7 @@ class Session:
         if not isinstance(leg, WritePlan) or not isinstance(leg.action, BoundInsert) or not leg.action.if_not_exists:
             return False
         values = leg.action.partition.values if leg.action.partition is not None else None
-        return any(partition.values == values for partition in self.store.list_partitions(leg.table))
+        return any(partition.values == values for partition in self._snapshots().partitions(leg.table))
 
     def _stats(self, statement: str, work: UnitOfWork, done: Sequence[Done]) -> Stats:
         written = [leg.written for leg in done]
@@ -270,6 +276,11 @@ class Session:
         return self._transaction.is_open
 
     @property
+    def has_uncommitted_changes(self) -> bool:
+        """Whether closing now would lose rows that statements have changed."""
+        return self._transaction.has_changes
+
+    @property
     def spark(self) -> SparkSession:
         """The Spark session that runs the queries; starts it if need be."""
         return self._engine.spark
@@ -309,6 +320,8 @@ class Session:
 def _statement(made: WritePlan | MergePlan) -> str:
     if isinstance(made, WritePlan) and isinstance(made.action, BoundInsert) and made.action.truncate:
         return "TRUNCATE"
+    if isinstance(made, WritePlan) and isinstance(made.action, BoundLoad):
+        return "LOAD DATA"
     return "MERGE" if isinstance(made, MergePlan) else type(made.action).__name__.removeprefix("Bound").upper()
 
 

@@ -10,7 +10,7 @@ write id never becomes valid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -61,6 +61,7 @@ class UnitOfWork:
         self._engine = engine
         self._pending = PendingWrites()
         self._statements = 0
+        self._moved: list[str] = []
         self._partitions: dict[TableName, dict[str, Partition]] = {}
         self.txn = txn
 
@@ -79,17 +80,22 @@ class UnitOfWork:
     def write_ids(self) -> Mapping[TableName, WriteId]:
         return self.txn.allocated
 
+    def partitions(self, table: TableName) -> Iterable[Partition]:
+        """Those it has written to."""
+        return self._pending.partitions(table)
+
     def snapshots(self) -> Snapshots:
         """What a query in this transaction sees."""
         return self._engine.snapshots(self.txn, dict(self._pending.roots))
 
     def run(self, legs: Sequence[Leg]) -> list[Done]:
         """Carries out one statement. If it fails nothing of it is left and the transaction goes on."""
-        before = self._pending.begin_statement()
+        before, partitions = self._pending.begin_statement(), {table: dict(known) for table, known in self._partitions.items()}
         try:
             return [self._run(leg, before) for leg in legs]
         except BaseException:
             self._pending.restore(before)
+            self._partitions = partitions
             raise
 
     def _run(self, leg: Leg, before: Mapping[str, PendingRoot]) -> Done:
@@ -104,14 +110,17 @@ class UnitOfWork:
         )
         written = self._engine.merge(mine, work) if isinstance(mine, MergePlan) else self._engine.write(mine, work)
         self._statements = max([self._statements, *(1 + sink.statement_id for sink in mine.sinks)])
-        self._partitions.setdefault(leg.table.name, {}).update({p.location: p for p in written.partitions})
+        partitions = self._partitions.setdefault(leg.table.name, {})
+        for partition in self._engine.begun(leg.table, written.partitions, snapshots):
+            partitions.setdefault(partition.location, partition)
+        self._moved += written.moved
         return Done(leg=leg, written=written)
 
     def commit(self) -> None:
         """Makes everything visible at once; see ``Transaction.commit`` for how it fails. Then nothing is left of it."""
         try:
             self._engine.publish(self._pending)
-            self.txn.record(self._components())
+            self.txn.record(self._components(), self._engine.statistics(self._pending))
             for table, partitions in self._partitions.items():
                 self._store.add_partitions(table, partitions.values(), if_not_exists=True)
             crash_points.reached("written")
@@ -122,6 +131,7 @@ class UnitOfWork:
         crash_points.reached("committed")
         with suppress(Error, OSError):  # it is committed: what is left of the staging directories is hidden
             self._pending.discard()
+        self._engine.delete_files(self._moved)
 
     def rollback(self) -> None:
         """Gives it up, unless it is committed or nobody knows. Files go when it is certain that nobody will ever see them."""

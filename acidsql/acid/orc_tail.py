@@ -39,6 +39,7 @@ _LZ4_FRAME_END = bytes(4)
 _PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_MAGIC = 1, 2, 3, 8000
 _STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE = 3, 4, 5, 6, 7, 8
 _STRIPE_OFFSET, _STRIPE_ROWS = 1, 5
+_STRIPE_LENGTHS = (2, 3, 4)  # of its index, its data and its footer
 _ITEM_NAME, _ITEM_VALUE = 1, 2
 _INTEGER_STATISTICS = 2
 _MINIMUM, _MAXIMUM = 1, 2
@@ -184,6 +185,12 @@ class _Known:
         types = [f.content for f in found if f.number == _TYPES]
         if footer is not None and not types:
             raise ValueError("the footer has no types")
+        stripes = [_stripe(f.content) for f in found if f.number == _STRIPES]
+        rows = sum(stripe.rows for stripe in stripes)
+        if rows != numbers.get(_ROW_COUNT, 0):
+            raise ValueError(f"the footer counts {numbers.get(_ROW_COUNT, 0)} rows, its stripes {rows}")
+        if any(stripe.end > self.offset for stripe in stripes):
+            raise ValueError("a stripe ends behind the footer's beginning")
         return OrcTail(
             path=self.path,
             codec=self.codec,
@@ -193,8 +200,8 @@ class _Known:
             short=footer is None,
             postscript=self.postscript,
             footer=found,
-            stripes=tuple(_of_stripe(f.content, _STRIPE_ROWS) for f in found if f.number == _STRIPES),
-            stripe_offsets=tuple(_of_stripe(f.content, _STRIPE_OFFSET) for f in found if f.number == _STRIPES),
+            stripes=tuple(stripe.rows for stripe in stripes),
+            stripe_offsets=tuple(stripe.offset for stripe in stripes),
             user_metadata=dict(_name_and_value(f.content) for f in found if f.number == _METADATA),
             schema=decode_types(types) if types else None,
             row_count=numbers.get(_ROW_COUNT, 0),
@@ -236,8 +243,17 @@ def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
     return schema
 
 
-def _of_stripe(data: bytes, number: int) -> int:
-    return next((f.integer for f in protobuf.parse_message(data) if f.number == number), 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stripe:
+    offset: int
+    end: int
+    rows: int
+
+
+def _stripe(data: bytes) -> _Stripe:
+    found = {f.number: f.integer for f in protobuf.parse_message(data) if f.number <= _STRIPE_ROWS}
+    offset = found.get(_STRIPE_OFFSET, 0)
+    return _Stripe(offset=offset, end=offset + sum(found.get(part, 0) for part in _STRIPE_LENGTHS), rows=found.get(_STRIPE_ROWS, 0))
 
 
 def _item(name: str, value: str) -> bytes:

@@ -44,6 +44,7 @@ class OrcKind(IntEnum):
     TIMESTAMP_INSTANT = 18
 
 
+_CHILDREN = {OrcKind.LIST: 1, OrcKind.MAP: 2}
 _TEXT = {OrcKind.BYTE: "tinyint", OrcKind.SHORT: "smallint", OrcKind.LONG: "bigint", OrcKind.LIST: "array", OrcKind.UNION: "uniontype"}
 
 
@@ -152,10 +153,13 @@ def _decode(messages: Sequence[Sequence[protobuf.Field]], number: int) -> OrcTyp
     children = protobuf.repeated_integers(fields, _SUBTYPES)
     if any(child <= number for child in children):
         raise ValueError(f"type {number} has a child before it")
+    kind, names = OrcKind(one.get(_KIND, 0)), tuple(f.content.decode() for f in fields if f.number == _NAMES)
+    if len(children) != (len(names) if kind is OrcKind.STRUCT else _CHILDREN.get(kind, len(children))) or not all(names):
+        raise ValueError(f"type {number} is a {kind.name.lower()} of {len(children)} types and {len(names)} names")
     return OrcType(
-        kind=OrcKind(one.get(_KIND, 0)),
+        kind=kind,
         children=tuple(_decode(messages, child) for child in children),
-        names=tuple(f.content.decode() for f in fields if f.number == _NAMES),
+        names=names,
         maximum_length=one.get(_MAXIMUM_LENGTH, 0),
         precision=one.get(_PRECISION, 0),
         scale=one.get(_SCALE, 0),

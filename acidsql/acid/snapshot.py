@@ -412,7 +412,10 @@ def _original_file(file: FileEntry) -> DataFile:
 
 
 def _data_files(directory: Directory) -> Iterator[DataFile]:
-    """Deltas: only what is named as a bucket (or, if raw, an original), as Hive reads them; bases: every file."""
+    """Bases: every file. Deltas: what is named as a bucket (or, if raw, an original), as Hive reads them.
+
+    FormatError for another name in a delta: Hive passes over it, so that rows are missing or deleted rows come back.
+    """
     low, high, statement = _range(directory.name)
     for file in directory.files:
         name = _file_name(file)
@@ -421,7 +424,10 @@ def _data_files(directory: Directory) -> Iterator[DataFile]:
         if bucket is None and (raw or isinstance(directory.name, Base)):
             bucket = original_bucket(name)
         elif bucket is None:
-            continue
+            raise FormatError(
+                f'file "{file.path}" is not named like one of a delta: bucket_00000',
+                hint="Hive passes over it and reads nothing of it. Give it its name or move it away.",
+            )
         yield DataFile(
             path=file.path,
             size=file.size,

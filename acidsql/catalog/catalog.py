@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.acid.write_ids import ValidWriteIdList
@@ -24,6 +25,12 @@ class Catalog(Protocol):
 
     def create_table(self, table: Table) -> Table:
         """Stores it and returns it with its ``table_id``. AlreadyExistsError, DatabaseNotFoundError."""
+
+    def creating_table(self, table: Table, partitions: Iterable[Partition] = ()) -> AbstractContextManager[None]:
+        """``create_table`` of one that comes with files: it is there, with its partitions, when the block that puts them in place ends.
+
+        If the block fails it has never been. Write id FIRST_WRITE_ID of a transactional table counts as committed: that of the files.
+        """
 
     def drop_table(self, name: TableName) -> Table:
         """Drops it with its write ids; open transactions that wrote to it are aborted. Returns what it was. TableNotFoundError."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Database, Partition, SortColumn, Table
+from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.show_create import shown_properties
+from acidsql.catalog.statistics import ACCURATE, ColumnStatistics
 from acidsql.catalog.storage import storage_of
+from acidsql.catalog.text import java_double
+from acidsql.catalog.types import PrimitiveType
 
 Row = tuple[str | None, ...]
+_EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def describe(table: Table) -> list[Row]:
@@ -37,11 +44,38 @@ def describe_extended(table: Table, partition: Partition | None = None) -> list[
     return [*describe(table), ("", None, None), (f"Detailed {what} Information", text, "")]
 
 
-def describe_column(column: Column) -> list[Row]:
+def describe_column(table: Table, column: Column, found: ColumnStatistics | None = None, partition: Partition | None = None) -> list[Row]:
     """DESCRIBE FORMATTED t c: facts and their values. The statistics are empty where none were computed."""
-    statistics = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "num_trues", "num_falses", "bit_vector")
-    facts = [("col_name", column.name), ("data_type", str(column.type)), *((name, "") for name in statistics)]
-    return [_fact(name, value) for name, value in (*facts, ("comment", column.comment or ""))]
+    numbers = {} if found is None else _numbers(column, found)
+    names = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "num_trues", "num_falses", "bit_vector")
+    facts = [("col_name", column.name), ("data_type", str(column.type)), *((name, numbers.get(name, "")) for name in names)]
+    rows = [_fact(name, value) for name, value in (*facts, ("comment", column.comment or ""))]
+    state = [] if partition is not None else [_fact(ACCURATE, _escaped(table.statistics.get(ACCURATE, "{}")))]
+    return [*rows, *state]
+
+
+def _numbers(column: Column, found: ColumnStatistics) -> dict[str, str]:
+    numbers = {
+        "min": _end(column, found.low),
+        "max": _end(column, found.high),
+        "num_nulls": found.nulls,
+        "distinct_count": found.distinct,
+        "avg_col_len": None if found.average_length is None else java_double(found.average_length),
+        "max_col_len": found.longest,
+        "num_trues": found.trues,
+        "num_falses": found.falses,
+    }
+    return {name: str(number) for name, number in numbers.items() if number is not None}
+
+
+def _end(column: Column, value: int | float | Decimal | None) -> str | None:
+    """A least or greatest value as Hive prints it."""
+    match column.type, value:
+        case PrimitiveType("date"), int():
+            return str(_EPOCH.date() + datetime.timedelta(days=value))
+        case PrimitiveType("timestamp"), int():
+            return str(_EPOCH + datetime.timedelta(seconds=value))
+    return None if value is None else partition_text(value)
 
 
 def describe_database(database: Database, *, extended: bool) -> Row:
@@ -89,7 +123,7 @@ def _detail_block(table: Table) -> Iterator[Row]:
     yield _fact("Table Type:", table.kind.value)
     yield _title("Table Parameters:")
     comment = {} if table.comment is None else {"comment": table.comment}
-    yield from _parameters(shown_properties(table) | comment)
+    yield from _parameters(shown_properties(table) | comment | _escaped_values(table.statistics))
     yield _BLANK
 
 
@@ -101,9 +135,10 @@ def _partition_block(table: Table, partition: Partition) -> Iterator[Row]:
     yield _fact("CreateTime:", _date(partition.created_at))
     yield _fact("LastAccessTime:", "UNKNOWN")
     yield _fact("Location:", partition.location)
-    if partition.properties:
+    parameters = {**partition.properties, **_escaped_values(partition.statistics)}
+    if parameters:
         yield _title("Partition Parameters:")
-        yield from _parameters(partition.properties)
+        yield from _parameters(parameters)
     yield _BLANK
 
 
@@ -182,6 +217,15 @@ def _parameters(values: Mapping[str, str]) -> Iterator[Row]:
     yield from (("", _pad(key), _pad(value)) for key, value in sorted(values.items()))
 
 
+def _escaped_values(values: Mapping[str, str]) -> dict[str, str]:
+    return {key: _escaped(value) for key, value in values.items()}
+
+
+def _escaped(text: str) -> str:
+    """As Hive escapes parameters it prints. Hive: HiveStringUtils.escapeJava."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
 def _list(items: Iterator[str] | tuple[str, ...] | list[str]) -> str:
     return "[" + ", ".join(items) + "]"
 
@@ -209,7 +253,7 @@ def _table_text(table: Table) -> str:
         "retention": "0",
         "sd": _storage_text(table, table.location),
         "partitionKeys": _fields(table.partition_columns),
-        "parameters": _map(shown_properties(table) | comment),
+        "parameters": _map(shown_properties(table) | comment | dict(table.statistics)),
         "viewOriginalText": texts[0],
         "viewExpandedText": texts[1],
         "tableType": table.kind.value,
@@ -226,7 +270,7 @@ def _partition_text(table: Table, partition: Partition) -> str:
         "createTime": str(partition.created_at),
         "lastAccessTime": "0",
         "sd": _storage_text(table, partition.location),
-        "parameters": _map(partition.properties),
+        "parameters": _map({**partition.properties, **partition.statistics}),
     }
     return f"Partition({_facts(facts)})"
 

@@ -178,6 +178,7 @@ def _run(args: argparse.Namespace, rows: TextIO, *, interactive: bool) -> int:
 
             run_shell(runner, start_spark=not args.lazy_spark)
             return 0
+        runner.finish()
         return runner.tally.exit_code
 
 

@@ -1,7 +1,8 @@
 """Runs scripts statement by statement: variables, client commands, output, errors with their place, the exit code.
 
 The exit code says what a scheduler needs to know. 75 (EX_TEMPFAIL) promises that running the whole thing again is safe: every failure
-was a retryable one, and no statement before or after it had changed a row; a second run cannot do anything twice.
+was a retryable one, and no statement before or after it had changed a row; a second run cannot do anything twice. What a transaction
+has changed counts when it is committed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from acidsql.cli.progress import progress
 from acidsql.cli.render import Format, Layout, write_rows
 from acidsql.errors import Error, InternalError, ProgrammingError
 from acidsql.parser.script import ScriptStatement, split, substitute
-from acidsql.result import Result
+from acidsql.result import Result, Stats
 from acidsql.session import Session
 from acidsql.settings import Variables
 
@@ -54,11 +55,12 @@ class Script:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run came to."""
+    """What a run came to. ``uncommitted``: the open transaction has changed rows."""
 
     failed: int = 0
     failed_for_good: int = 0
     changed: bool = False
+    uncommitted: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
@@ -139,7 +141,7 @@ class Runner:
     def show(self, result: Result, started: float, *, vertical: bool = False) -> None:
         """Rows to one stream, the summary to the other; times include fetching and printing."""
         if not result.columns:
-            self.tally.changed |= result.stats.rows_changed > 0
+            self.count(result.stats)
             self.note(change_summary(result.stats, self.seconds(started)))
             return
         header = self.session.settings.flag(HEADER_SETTING)
@@ -147,6 +149,23 @@ class Runner:
         count = write_rows(self.console.rows, result.columns, result.rows(), layout)
         self.console.rows.flush()
         self.note(rows_summary(count, self.seconds(started)))
+
+    def count(self, stats: Stats) -> None:
+        """Notes what a statement has changed for good."""
+        changed = bool(stats.rows_changed or stats.directories or (self.tally.uncommitted and stats.statement != "ROLLBACK"))
+        self.tally.uncommitted = changed and self.session.in_transaction
+        self.tally.changed |= changed and not self.session.in_transaction
+
+    def finish(self) -> None:
+        """Rolls back a transaction that was left open. Where that loses changes it is told; it is an error unless one was told before."""
+        if not self.session.has_uncommitted_changes:
+            return
+        self.session.rollback()
+        if self.tally.failed:
+            self.console.say("the open transaction was rolled back")
+        else:
+            hint = "End the transaction with COMMIT."
+            self.failed(ProgrammingError("the input ended in an open transaction, which was rolled back", hint=hint))
 
     def progress(self) -> AbstractContextManager[None]:
         """Long statements say on a terminal how far they are."""
@@ -164,6 +183,7 @@ class Runner:
         """Reports and counts; whether to go on all the same."""
         self.tally.failed += 1
         self.tally.failed_for_good += not error.retryable
+        self.tally.uncommitted &= self.session.in_transaction  # a COMMIT that fails has ended it
         self.console.complain(error, prefix(script, line))
         return self.force
 

@@ -42,7 +42,10 @@ def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool
         except KeyboardInterrupt:
             runner.console.say("interrupted")
         except (EOFError, Leave):
-            return
+            break
+    if runner.session.has_uncommitted_changes:
+        runner.session.rollback()
+        runner.console.say("the open transaction was rolled back")
 
 
 def prompt(session: Session) -> str:

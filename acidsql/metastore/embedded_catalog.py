@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
@@ -107,18 +108,30 @@ class EmbeddedCatalog:
     def create_table(self, table: Table) -> Table:
         """Without a location it lies at ``<location of the database>/<name>``."""
         with self._store.write() as connection:
-            db_id = _require_database(connection, table.name.database)
-            if _find_table_id(connection, db_id, table.name.table) is not None:
-                raise AlreadyExistsError(f'table "{table.name}" already exists')
-            location = table.location or self._default_location(connection, db_id, table.name.table)
-            complete = replace(
-                table,
-                location="" if table.kind is TableKind.VIEW else location,
-                created_at=table.created_at or int(self._clock()),
-            )
-            _forget_transactions(connection, table.name)  # of a writer that had bound a table of that name, dropped since
-            insert_table(connection, complete, db_id, self._store.warehouse)
-            return self._require_table(connection, table.name)
+            return self._create_table(connection, table)
+
+    @contextmanager
+    def creating_table(self, table: Table, partitions: Iterable[Partition] = ()) -> Iterator[None]:
+        with self._store.write() as connection:
+            made = self._create_table(connection, table)
+            insert_partitions(connection, made, partitions, self._store.warehouse, if_not_exists=False)
+            if made.is_transactional:
+                seed(connection, made.name, FIRST_WRITE_ID)
+            yield
+
+    def _create_table(self, connection: Connection, table: Table) -> Table:
+        db_id = _require_database(connection, table.name.database)
+        if _find_table_id(connection, db_id, table.name.table) is not None:
+            raise AlreadyExistsError(f'table "{table.name}" already exists')
+        location = table.location or self._default_location(connection, db_id, table.name.table)
+        complete = replace(
+            table,
+            location="" if table.kind is TableKind.VIEW else location,
+            created_at=table.created_at or int(self._clock()),
+        )
+        _forget_transactions(connection, table.name)  # of a writer that had bound a table of that name, dropped since
+        insert_table(connection, complete, db_id, self._store.warehouse)
+        return self._require_table(connection, table.name)
 
     def drop_table(self, name: TableName) -> Table:
         with self._store.write() as connection:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Column, Connection, Table, delete, insert, select
+from sqlalchemy import Column, Connection, Delete, Insert, Select, Table, Update, and_, bindparam, delete, insert, select, update
 
 from acidsql.catalog import statistics
 from acidsql.catalog.model import Partition
@@ -61,19 +62,17 @@ def partition_ids(connection: Connection, table_id: int, names: Sequence[str]) -
     """The ids of those of the partitions that are there, by name."""
     found: dict[str, int] = {}
     for start in range(0, len(names), BATCH):
-        wanted = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
-            PARTITIONS.c.TBL_ID == table_id, PARTITIONS.c.PART_NAME.in_(names[start : start + BATCH])
-        )
-        found |= {row.PART_NAME: row.PART_ID for row in connection.execute(wanted)}
+        rows = connection.execute(_PARTITION_IDS, {"table": table_id, "names": names[start : start + BATCH]})
+        found |= {row.PART_NAME: row.PART_ID for row in rows}
     return found
 
 
 def change_tables(connection: Connection, table_ids: Sequence[int], change: Change) -> None:
-    _change(connection, TBLS.c.TBL_ID, TABLE_PARAMS, TABLE_PARAMS.c.TBL_ID, table_ids, change)
+    _change(connection, _OF_TABLES, table_ids, change)
 
 
 def change_partitions(connection: Connection, part_ids: Sequence[int], change: Change) -> None:
-    _change(connection, PARTITIONS.c.PART_ID, PARTITION_PARAMS, PARTITION_PARAMS.c.PART_ID, part_ids, change)
+    _change(connection, _OF_PARTITIONS, part_ids, change)
 
 
 def change_all(connection: Connection, table_id: int, change: Callable[[Parameters], Mapping[str, str]]) -> None:
@@ -110,21 +109,60 @@ def forget_statistics(connection: Connection, table: Stored, partition: Partitio
         change_partitions(connection, ids, lambda _, __: {})
 
 
-def _change(connection: Connection, there: Column[int], params: Table, key: Column[int], ids: Sequence[int], change: Change) -> None:
+# ---- rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """On the parameters of tables, or of partitions; made once, so that the store need not compile them anew."""
+
+    read: Select[int, str | None, str | None]
+    put: Update
+    drop: Delete
+    insert: Insert
+    key: str
+
+
+def _statements(there: Column[int], params: Table, key: Column[int]) -> _Statements:
+    held = and_(key == there, params.c.PARAM_KEY.in_(sorted(KEYS)))
+    mine = and_(key == bindparam("owner"), params.c.PARAM_KEY == bindparam("name"))
+    read = select(there, params.c.PARAM_KEY, params.c.PARAM_VALUE).join_from(there.table, params, held, isouter=True)
+    return _Statements(
+        read=read.where(there.in_(bindparam("owners", expanding=True))),
+        put=update(params).where(mine).values(PARAM_VALUE=bindparam("text")),
+        drop=delete(params).where(mine),
+        insert=insert(params),
+        key=key.name,
+    )
+
+
+_PARTITION_IDS = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
+    PARTITIONS.c.TBL_ID == bindparam("table"), PARTITIONS.c.PART_NAME.in_(bindparam("names", expanding=True))
+)
+_OF_TABLES = _statements(TBLS.c.TBL_ID, TABLE_PARAMS, TABLE_PARAMS.c.TBL_ID)
+_OF_PARTITIONS = _statements(PARTITIONS.c.PART_ID, PARTITION_PARAMS, PARTITION_PARAMS.c.PART_ID)
+
+
+def _change(connection: Connection, statements: _Statements, ids: Sequence[int], change: Change) -> None:
     for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
         found: dict[int, dict[str, str]] = {}
-        held = (key == there) & params.c.PARAM_KEY.in_(KEYS)
-        rows = select(there, params.c.PARAM_KEY, params.c.PARAM_VALUE).join_from(there.table, params, held, isouter=True)
-        for owner, name, value in connection.execute(rows.where(there.in_(batch))):
+        for owner, name, text in connection.execute(statements.read, {"owners": ids[start : start + BATCH]}):
             of_owner = found.setdefault(owner, {})
             if name is not None:
-                of_owner[name] = value
-        connection.execute(delete(params).where(key.in_(batch), params.c.PARAM_KEY.in_(KEYS)))
-        after = [
-            {key.name: owner, "PARAM_KEY": name, "PARAM_VALUE": value}
-            for owner, before in found.items()
-            for name, value in change(owner, before).items()
-        ]
-        if after:
-            connection.execute(insert(params), after)
+                of_owner[name] = text or ""
+        _write(connection, statements, {owner: (before, change(owner, before)) for owner, before in found.items()})
+
+
+def _write(connection: Connection, statements: _Statements, changes: Mapping[int, tuple[Parameters, Parameters]]) -> None:
+    """What differs between the parameters before and after, of each owner."""
+    put, new, gone = [], [], []
+    for owner, (before, after) in changes.items():
+        gone += [{"owner": owner, "name": name} for name in before.keys() - after.keys()]
+        for name, text in after.items():
+            if name not in before:
+                new.append({statements.key: owner, "PARAM_KEY": name, "PARAM_VALUE": text})
+            elif before[name] != text:
+                put.append({"owner": owner, "name": name, "text": text})
+    for statement, rows in ((statements.put, put), (statements.drop, gone), (statements.insert, new)):
+        if rows:
+            connection.execute(statement, rows)

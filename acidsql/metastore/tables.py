@@ -192,7 +192,6 @@ PARTITION_PARAMS = Table(
 )
 
 
-
 def _numbers_of_a_column() -> list[Column[Any]]:
     return [
         Column("CS_ID", Id, primary_key=True),

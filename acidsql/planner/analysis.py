@@ -100,10 +100,19 @@ def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Of an expression: the aliases whose columns it uses, and its type where that is plain to see."""
+    """Of an expression: the columns it uses, each with its relation's alias, and its type where that is plain to see.
 
-    used: frozenset[str]
+    ``mere``: it is the one column it uses and nothing more.
+    """
+
+    columns: frozenset[tuple[str, str]]
     type: HiveType | None
+    mere: bool = False
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The aliases."""
+        return frozenset(alias for alias, _ in self.columns)
 
 
 def analyse_value(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> None:
@@ -148,14 +157,17 @@ def analyse_expression(
     simple = simple_columns(source, span)
     if simple is not None:
         finder: ColumnFinder[Word] = ColumnFinder(source, lambda word: word.span)
-        owners = [finder.owner(words, visible) for words in simple]
-        used = frozenset(owner.alias for owner in owners if owner is not None)
-        return Facts(used=used, type=_type_of_simple(span.cut(source).strip(), simple, finder, visible))
+        owners = [(finder.owner(words, visible), words) for words in simple]
+        columns = frozenset((owner.alias, finder.name_of(words, owner)) for owner, words in owners if owner is not None)
+        text = span.cut(source).strip()
+        [(owner, words), *more] = owners or [(None, [])]
+        mere = owner is not None and not more and text == ".".join(word.name for word in words) and finder.is_mere(words, owner)
+        return Facts(columns=columns, type=_type_of_simple(text, simple, finder, visible), mere=mere)
     parsed = parsed or Parsed(_one_expression(source, span), span.start - len(_WRAP))
     walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis, span)
     walk.given = list(visible)
     walk.query()
-    return Facts(used=frozenset(walk.columns_used(visible)), type=walk.plain_type(visible))
+    return Facts(columns=frozenset(walk.columns_used(visible)), type=walk.plain_type(visible), mere=walk.is_mere_column(visible))
 
 
 def _type_of_simple(text: str, columns: list[list[Word]], finder: ColumnFinder[Word], visible: Sequence[Visible]) -> HiveType | None:
@@ -338,16 +350,26 @@ class _Walk:
 
         names = [p.name.lower() for p in node.parts]
         if ROW_ID in names:
+            asked: list[Read] = []
             select = node.find_ancestor(exp.Select)
             while select is not None:
-                for read in self.scopes.get(id(select), ()):
-                    read.row_id = True
+                asked += self.scopes.get(id(select), ())
                 select = select.find_ancestor(exp.Select)
+            for read in asked:
+                read.row_id = True
+            place = names.index(ROW_ID)
+            self.check_row_ids(node.parts[place], [r for r in asked if not place or r.alias in names[:place]])
         if len(names) > 2:
             owner = (names[0], names[1])
             if any(owner == (r.table.name.database, r.table.name.table) and r.alias == names[1] for r in self.analysis.reads):
                 start = self.span(node.parts[0]).start
                 self.analysis.edits.append(Edit(Span(start, self.span(node.parts[1]).start), ()))
+
+    def check_row_ids(self, node: exp.Expr, asked: Sequence[Read]) -> None:
+        """``asked``: the tables whose ROW__ID the name ``node`` may mean."""
+        if asked and all(read.table.is_insert_only for read in asked):
+            message = f"rows of insert-only table {asked[0].table.name} have no ROW__ID"
+            raise BindError(message, span=self.span(node), source=self.source)
 
     def star(self, node: exp.Star) -> None:
         from sqlglot import exp
@@ -392,13 +414,21 @@ class _Walk:
             return Relation(Visible(alias=node.alias_or_name.lower(), name=node.alias_or_name))
         return _relation(read)
 
-    def columns_used(self, visible: Sequence[Visible]) -> set[str]:
-        """Every column outside sub-queries must be one of ``visible``'s; the aliases of those that are used."""
+    def is_mere_column(self, visible: Sequence[Visible]) -> bool:
+        from sqlglot import exp
+
+        [node] = self.tree.expressions
+        owner = self.finder.owner(list(node.parts), visible) if isinstance(node, exp.Column) else None
+        return owner is not None and self.finder.is_mere(list(node.parts), owner)
+
+    def columns_used(self, visible: Sequence[Visible]) -> set[tuple[str, str]]:
+        """Every column outside sub-queries must be one of ``visible``'s; those that are used, with their aliases."""
         used = set()
         for node in self.columns_of(self.tree):
-            owner = self.finder.owner(list(node.parts), visible)
+            parts = list(node.parts)
+            owner = self.finder.owner(parts, visible)
             if owner is not None:
-                used.add(owner.alias)
+                used.add((owner.alias, self.finder.name_of(parts, owner)))
         return used
 
     def check_queries(self) -> None:

@@ -24,6 +24,7 @@ from acidsql.planner.table_properties import (
     Given,
     altered,
     check_changes,
+    check_statistics,
     check_unset,
     check_values,
     stamped,
@@ -82,6 +83,7 @@ def bind_set_properties(names: Names, table: Table, statement: ast.SetTablePrope
     """A table's files lie as its kind of transactions wants them: to become transactional is more than another property."""
     given = Given(statement.properties, statement.name.span)
     check_values(given)
+    check_statistics(given)
     check_changes(table, given)
     version = given.values.get(BUCKETING_VERSION)
     if table.bucketing is not None and version not in (None, str(table.bucketing.version)):

@@ -8,12 +8,13 @@ from acidsql.catalog.model import Database, TableKind
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind_alter import bind_alter
+from acidsql.planner.bind_analyze import bind_analyze
 from acidsql.planner.bind_create import absolute, bind_create_table, bind_create_table_like
-from acidsql.planner.bind_load import bind_analyze, bind_load, bind_repair, bind_truncate
+from acidsql.planner.bind_load import bind_load, bind_repair, bind_truncate
 from acidsql.planner.bind_show import bind_describe, bind_show_columns, bind_show_partitions, bind_show_table_properties
 from acidsql.planner.bind_table import check_name
 from acidsql.planner.bind_view import bind_create_view, bind_drop_view
-from acidsql.planner.bound import BoundInsert
+from acidsql.planner.bound import BoundInsert, BoundLoad
 from acidsql.planner.bound_catalog import (
     BoundCreateDatabase,
     BoundDescribeDatabase,
@@ -30,7 +31,7 @@ from acidsql.planner.names import Names
 from acidsql.planner.places import after_word
 
 
-def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction | BoundInsert:
+def bind_catalog(names: Names, statement: ast.CatalogStatement) -> CatalogAction | BoundInsert | BoundLoad:
     """What a statement about the catalog asks for."""
     match statement:
         case ast.CreateDatabase() | ast.DropDatabase() | ast.UseDatabase() | ast.DescribeDatabase() | ast.ShowDatabases():

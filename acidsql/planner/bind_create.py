@@ -12,7 +12,7 @@ from acidsql.planner.bind_columns import bind_bucketing, bind_columns, bind_part
 from acidsql.planner.bind_constraints import bind_constraints
 from acidsql.planner.bind_storage import bind_storage, format_span
 from acidsql.planner.bind_table import check_name
-from acidsql.planner.bound_catalog import BoundCreateTable, BoundUnbuilt
+from acidsql.planner.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
 from acidsql.planner.names import Names
 from acidsql.planner.places import after_word
 from acidsql.planner.table_properties import BUCKETING_VERSION, EXTERNAL, Given, check_new_table, of_new_table, transactions_of
@@ -20,7 +20,7 @@ from acidsql.planner.table_properties import BUCKETING_VERSION, EXTERNAL, Given,
 AnyCreate = ast.CreateTable | ast.CreateTableLike
 
 
-def bind_create_table(names: Names, statement: ast.CreateTable) -> BoundCreateTable | BoundUnbuilt:
+def bind_create_table(names: Names, statement: ast.CreateTable) -> BoundCreateTable | BoundCreateTableAs | BoundUnbuilt:
     name, database, existing = new_name(names, statement.name, statement.if_not_exists)
     if statement.query is not None:
         return bind_create_table_as(names, statement, name, database, existing)
@@ -81,34 +81,67 @@ def bind_create_table_like(names: Names, statement: ast.CreateTableLike) -> Boun
 
 def bind_create_table_as(
     names: Names, statement: ast.CreateTable, name: TableName, database: Database, existing: Table | None
-) -> BoundCreateTable | BoundUnbuilt:
+) -> BoundCreateTable | BoundCreateTableAs | BoundUnbuilt:
     """The columns are the query's, which the engine knows; everything else is checked as for a table with columns."""
     assert statement.query is not None
-    if statement.columns or statement.constraints or statement.partitioned_by:
-        place = (*statement.columns, *statement.partitioned_by)
-        span = place[0].name.span if place else statement.constraints[0].span
-        message = "CREATE TABLE AS SELECT command cannot specify the list of columns for the target table"
-        raise BindError(message, code=10065, span=span)
-    query = names.query(statement.query)
+    _check_without_columns(statement)
+    query, outputs = names.query_and_outputs(statement.query)
     properties, given = of_new_table(statement, name)
     file_format, storage = bind_storage(statement, _default_format(statement))
     table = Table(
         name=name,
         columns=(),
         location=_location(names, statement, database, name),
-        bucketing=bind_bucketing(statement.clustered_by, None, int(properties[BUCKETING_VERSION])),
         skew=bind_skew(statement.skewed_by, None),
         file_format=file_format,
         storage=storage,
+        comment=statement.comment,
+        owner=names.around.user,
+        created_at=names.around.now,
     )
     table = _of_kind(table, statement, properties, given)
     if existing is not None:
         return BoundCreateTable(table=existing, exists=True)
     reads = ", ".join(dict.fromkeys(str(read.table.name) for read in query.reads)) or "nothing"
     text = " ".join(query.text.render([f"<{read.table.name}>" for read in query.reads]).split())
-    keys = [("partitioned by", ", ".join(n.text.lower() for n in statement.partitioned_by_names))] if statement.partitioned_by_names else []
+    partitioned_by = _partition_names(statement)
+    keys = [("partitioned by", ", ".join(name for name, _ in partitioned_by))] if partitioned_by else []
     facts = (*_facts(table), *keys, ("reads", reads), ("spark", text))
-    return BoundUnbuilt(words="CREATE TABLE .. AS", span=statement.span, facts=facts)
+    unbuilt = _unbuilt(statement, table, facts)
+    return unbuilt or BoundCreateTableAs(
+        table=table,
+        query=query,
+        outputs=outputs,
+        partitioned_by=partitioned_by,
+        span=statement.query.span,
+        location_span=after_word(names.source, statement.span, "LOCATION") if statement.location is not None else None,
+        facts=facts,
+    )
+
+
+def _check_without_columns(statement: ast.CreateTable) -> None:
+    if statement.columns or statement.constraints:
+        span = statement.columns[0].name.span if statement.columns else statement.constraints[0].span
+        message = "CREATE TABLE AS SELECT command cannot specify the list of columns for the target table"
+        raise BindError(message, code=10065, span=span)
+    if statement.partitioned_by or statement.clustered_by is not None:
+        named = "Name the column without its type: it is one of the query's."
+        hint = named if statement.partitioned_by else "Create the table first, then INSERT."
+        span = (
+            statement.partitioned_by[0].name.span
+            if statement.partitioned_by or statement.clustered_by is None
+            else statement.clustered_by.span
+        )
+        raise BindError("CREATE-TABLE-AS-SELECT does not support partitioning in the target table", code=10068, hint=hint, span=span)
+
+
+def _partition_names(statement: ast.CreateTable) -> tuple[tuple[str, Span], ...]:
+    found: dict[str, Span] = {}
+    for name in statement.partitioned_by_names:
+        if name.text.lower() in found:
+            raise BindError("Column repeated in partitioning columns", code=10035, span=name.span)
+        found[name.text.lower()] = name.span
+    return tuple(found.items())
 
 
 def new_name(names: Names, written: ast.QualifiedName, if_not_exists: bool) -> tuple[TableName, Database, Table | None]:
@@ -157,14 +190,20 @@ def _of_kind(table: Table, statement: AnyCreate, properties: Mapping[str, str], 
 def _created(names: Names, statement: AnyCreate, table: Table, existing: Table | None) -> BoundCreateTable | BoundUnbuilt:
     if existing is not None:
         return BoundCreateTable(table=existing, exists=True)
-    classes = statement.storage_classes
-    if classes is not None and classes.handler is not None:
-        facts = tuple(fact for fact in _facts(table) if fact[0] != "stored as")
-        return BoundUnbuilt(words="CREATE TABLE .. STORED BY", span=classes.span, facts=(*facts, ("stored by", classes.handler)))
-    if statement.temporary:
-        return BoundUnbuilt(words="CREATE TEMPORARY TABLE", span=statement.span, facts=_facts(table))
+    unbuilt = _unbuilt(statement, table, _facts(table))
+    if unbuilt is not None:
+        return unbuilt
     span = after_word(names.source, statement.span, "LOCATION") if statement.location is not None else None
     return BoundCreateTable(table=table, exists=False, span=span)
+
+
+def _unbuilt(statement: AnyCreate, table: Table, facts: tuple[tuple[str, str], ...]) -> BoundUnbuilt | None:
+    """What cannot be carried out of a table that may be created."""
+    classes = statement.storage_classes
+    if classes is not None and classes.handler is not None:
+        rest = tuple(fact for fact in facts if fact[0] != "stored as")
+        return BoundUnbuilt(words="CREATE TABLE .. STORED BY", span=classes.span, facts=(*rest, ("stored by", classes.handler)))
+    return BoundUnbuilt(words="CREATE TEMPORARY TABLE", span=statement.span, facts=facts) if statement.temporary else None
 
 
 def _facts(table: Table) -> tuple[tuple[str, str], ...]:

@@ -1,15 +1,15 @@
-"""TRUNCATE and MSCK, and the checks of LOAD DATA and ANALYZE, which are not built yet: statements on a table's files."""
+"""TRUNCATE, LOAD DATA and MSCK: statements on a table's files."""
 
 from __future__ import annotations
 
 from acidsql.catalog.model import Table, TableKind
-from acidsql.errors import BindError, ColumnNotFoundError, Span
+from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
-from acidsql.planner.bind_partition import Spec, columns_named, existing, matching, not_full, shown, static_spec
-from acidsql.planner.bind_table import did_you_mean
-from acidsql.planner.bound import BoundInsert, BoundRows
-from acidsql.planner.bound_catalog import BoundRepairTable, BoundUnbuilt
+from acidsql.planner.bind_partition import Spec, existing, not_full, static_spec
+from acidsql.planner.bound import BoundInsert, BoundLoad, BoundPartition, BoundRows
+from acidsql.planner.bound_catalog import BoundRepairTable
 from acidsql.planner.names import Names
+from acidsql.planner.places import after_word
 
 
 def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert:
@@ -37,11 +37,13 @@ def _truncated(names: Names, table: Table, statement: ast.TruncateTable) -> Spec
         raise BindError(f"Partition spec for non partitioned table {table.name}.", code=10148, span=statement.partition.span)
     spec = static_spec(names, table, statement.partition)
     if len(spec) == len(table.partition_columns):
-        existing(names, table, statement.partition)
+        values = tuple(spec[column.name] for column in table.partition_columns)
+        if all(partition.values != values for partition in names.around.own_partitions(table.name)):
+            existing(names, table, statement.partition)
     return spec
 
 
-def bind_load(names: Names, statement: ast.LoadData) -> BoundUnbuilt:
+def bind_load(names: Names, statement: ast.LoadData) -> BoundLoad:
     table = names.table(statement.target)
     span = statement.target.span
     if table.kind is TableKind.VIEW:
@@ -58,56 +60,26 @@ def bind_load(names: Names, statement: ast.LoadData) -> BoundUnbuilt:
         message = "Need to specify partition columns because the destination table is partitioned"
         hint = f"Write PARTITION ({', '.join(c.name + '=..' for c in table.partition_columns)})."
         raise BindError(message, code=10062, hint=hint, span=span)
-    origin = "copied from the local file system" if statement.local else "moved"
-    facts = [("path", f"{statement.path}, {origin}"), ("replaces what is there", str(statement.overwrite).lower())]
-    partition = [("partition", shown(spec))] if spec else []
-    return _unbuilt("LOAD DATA", statement.span, table, *partition, *facts)
+    place = after_word(names.source, statement.span, "INPATH")
+    return BoundLoad(
+        table=table,
+        path=_source_path(statement, place),
+        local=statement.local,
+        span=place,
+        overwrite=statement.overwrite,
+        partition=BoundPartition(static=tuple(spec.items()), dynamic=()) if spec else None,
+    )
 
 
-def bind_analyze(names: Names, statement: ast.AnalyzeTable) -> BoundUnbuilt:
-    table = names.table(statement.name)
-    if table.kind is TableKind.VIEW:
-        raise BindError("ANALYZE is not supported for views", code=10091, span=statement.name.span)
-    facts = []
-    if statement.partition is not None:
-        facts.append(("partitions", _analyzed_partitions(names, table, statement.partition)))
-    if statement.columns is not None:
-        facts.append(("columns", ", ".join(_analyzed_columns(table, statement.columns))))
-    facts.append(("reads", "file sizes only" if statement.noscan else "all rows"))
-    return _unbuilt("ANALYZE TABLE", statement.span, table, *facts)
-
-
-def _analyzed_partitions(names: Names, table: Table, spec: ast.PartitionSpec) -> str:
-    """``PARTITION (ds)`` means every value. A spec that names one partition must name one there is."""
-    known = [c.name for c in table.partition_columns]
-    for item in spec.items:
-        name = item.name.text.lower()
-        if table.partition_columns and name not in known:
-            message = f"Invalid partitioning key specified in ANALYZE statement : {item.name.text}"
-            raise BindError(message, code=30005, hint=did_you_mean(name, known), span=item.name.span)
-    columns_named(names, table, spec)
-    given = tuple(item for item in spec.items if item.value is not None)
-    if not given:
-        return "all"
-    values = static_spec(names, table, ast.PartitionSpec(span=spec.span, items=given))
-    found = matching(names, table, values)
-    if len(values) == len(known) and not found:
-        message = f"Invalid partitioning key/value specified in ANALYZE statement : {shown(values)}"
-        raise BindError(message, code=30007, span=spec.span)
-    return f"{len(found)} with {shown(values)}"
-
-
-def _analyzed_columns(table: Table, named: tuple[ast.Name, ...]) -> list[str]:
-    known = [c.name for c in table.columns]
-    for name in named:
-        wanted = name.text.lower()
-        if any(c.name == wanted for c in table.partition_columns):
-            message = f"Column statistics are not supported for partition columns [Try removing column '{name.text}' from column list]"
-            raise BindError(message, code=30012, span=name.span)
-        if wanted not in known:
-            message = f"Invalid column reference '{name.text}' (possible columns are [{', '.join(known)}])"
-            raise ColumnNotFoundError(message, code=10002, hint=did_you_mean(wanted, known), span=name.span)
-    return [name.text.lower() for name in named] or known
+def _source_path(statement: ast.LoadData, span: Span) -> str:
+    scheme, separator, _ = statement.path.partition(":/")
+    if statement.local and separator and scheme.lower() != "file":
+        message = f"Path is not legal ''{statement.path}'': Source file system should be \"file\" if \"local\" is specified"
+        raise BindError(message, code=10028, span=span)
+    if not statement.local and not separator and not statement.path.startswith("/"):
+        hint = "Write it in full. Only LOAD DATA LOCAL takes paths that begin where the program runs."
+        raise BindError(f"Invalid path ''{statement.path}'': it is not absolute", hint=hint, span=span)
+    return statement.path
 
 
 def bind_repair(names: Names, statement: ast.RepairTable) -> BoundRepairTable:
@@ -125,7 +97,3 @@ def bind_repair(names: Names, statement: ast.RepairTable) -> BoundRepairTable:
         words="MSCK TABLE" if statement.only_check else "MSCK REPAIR TABLE",
         facts=(("table", str(table.name)), ("partitions", mode)),
     )
-
-
-def _unbuilt(words: str, span: Span, table: Table, *facts: tuple[str, str]) -> BoundUnbuilt:
-    return BoundUnbuilt(words=words, span=span, facts=(("table", str(table.name)), *facts))

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.catalog.model import Column, Table
+from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
+from acidsql.parser.tokens import tokenize
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Read, analyse_query, output_columns, relation
+from acidsql.planner.analysis import Analysis, Facts, Read, analyse_query, filter_partitions, output_columns, relation
 from acidsql.planner.bind_insert import insert_columns
-from acidsql.planner.bind_rows import assigned, changed_target, check_writable, new_value
-from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundRead, MergeAction
+from acidsql.planner.bind_rows import assigned, changed_target, check_writable, own_value
+from acidsql.planner.bound import NOTHING, BoundMerge, BoundMergeClause, MergeAction
 from acidsql.planner.columns import Visible
+from acidsql.planner.condition_reader import read_condition
+from acidsql.planner.conditions import Call, ColumnRef, conjuncts
 from acidsql.planner.lowering import identifier, store_cast
-from acidsql.planner.names import Names
+from acidsql.planner.names import Names, bound_reads
 from acidsql.planner.query_text import Piece, edited
-from acidsql.planner.rules import default_value
+from acidsql.planner.rules import default_of, default_value
+
+_Value = tuple[tuple[Piece, ...], str | None]
+"""A value, and the column of the source that it is a mere copy of: see ``BoundMergeClause.copies``."""
 
 
 def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
@@ -31,7 +38,7 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
     on = binder.bind_on()
     clauses = tuple(binder.clause(clause) for clause in statement.clauses)
     check_writable(read)
-    reads = tuple(BoundRead(table=r.table, span=r.span, row_id=r.row_id, predicates=r.predicates) for r in analysis.reads)
+    binder.filter_by_on()
     return BoundMerge(
         table=read.table,
         alias=read.alias,
@@ -39,10 +46,12 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         source_alias=binder.source.alias,
         on=on,
         clauses=clauses,
-        reads=reads,
+        reads=bound_reads(analysis),
         views=tuple(names.views),
         text_source=names.source,
         span=statement.span,
+        keys=tuple(binder.keys.items()),
+        asked=binder.asked,
     )
 
 
@@ -65,6 +74,9 @@ class _Merge:
         self.statement = statement
         self.target = Visible.of(read.table, read.alias)
         self.source = self.target
+        self.source_read: Read | None = None
+        self.keys: dict[str, str] = {}
+        self.asked: frozenset[str] | None = frozenset()
 
     def bind_source(self) -> tuple[Piece, ...]:
         """The relation in FROM; ``source`` becomes what is visible of it."""
@@ -91,18 +103,37 @@ class _Merge:
         if table is None:  # a temporary view of Spark's session, or a file
             self.source = Visible(alias=alias, name=alias)
             return edited(given.span, ())
-        read = Read(table=table, span=given.span, alias=alias)
+        read = self.source_read = Read(table=table, span=given.span, alias=alias)
         self.source = Visible.of(read.table, read.alias)
         return relation(read, self.names.source, self.names.resolve, self.analysis)
 
     def bind_on(self) -> tuple[Piece, ...]:
         on = self.statement.on
+        reads = len(self.analysis.reads)
         pieces, facts = self.names.known_expression(on, [self.target, self.source], self.analysis)
+        if len(self.analysis.reads) > reads:
+            self.asked = None
         if self.target.alias not in facts.used:
             target = self.statement.target.span.cut(self.names.source)
             message = f"No columns from target table '{target}' found in ON clause '{on.text}' of MERGE statement."
             raise BindError(message, code=10149, span=on.span)
+        self.asks(facts)
+        self.keys = equated(on.text, self.target, self.source)
         return pieces
+
+    def filter_by_on(self) -> None:
+        """ON leaves out partitions of a side whose unmatched rows no clause is about."""
+        matches = {clause.match for clause in self.statement.clauses}
+        span = self.statement.on.span
+        if Match.NOT_MATCHED_BY_SOURCE not in matches:
+            filter_partitions(self.names.source, span, self.read, [self.source])
+        if Match.NOT_MATCHED not in matches and self.source_read is not None:
+            filter_partitions(self.names.source, span, self.source_read, [self.target])
+
+    def asks(self, facts: Facts) -> None:
+        """Notes the source's columns in a condition; a sub-query may ask for any."""
+        if self.asked is not None:
+            self.asked |= {name for alias, name in facts.columns if alias == self.source.alias}
 
     def clause(self, clause: ast.MergeClause) -> BoundMergeClause:
         visible = {
@@ -110,7 +141,13 @@ class _Merge:
             Match.NOT_MATCHED: [self.source],
             Match.NOT_MATCHED_BY_SOURCE: [self.target],
         }[clause.match]
-        condition = None if clause.condition is None else self.names.expression(clause.condition, visible, self.analysis)
+        condition = None
+        if clause.condition is not None:
+            reads = len(self.analysis.reads)
+            condition, facts = self.names.known_expression(clause.condition, visible, self.analysis)
+            self.asks(facts)
+            if len(self.analysis.reads) > reads:
+                self.asked = None
         action = clause.action
         match action:
             case ast.MergeDelete():
@@ -121,20 +158,28 @@ class _Merge:
             case ast.MergeInsert():
                 changed, values = self.insert(action, visible)
                 kind = MergeAction.INSERT
-        return BoundMergeClause(match=clause.match, action=kind, span=clause.span, condition=condition, values=values, changed=changed)
+        return BoundMergeClause(
+            match=clause.match,
+            action=kind,
+            span=clause.span,
+            condition=condition,
+            values=tuple(value for value, _ in values),
+            changed=changed,
+            copies=tuple(copy for _, copy in values),
+        )
 
-    def update(self, action: ast.MergeUpdate, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[tuple[Piece, ...], ...]]:
+    def update(self, action: ast.MergeUpdate, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[_Value, ...]]:
         table = self.read.table
         if action.assignments is None:
             named = [c for c in table.columns if not (table.bucketing and c.name in table.bucketing.columns)]
             by_name = {c.name: self.source_column(c, action.span) for c in named}
-            values = tuple(by_name.get(c.name, self.own(c)) for c in table.columns)
-            return tuple(named), values
+            return tuple(named), tuple(by_name.get(c.name, self.own(c)) for c in table.columns)
         sets = assigned(self.names, table, action.assignments)
-        values = tuple(new_value(self.names, sets.get(c.name), c, self.read, visible, self.analysis) for c in table.columns)
-        return tuple(c for c in table.columns if c.name in sets), values
+        changed = tuple(c for c in table.columns if c.name in sets)
+        given = {c.name: self.value(sets[c.name].value, c, visible) for c in changed}
+        return changed, tuple(given.get(c.name) or self.own(c) for c in table.columns)
 
-    def insert(self, action: ast.MergeInsert, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[tuple[Piece, ...], ...]]:
+    def insert(self, action: ast.MergeInsert, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[_Value, ...]]:
         """Values of all columns, the partition columns behind the others; what is not named is NULL."""
         table = self.read.table
         every = (*table.columns, *table.partition_columns)
@@ -144,10 +189,20 @@ class _Merge:
         if len(action.values) != len(columns):
             span = Span(action.values[0].span.start, action.values[-1].span.end)
             raise bind_table.wrong_column_count(table, len(columns), len(action.values), span)
-        given = {
-            c.name: self.names.stored(value, table, c, visible, self.analysis) for c, value in zip(columns, action.values, strict=True)
-        }
-        return columns, tuple(given.get(c.name, default_value(table, c)) for c in every)
+        given = {c.name: self.value(value, c, visible) for c, value in zip(columns, action.values, strict=True)}
+        return columns, tuple(given.get(c.name) or self.default(c) for c in every)
+
+    def value(self, value: ast.Fragment, column: Column, visible: Sequence[Visible]) -> _Value:
+        """An expression as the column stores it."""
+        pieces, facts = self.names.known_stored(value, self.read.table, column, visible, self.analysis)
+        if facts is None or not facts.mere:
+            return pieces, None
+        [(alias, name)] = facts.columns
+        return pieces, name if alias == self.source.alias else None
+
+    def default(self, column: Column) -> _Value:
+        table = self.read.table
+        return default_value(table, column), NOTHING if default_of(table, column) is None else None
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
         keys = {c.name for c in table.partition_columns}
@@ -158,15 +213,41 @@ class _Merge:
             raise BindError(f'no value for partition column "{min(missing)}"', span=named[0].span)
         return tuple(found[n.text.lower()] for n in named)
 
-    def source_column(self, column: Column, span: Span) -> tuple[Piece, ...]:
+    def source_column(self, column: Column, span: Span) -> _Value:
         """``*`` takes the source's column of the same name."""
         if self.source.columns is not None and column.name not in self.source.columns:
             message = f'the source "{self.source.name}" has no column "{column.name}" for *'
             raise BindError(message, code=10002, span=span)
-        return store_cast((f"{identifier(self.source.alias)}.{identifier(column.name)}",), column.type)
+        return store_cast((f"{identifier(self.source.alias)}.{identifier(column.name)}",), column.type), column.name
 
-    def own(self, column: Column) -> tuple[Piece, ...]:
-        return (f"{identifier(self.read.alias)}.{identifier(column.name)}",)
+    def own(self, column: Column) -> _Value:
+        """The target's value, which is the source's where ON says so; 0.0 equals -0.0 and is another value."""
+        exact = column.type not in (PrimitiveType("float"), PrimitiveType("double"))
+        return own_value(self.read, column), self.keys.get(column.name) if exact else None
+
+
+def equated(on: str, target: Visible, source: Visible) -> dict[str, str]:
+    """The columns of the target that a conjunct of ON equates with a column of the source, with these."""
+    condition = read_condition(on, tokenize(on))
+    found: dict[str, str] = {}
+    for part in conjuncts(condition) if condition is not None else ():
+        if isinstance(part, Call) and part.name == "=" and all(isinstance(a, ColumnRef) for a in part.arguments):
+            sides = [_side(a, target, source) for a in part.arguments if isinstance(a, ColumnRef)]
+            by_side = {side: name for side, name in sides if side is not None}
+            if target.alias in by_side and source.alias in by_side:
+                found.setdefault(by_side[target.alias], by_side[source.alias])
+    return found
+
+
+def _side(column: ColumnRef, target: Visible, source: Visible) -> tuple[str | None, str]:
+    """The alias of the relation a column belongs to, where its name leaves no doubt."""
+    *qualifiers, name = column.parts
+    if len(qualifiers) == 1 and qualifiers[0] in (target.alias, source.alias):
+        return qualifiers[0], name
+    if qualifiers or target.columns is None or source.columns is None:
+        return None, name
+    owners = [side.alias for side in (target, source) if name in (side.columns or ())]
+    return (owners[0] if len(owners) == 1 else None), name
 
 
 # ---- which clauses may stand together

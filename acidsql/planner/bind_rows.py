@@ -104,5 +104,10 @@ def new_value(
 ) -> tuple[Piece, ...]:
     """What the column holds behind the change: the value assigned, cast as a store casts it, else what it held."""
     if assignment is None:
-        return (f"{identifier(read.alias)}.{identifier(column.name)}",)
+        return own_value(read, column)
     return names.stored(assignment.value, read.table, column, visible, analysis)
+
+
+def own_value(read: Read, column: Column) -> tuple[Piece, ...]:
+    """What the column of a target's row holds."""
+    return (f"{identifier(read.alias)}.{identifier(column.name)}",)

@@ -31,7 +31,17 @@ def bind_describe(names: Names, statement: ast.Describe) -> BoundDescribe:
     partition = None
     if statement.partition is not None:
         partition = existing(names, table, statement.partition, full=True)[1][0]
-    return BoundDescribe(table=table, formatted=statement.formatted, extended=statement.extended, column=column, partition=partition)
+    whole = partition is None and column is None and (statement.formatted or statement.extended)
+    measured = column is not None and statement.formatted and column not in table.partition_columns
+    return BoundDescribe(
+        table=table,
+        formatted=statement.formatted,
+        extended=statement.extended,
+        column=column,
+        partition=partition,
+        partitions=names.catalog.list_partitions(table) if whole and table.partition_columns else (),
+        statistics=names.catalog.list_column_statistics(table, column, partition) if measured and column is not None else (),
+    )
 
 
 def _described_column(names: Names, table: Table, name: ast.Name) -> Column:

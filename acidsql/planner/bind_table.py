@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from acidsql.catalog.model import Column, FileFormat, Table, TableKind
+from acidsql.catalog.text_format import text_format, text_problem
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 from acidsql.errors import BindError, Span
 
@@ -33,19 +34,21 @@ def unreadable(table: Table) -> str | None:
     """What of the table the readers and writers cannot do yet; None if nothing."""
     if table.kind is TableKind.VIEW:
         return "a view"
-    if table.is_insert_only:
-        return "an insert-only table"
-    if table.file_format is not FileFormat.ORC:
-        return f"a table stored as {table.file_format}" if table.file_format is not FileFormat.OTHER else "a table with classes of its own"
+    if table.file_format is FileFormat.OTHER:
+        return "a table with classes of its own"
+    if table.file_format not in (FileFormat.ORC, FileFormat.PARQUET, FileFormat.TEXTFILE):
+        return f"a table stored as {table.file_format}"
     if table.skew is not None and table.skew.directories:
         return "a table stored as directories"
-    return None
+    return text_problem(table) if table.file_format is FileFormat.TEXTFILE else None
 
 
 def unenforced(table: Table) -> str | None:
     """What the table promises of its rows that no writer sees to yet; None if nothing."""
     if table.bucketing is not None and table.bucketing.sorted_by:
         return "SORTED BY"
+    if table.file_format is FileFormat.TEXTFILE and text_format(table).header_lines:
+        return "skip.header.line.count"
     return None
 
 

@@ -94,6 +94,21 @@ class BoundMultiInsert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundLoad:
+    """LOAD DATA: the files that ``path`` means become files of the table. ``local``: they are copied, else moved.
+
+    ``span``: of the path.
+    """
+
+    table: Table
+    path: str
+    local: bool
+    span: Span
+    overwrite: bool = False
+    partition: BoundPartition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundUpdate:
     """``query`` gives originalTransaction, bucket, rowId, then every column's new value, then the partition columns."""
 
@@ -116,11 +131,15 @@ class MergeAction(StrEnum):
     INSERT = "INSERT"
 
 
+NOTHING = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMergeClause:
     """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target in its order; () for DELETE.
 
-    ``changed``: the columns UPDATE sets or INSERT names.
+    ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the column of the source that it is a mere
+    copy of, NOTHING for NULL, None for any other value.
     """
 
     match: Match
@@ -129,6 +148,7 @@ class BoundMergeClause:
     condition: tuple[Piece, ...] | None = None
     values: tuple[tuple[Piece, ...], ...] = ()
     changed: tuple[Column, ...] = ()
+    copies: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +156,8 @@ class BoundMerge:
     """Pieces of Spark SQL over the target (``reads[0]``, under ``alias``) and ``source`` (a relation with its alias).
 
     The first clause whose condition holds is the one that acts. ``text_source`` is the user's statement, which the pieces cut.
+    ``keys``: columns of the target that ON equates with columns of the source.  ``asked``: the source's columns in ON and in the conditions
+    of WHEN MATCHED, None if there may be others.
     """
 
     table: Table
@@ -148,6 +170,8 @@ class BoundMerge:
     views: tuple[str, ...]
     text_source: str
     span: Span
+    keys: tuple[tuple[str, str], ...] = ()
+    asked: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +201,7 @@ class BoundExplain:
     mode: str | None = None
 
 
-BoundChange = BoundInsert | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge
+BoundChange = BoundInsert | BoundLoad | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
+from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
+from acidsql.planner.output_names import Output
 
 if TYPE_CHECKING:
     from acidsql.planner.bound import BoundQuery
@@ -48,6 +50,23 @@ class BoundCreateTable:
     table: Table
     exists: bool
     span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateTableAs:
+    """``table`` has no columns yet: they are those of ``query``, which the engine knows. ``outputs``: what its text tells of their names.
+
+    ``partitioned_by``: names of columns of the query and their places.  ``span``: of the query.  ``location_span``: of LOCATION, if any.
+    """
+
+    table: Table
+    query: BoundQuery
+    outputs: tuple[Output, ...]
+    partitioned_by: tuple[tuple[str, Span], ...]
+    span: Span
+    location_span: Span | None
+    facts: tuple[tuple[str, str], ...]
+    words: str = "CREATE TABLE .. AS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +219,18 @@ class BoundRepairTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAnalyze:
+    """``partitions``: those to measure, None of a table that has none. ``columns``: those to measure. ``noscan``: no rows are read."""
+
+    table: Table
+    partitions: tuple[Partition, ...] | None
+    columns: tuple[Column, ...]
+    noscan: bool
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowTables:
     database: str
     pattern: str | None
@@ -235,13 +266,18 @@ class BoundShowPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDescribe:
-    """``column`` or ``partition`` narrow what is described."""
+    """``column`` or ``partition`` narrow what is described. ``partitions``: of a whole table, where statistics are shown.
+
+    ``statistics``: of ``column``.
+    """
 
     table: Table
     formatted: bool = False
     extended: bool = False
     column: Column | None = None
     partition: Partition | None = None
+    partitions: tuple[Partition, ...] = ()
+    statistics: tuple[ColumnStatistics, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +306,8 @@ PartitionAction = (
 
 CatalogAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
-    | BoundCreateTable | BoundDropTable | BoundCreateView | BoundDropView
-    | BoundAlterTable | BoundRenameTable | BoundConvertTable
+    | BoundCreateTable | BoundCreateTableAs | BoundDropTable | BoundCreateView | BoundDropView
+    | BoundAlterTable | BoundRenameTable | BoundConvertTable | BoundAnalyze
     | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties | BoundShowPartitions
     | BoundDescribe | BoundShowCreateTable | BoundUnbuilt

@@ -35,7 +35,7 @@ class Visible:
     @classmethod
     def of(cls, table: Table, alias: str) -> Visible:
         columns: dict[str, HiveType | None] = {c.name: c.type for c in (*table.columns, *table.partition_columns)}
-        if table.is_transactional:
+        if table.is_full_acid:
             columns[ROW_ID] = None
         return cls(alias=alias, name=str(table.name), database=table.name.database, columns=columns)
 
@@ -147,6 +147,17 @@ class ColumnFinder(Generic[P]):
                 message = f'struct "{name}" has no field "{part.name}"'
                 raise ColumnNotFoundError(message, code=10004, span=self.span(part), source=self.source)
         return owner
+
+    def name_of(self, parts: list[P], owner: Visible) -> str:
+        """The column's own name, of a column of ``owner``."""
+        names = [part.name.lower() for part in parts]
+        if len(names) > 2 and names[:2] == [owner.database, owner.alias]:
+            return names[2]
+        return names[1] if len(names) > 1 and names[0] == owner.alias else names[0]
+
+    def is_mere(self, parts: list[P], owner: Visible) -> bool:
+        """Whether the parts name a column of ``owner`` and not a field in one."""
+        return len(parts) == 1 or parts[-2].name.lower() == owner.alias
 
     def type_of(self, parts: list[P], visible: Sequence[Visible]) -> HiveType | None:
         """Of a column or a field of it; None where only Spark knows."""

@@ -13,6 +13,7 @@ from acidsql.catalog.partitions import partition_name
 from acidsql.planner.bound import (
     BoundDelete,
     BoundInsert,
+    BoundLoad,
     BoundMerge,
     BoundMergeClause,
     BoundPartition,
@@ -22,7 +23,17 @@ from acidsql.planner.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bound_catalog import BoundAlterTable, BoundConvertTable, BoundRenameTable, BoundUnbuilt, PartitionAction
+from acidsql.planner.bound_catalog import (
+    BoundAlterTable,
+    BoundAnalyze,
+    BoundConvertTable,
+    BoundCreateTableAs,
+    BoundRenameTable,
+    BoundUnbuilt,
+    PartitionAction,
+)
+from acidsql.planner.counting import row_count
+from acidsql.planner.explain_transactions import transaction_facts
 from acidsql.planner.locks import locks_of
 from acidsql.planner.physical import (
     CatalogCommand,
@@ -39,7 +50,7 @@ from acidsql.planner.physical import (
 )
 from acidsql.planner.pruning import Pruning, prune
 from acidsql.planner.query_text import Piece, QueryText
-from acidsql.planner.rules import default_of, rules_of
+from acidsql.planner.rules import default_of, loads_files, rules_of
 from acidsql.settings import Settings
 
 
@@ -118,6 +129,8 @@ def _reads(plan: Plan) -> Iterator[BoundRead]:
                 yield from _reads(leg)
         case MergePlan(merge=merge):
             yield from merge.reads
+        case CatalogCommand(action=BoundCreateTableAs(query=query)):
+            yield from query.reads
         case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
             yield from _reads(inner)
 
@@ -136,7 +149,8 @@ class _Explainer:
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan(query=query):
-                return Node("SELECT under one snapshot", tuple(self.query(query)))
+                told = [Node("count: by the footers of the files, without Spark where they tell")] if row_count(query) else []
+                return Node("SELECT under one snapshot", (*told, *self.query(query)))
             case WritePlan():
                 checks = () if isinstance(plan.action, BoundDelete) else _checks(plan.table)
                 return Node(self.title(plan), (*self.action(plan), *checks, *self.sinks(plan)))
@@ -144,10 +158,12 @@ class _Explainer:
                 return Node("MULTI-INSERT: all legs read one snapshot and become visible together", tuple(self.node(leg) for leg in legs))
             case MergePlan():
                 return self.merge(plan)
-            case CatalogCommand(action=action) if isinstance(action, BoundUnbuilt | PartitionAction):
+            case CatalogCommand(action=action) if isinstance(action, BoundUnbuilt | BoundCreateTableAs | BoundAnalyze | PartitionAction):
                 return Node(action.words, tuple(Node(f"{name}: {value}") for name, value in action.facts))
             case CatalogCommand(action=BoundAlterTable(facts=(_, *_)) | BoundRenameTable() | BoundConvertTable() as action):
                 return Node(action.words, tuple(Node(f"{name}: {value}") for name, value in action.facts))
+            case SessionCommand(action=action) if (facts := transaction_facts(action)) is not None:
+                return Node(facts[0], tuple(map(Node, facts[1])))
             case CatalogCommand(action=action) | SessionCommand(action=action):
                 words = type(action).__name__.removeprefix("Bound")
                 spaced = "".join(f" {c}" if c.isupper() else c for c in words).strip().upper()
@@ -164,6 +180,8 @@ class _Explainer:
                     return f"TRUNCATE TABLE {plan.table.name}"
                 verb = "INSERT OVERWRITE" if action.overwrite else "INSERT INTO"
                 return f"{verb} {plan.table.name}{_partition(action)}{' IF NOT EXISTS' if action.if_not_exists else ''}"
+            case BoundLoad() as action:
+                return f"LOAD DATA {'OVERWRITE INTO' if action.overwrite else 'INTO'} {plan.table.name}{_partition(action)}"
             case BoundUpdate():
                 return f"UPDATE {plan.table.name}"
             case BoundDelete():
@@ -184,6 +202,8 @@ class _Explainer:
                     yield Node(f"{len(action.source.rows)} literal rows, no Spark")
                 else:
                     yield from self.query(action.source)
+            case BoundLoad() as action:
+                yield Node(f"files: {action.path}, {'copied from the local file system' if action.local else 'moved'}")
             case BoundUpdate() as action:
                 yield Node(f"set: {_names(action.changed)}")
                 yield from self.query(action.query)
@@ -193,15 +213,17 @@ class _Explainer:
                 assert_never(plan.action)
 
     def sinks(self, plan: WritePlan) -> Iterator[Node]:
-        place = _place(plan.table, plan.action.partition if isinstance(plan.action, BoundInsert) else None)
+        place = _place(plan.table, plan.action.partition if isinstance(plan.action, BoundInsert | BoundLoad) else None)
         truncated = isinstance(plan.action, BoundInsert) and plan.action.truncate
+        as_they_are = isinstance(plan.action, BoundLoad) and loads_files(plan.table)
         for sink in plan.sinks:
-            text = _sink(sink, plan.table, truncated=truncated)
+            text = _sink(sink, plan.table, truncated=truncated, as_they_are=as_they_are)
             yield Node(f"write statement {sink.statement_id}: {place}{text}", self.facts(plan.table))
         if not plan.sinks and truncated:
             yield Node("remove all files: the table is not transactional, there is no roll-back", self.facts(plan.table))
         elif not plan.sinks:
-            yield Node("write plain ORC files: the table is not transactional, there is no roll-back", self.facts(plan.table))
+            what = "the files as they are" if as_they_are else f"plain {plan.table.file_format} files"
+            yield Node(f"write {what}: the table is not transactional, there is no roll-back", self.facts(plan.table))
 
     def query(self, query: BoundQuery) -> Iterator[Node]:
         yield from (self.read(read) for read in query.reads)
@@ -280,7 +302,7 @@ def _names(columns: Iterable[Column]) -> str:
     return ", ".join(c.name for c in columns)
 
 
-def _partition(action: BoundInsert) -> str:
+def _partition(action: BoundInsert | BoundLoad) -> str:
     if action.partition is None:
         return ""
     static = [f"{name}='{value}'" for name, value in action.partition.static]
@@ -295,14 +317,15 @@ def _place(table: Table, partition: BoundPartition | None) -> str:
     return "".join(f"{part}/" for part in parts)
 
 
-def _sink(sink: Sink, table: Table, *, truncated: bool = False) -> str:
+def _sink(sink: Sink, table: Table, *, truncated: bool = False, as_they_are: bool = False) -> str:
+    what = "the files as they are" if as_they_are else f"rows{_by_bucket(table)}"
     if sink.overwrite:
-        return "base_<w>, which hides what was there" if truncated else "base_<w>, rows" + _by_bucket(table)
+        return f"base_<w>, {'which hides what was there' if truncated else what}"
     prefix = "delete_delta" if sink.kind is SinkKind.DELETE else "delta"
     directory = f"{prefix}_<w>_<w>_{sink.statement_id:04d}"
     if sink.kind is SinkKind.DELETE:
         return f"{directory}, delete events by the bucket of each row"
-    return f"{directory}, rows{_by_bucket(table)}"
+    return f"{directory}, {what}"
 
 
 def _by_bucket(table: Table) -> str:

@@ -8,12 +8,14 @@ from enum import StrEnum
 
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, partition_name
-from acidsql.planner.bound import BoundInsert, BoundMerge, BoundRead, MergeAction
+from acidsql.planner.bound import BoundInsert, BoundLoad, BoundMerge, BoundRead, MergeAction
 from acidsql.planner.bound_catalog import (
     BoundAddPartitions,
     BoundAlterTable,
+    BoundAnalyze,
     BoundConvertTable,
     BoundCreateTable,
+    BoundCreateTableAs,
     BoundCreateView,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -67,7 +69,7 @@ def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
     match plan:
         case ReadPlan(query=query):
             yield from rules.reads(query.reads)
-        case WritePlan(action=BoundInsert() as action):
+        case WritePlan(action=BoundInsert() | BoundLoad() as action):
             yield rules.insert(action)
             yield from rules.reads(plan.query.reads if plan.query else ())
         case WritePlan(table=table):
@@ -90,6 +92,10 @@ def _of_ddl(action: CatalogAction, rules: _Rules) -> Iterator[Lock]:
     match action:
         case BoundCreateTable(table=table) | BoundCreateView(view=table):
             yield Lock(name=table.name.database, type=LockType.SHARED_READ)
+        case BoundCreateTableAs(table=table, query=query):
+            yield Lock(name=table.name.database, type=LockType.SHARED_READ)
+            yield Lock(name=str(table.name), type=LockType.EXCL_WRITE if table.is_transactional else LockType.EXCLUSIVE)
+            yield from rules.reads(query.reads)
         case BoundDropTable(name=TableName() as name):
             yield Lock(name=name.database, type=LockType.SHARED_READ)
             yield Lock(name=str(name), type=LockType.EXCLUSIVE)
@@ -113,6 +119,8 @@ def _of_ddl(action: CatalogAction, rules: _Rules) -> Iterator[Lock]:
             yield Lock(name=_partition(table, before), type=LockType.EXCLUSIVE)
         case BoundSetTableLocation(before=before):
             yield Lock(name=str(before.name), type=LockType.EXCLUSIVE)
+        case BoundAnalyze(table=table) if not table.is_transactional:
+            yield Lock(name=str(table.name), type=LockType.SHARED_READ)
         case BoundRepairTable(table=table):
             yield Lock(name=str(table.name), type=rules.definition() if table.is_transactional else LockType.SHARED_READ)
         case BoundUnbuilt(words=words, facts=facts):
@@ -131,7 +139,6 @@ _DDL_LOCKS: dict[str, LockType | None] = {
     "ALTER TABLE .. REPLACE COLUMNS": None,
     "ALTER TABLE .. CHANGE COLUMN": None,
     "ALTER TABLE .. RENAME TO": None,
-    "LOAD DATA": LockType.SHARED_READ,
 }
 """None: a change of the definition, which lockless reads make weaker."""
 
@@ -153,17 +160,17 @@ class _Rules:
             if lockable and not (self.lockless_reads and read.table.is_transactional):
                 yield Lock(name=str(read.table.name), type=LockType.SHARED_READ)
 
-    def insert(self, action: BoundInsert) -> Lock:
+    def insert(self, action: BoundInsert | BoundLoad) -> Lock:
         name = str(action.table.name)
         if action.partition is not None and not action.partition.dynamic:
             columns, values = zip(*action.partition.static, strict=True)
             name += "." + partition_name(columns, values)
         return Lock(name=name, type=self._insert_type(action))
 
-    def _insert_type(self, action: BoundInsert) -> LockType:
+    def _insert_type(self, action: BoundInsert | BoundLoad) -> LockType:
         if not action.table.is_transactional:
             return LockType.EXCLUSIVE if action.overwrite or self.strict else LockType.SHARED_READ
-        if action.truncate:
+        if isinstance(action, BoundInsert) and action.truncate:
             return LockType.EXCL_WRITE
         if action.overwrite:
             exclusive = self.overwrite_locks and self.write_locks and not self.lockless_reads

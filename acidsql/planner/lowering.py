@@ -43,6 +43,11 @@ def store_cast(value: tuple[Piece, ...], hive_type: HiveType) -> tuple[Piece, ..
             return cast
 
 
+def is_limited(hive_type: HiveType) -> bool:
+    """Whether a value may have to be cut to be stored as this type: char and varchar, also nested ones."""
+    return isinstance(hive_type, CharType | VarcharType) or _holds_limits(hive_type)
+
+
 def _holds_limits(hive_type: HiveType) -> bool:
     match hive_type:
         case CharType() | VarcharType():

@@ -8,11 +8,14 @@ pair names was not matched, and ``inserts_query`` makes new rows of it. ``whole_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from acidsql.parser.statements import Match
 from acidsql.planner.bound import BoundMerge, BoundMergeClause, BoundQuery, MergeAction
+from acidsql.planner.conditions import PartitionCondition
 from acidsql.planner.lowering import ROW_ID_PARTS, identifier, row_id_columns, spark_type
 from acidsql.planner.physical import MergeJoin, MergePlan
+from acidsql.planner.plan import Predicate
 from acidsql.planner.query_text import Piece, QueryText, Slot
 
 CLAUSE, SOURCE_ROW = "acidsql_clause", "acidsql_source_row"
@@ -26,16 +29,24 @@ def source_query(merge: BoundMerge) -> BoundQuery:
     return _query(merge, ("SELECT * FROM ", *merge.source))
 
 
-def changes_query(plan: MergePlan, numbered_source: str | None) -> BoundQuery:
+def narrowed(plan: MergePlan, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> MergePlan:
+    """The plan for which no row of the target counts but those that meet these conditions."""
+    target, *others = plan.merge.reads
+    read = replace(target, predicates=(*target.predicates, *predicates), partition_filter=(*target.partition_filter, *partitions))
+    return replace(plan, merge=replace(plan.merge, reads=(read, *others)))
+
+
+def changes_query(plan: MergePlan, numbered_source: str | None, *, values: bool = True) -> BoundQuery:
     """LEADING_COLUMNS, the target's columns and its partition columns of every pair of rows a clause changes, or that shows a source row to be matched.
 
     ``numbered_source``: a view of the source's rows with a column SOURCE_ROW; None where no clause asks for unmatched rows.
+    Without ``values`` the target's columns are left out.
     """
     merge = plan.merge
     of_target = tuple(c for c in _numbered(merge) if c[1].match is not Match.NOT_MATCHED)
     lone = any(c.match is Match.NOT_MATCHED_BY_SOURCE for _, c in of_target)
     join = "LEFT OUTER JOIN" if lone else "INNER JOIN"
-    head = _select(merge, of_target, _by_source_row(merge), numbered=f"{identifier(merge.source_alias)}.{SOURCE_ROW}")
+    head = _select(merge, of_target, _by_source_row(merge), numbered=f"{identifier(merge.source_alias)}.{SOURCE_ROW}", values=values)
     text = (*head, " FROM ", *_target(merge), f" {join} ", *_source(merge, numbered_source), " ON ", *merge.on)
     keep = f"{CLAUSE} IS NOT NULL" + (f" OR {SOURCE_ROW} IS NOT NULL" if numbered_source else "")
     return _query(merge, ("SELECT * FROM (", *text, f") WHERE {keep}"))
@@ -126,7 +137,7 @@ def _by_both(merge: BoundMerge) -> Side:
 
 
 def _select(
-    merge: BoundMerge, clauses: Clauses, side: Side, *, numbered: str, identity: tuple[Piece, ...] | None = None
+    merge: BoundMerge, clauses: Clauses, side: Side, *, numbered: str, identity: tuple[Piece, ...] | None = None, values: bool = True
 ) -> tuple[Piece, ...]:
     """SELECT of LEADING_COLUMNS and the target's columns. The first clause whose conditions hold gives the values."""
     pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, CASE WHEN FALSE THEN -1"]
@@ -138,6 +149,8 @@ def _select(
     pieces += [f" END AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
     every = (*merge.table.columns, *merge.table.partition_columns)
     for place, column in enumerate(every):
+        if place < len(merge.table.columns) and not values:
+            continue
         pieces.append(f", CASE {CLAUSE} WHEN -1 THEN CAST(NULL AS {spark_type(column.type)})")
         for number, clause in clauses:
             if place < len(clause.values):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, Table, TableName
+from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.parser import statements as ast
 from acidsql.planner import bind_table
@@ -27,6 +27,7 @@ from acidsql.planner.analysis import (
 from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import store_cast
+from acidsql.planner.output_names import Output, outputs
 from acidsql.planner.query_text import Piece, QueryText, edited
 from acidsql.planner.rules import default_value
 from acidsql.settings import Settings
@@ -37,7 +38,10 @@ FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the binder may ask: the catalog, the current database, and whether Spark's session has a view of a name."""
+    """What the binder may ask: the catalog, the current database, and whether Spark's session has a view of a name.
+
+    ``own_partitions``: of a table, those that the open transaction has made, which the catalog does not know yet.
+    """
 
     catalog: Catalog
     database: str
@@ -45,6 +49,7 @@ class Surroundings:
     user: str = ""
     now: int = 0
     settings: Settings = field(default_factory=Settings)
+    own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
 
 
 def is_default(value: ast.Fragment) -> bool:
@@ -137,9 +142,13 @@ class Names:
     # ---- queries
 
     def query(self, body: ast.Fragment) -> BoundQuery:
+        return self.query_and_outputs(body)[0]
+
+    def query_and_outputs(self, body: ast.Fragment) -> tuple[BoundQuery, tuple[Output, ...]]:
+        """Also what its text tells of the names of its columns."""
         analysis = Analysis()
         tree = analyse_query(self.source, body.span, self.resolve, analysis)
-        return self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
+        return self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree)), outputs(tree)
 
     def bound_query(self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None) -> BoundQuery:
         return BoundQuery(text=QueryText(self.source, pieces), reads=bound_reads(analysis), views=tuple(self.views), width=width)
@@ -188,11 +197,17 @@ class Names:
         self, fragment: ast.Fragment, table: Table, column: Column, visible: Sequence[Visible], analysis: Analysis
     ) -> tuple[Piece, ...]:
         """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads from the one type to the other."""
+        return self.known_stored(fragment, table, column, visible, analysis)[0]
+
+    def known_stored(
+        self, fragment: ast.Fragment, table: Table, column: Column, visible: Sequence[Visible], analysis: Analysis
+    ) -> tuple[tuple[Piece, ...], Facts | None]:
+        """The same, and what is known of the expression; None for DEFAULT."""
         if is_default(fragment):
-            return default_value(table, column)
+            return default_value(table, column), None
         pieces, facts = self.known_expression(fragment, visible, analysis)
         bind_table.check_storable(facts.type, column, fragment.span)
-        return store_cast(pieces, column.type)
+        return store_cast(pieces, column.type), facts
 
     def where(self, fragment: ast.Fragment | None, read: Read, analysis: Analysis) -> tuple[Piece, ...]:
         if fragment is None:

@@ -218,8 +218,8 @@ class _Scope:
                 trees = tuple(part.tree for part in known)
                 tree = trees[0] if len(trees) == 1 else Call(name, trees, node.span)
                 return _Weakened(tree, (*edits, *(edit for part in known for edit in part.edits)))
-        tree_or_none = self.own(relation, node)
-        return None if tree_or_none is None else _Weakened(tree_or_none, ())
+        own = self.own(relation, node)
+        return None if own is None else _Weakened(own, ())
 
     def own(self, relation: Relation, node: Condition) -> Condition | None:
         """The node over the bare partition columns of ``relation``; None if there is anything else in it."""

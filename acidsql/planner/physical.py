@@ -15,6 +15,7 @@ from acidsql.planner.bound import (
     BoundDryRun,
     BoundExplain,
     BoundInsert,
+    BoundLoad,
     BoundMerge,
     BoundMultiInsert,
     BoundQuery,
@@ -64,15 +65,15 @@ class WritePlan:
     """One DML statement on one table. ``sinks`` is empty for a table that is not transactional: its files are plain."""
 
     table: Table
-    action: BoundInsert | BoundUpdate | BoundDelete
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete
     sinks: tuple[Sink, ...]
 
     @property
     def query(self) -> BoundQuery | None:
-        """What Spark evaluates; None for literal rows."""
+        """What Spark evaluates; None for literal rows and files."""
         if isinstance(self.action, BoundInsert):
             return self.action.source if isinstance(self.action.source, BoundQuery) else None
-        return self.action.query
+        return None if isinstance(self.action, BoundLoad) else self.action.query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,7 @@ def plan(bound: BoundStatement) -> Plan:
     match bound:
         case BoundQuery():
             return ReadPlan(query=bound)
-        case BoundInsert():
+        case BoundInsert() | BoundLoad():
             return plan_insert(bound)
         case BoundUpdate():
             return plan_update(bound)
@@ -174,7 +175,7 @@ def plan(bound: BoundStatement) -> Plan:
             return CatalogCommand(action=bound)
 
 
-def plan_insert(bound: BoundInsert, statement_id: StatementId = _FIRST) -> WritePlan:
+def plan_insert(bound: BoundInsert | BoundLoad, statement_id: StatementId = _FIRST) -> WritePlan:
     sink = Sink(kind=SinkKind.INSERT, statement_id=statement_id, overwrite=bound.overwrite)
     return WritePlan(table=bound.table, action=bound, sinks=(sink,) if bound.table.is_transactional else ())
 

@@ -76,3 +76,8 @@ def default_of(table: Table, column: Column) -> str | None:
 def default_value(table: Table, column: Column) -> tuple[Piece, ...]:
     """What a column holds that no value was given for."""
     return store_cast((default_of(table, column) or "NULL",), column.type)
+
+
+def loads_files(table: Table) -> bool:
+    """Whether LOAD DATA takes files as they are; else their rows are inserted, each in its bucket and after the rules are asked."""
+    return table.bucketing is None and not rules_of(table)

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from acidsql.catalog.model import Table
 from acidsql.errors import Span, UnsupportedStatementError
 from acidsql.planner.bind_table import unenforced, unreadable
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundRead, MergeAction
-from acidsql.planner.physical import DryRunPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundRead, MergeAction
+from acidsql.planner.bound_catalog import BoundCreateTableAs
+from acidsql.planner.physical import CatalogCommand, DryRunPlan, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.rules import loads_files
 
 
 def check_runnable(plan: Plan) -> None:
@@ -17,11 +19,15 @@ def check_runnable(plan: Plan) -> None:
         case ReadPlan(query=query):
             _check_reads(query.reads)
         case WritePlan(table=table, action=action):
-            place = action.span if isinstance(action, BoundInsert) else None
+            place = action.span if isinstance(action, BoundInsert | BoundLoad) else None
             _check_table(table, place)
             _check_reads(plan.query.reads if plan.query else ())
-            if not isinstance(action, BoundDelete):
+            if not isinstance(action, BoundDelete) and not (isinstance(action, BoundLoad) and loads_files(table)):
                 _check_enforced(table, place)
+        case CatalogCommand(action=BoundCreateTableAs(table=table, query=query, span=span)):
+            _check_table(table, span)
+            _check_reads(query.reads)
+            _check_enforced(table, span)
         case DryRunPlan(plan=inner):
             check_runnable(inner)
         case MultiInsertPlan(legs=legs, span=span):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acidsql.catalog.model import FileFormat, Table, TableKind, TableName
+from acidsql.catalog.statistics import RAW_BYTES, ROWS
 from acidsql.catalog.storage import STORAGES, storage_of
 from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
@@ -93,6 +94,14 @@ def check_values(given: Given) -> None:
     version = given.values.get(BUCKETING_VERSION)
     if version not in (None, "1", "2"):
         raise BindError(f'bucketing_version "{version}" is not supported', hint="It is 1 or 2.", span=given.span(BUCKETING_VERSION))
+
+
+def check_statistics(given: Given) -> None:
+    """BindError for a number of rows that is none. Hive: AlterTableSetPropertiesAnalyzer."""
+    for key in (ROWS, RAW_BYTES):
+        value = given.values.get(key)
+        if value is not None and not value.isdigit():
+            raise BindError(f"AlterTable {key} failed with value {value}", span=given.span(key))
 
 
 def check_changes(table: Table, given: Given) -> None:

@@ -10,9 +10,11 @@ from acidsql.planner.bound import BoundReset, BoundSet, SessionAction
 from acidsql.planner.bound_catalog import (
     BoundAddPartitions,
     BoundAlterTable,
+    BoundAnalyze,
     BoundConvertTable,
     BoundCreateDatabase,
     BoundCreateTable,
+    BoundCreateTableAs,
     BoundCreateView,
     BoundDescribe,
     BoundDescribeDatabase,
@@ -46,7 +48,9 @@ from acidsql.planner.bound_transactions import (
 )
 from acidsql.result import Result
 from acidsql.session_commands.alterations import alter_table, convert_table, rename_table
+from acidsql.session_commands.analyze import analyze_table
 from acidsql.session_commands.answers import done, matching, one_column
+from acidsql.session_commands.create_as import create_table_as
 from acidsql.session_commands.databases import create_database, describe_database, drop_database
 from acidsql.session_commands.partitions import run_partition_command
 from acidsql.session_commands.show import describe_table, show_columns, show_create_table, show_partitions, show_table_properties
@@ -81,6 +85,8 @@ def run_catalog_command(session: Session, action: CatalogAction) -> Result:
             return describe_database(action)
         case BoundCreateTable():
             return create_table(session, action)
+        case BoundCreateTableAs():
+            return create_table_as(session, action)
         case BoundDropTable():
             return drop_table(session, action)
         case BoundAlterTable():
@@ -89,6 +95,8 @@ def run_catalog_command(session: Session, action: CatalogAction) -> Result:
             return rename_table(session, action)
         case BoundConvertTable():
             return convert_table(session, action)
+        case BoundAnalyze():
+            return analyze_table(session, action)
         case (
             BoundAddPartitions()
             | BoundDropPartitions()

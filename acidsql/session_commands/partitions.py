@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import nothing_yet
 from acidsql.errors import AlreadyExistsError, BindError, Error, ExecutionError, Span
 from acidsql.planner.bound_catalog import (
     BoundAddPartitions,
@@ -75,13 +77,23 @@ def add_partitions(session: Session, action: BoundAddPartitions) -> None:
         with file_errors("ADD PARTITION"):
             for partition in action.partitions:
                 _make_directory(session.files, partition.location, made)
+            new = [_with_statistics(session, table, partition, made) for partition in action.partitions]
         crash_points.reached("directories made")
-        session.store.add_partitions(table.name, action.partitions, if_not_exists=action.if_not_exists)
+        session.store.add_partitions(table.name, new, if_not_exists=action.if_not_exists)
     except BaseException:
         with file_errors("ADD PARTITION"):
             for path in reversed(made):
                 session.files.remove_empty_directory(path)
         raise
+
+
+def _with_statistics(session: Session, table: Table, partition: Partition, made: list[str]) -> Partition:
+    """Those of an empty partition; nobody has counted what was there."""
+    if not session.settings.flag("hive.stats.autogather"):
+        return partition
+    if partition.location not in made and session.files.list_files(partition.location):
+        return partition
+    return replace(partition, statistics=nothing_yet(table.columns))
 
 
 def _make_directory(io: FileIO, path: str, made: list[str]) -> None:

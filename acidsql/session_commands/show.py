@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from acidsql.catalog import describe
 from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.show_create import show_create, shown_properties
+from acidsql.catalog.statistics import merged, of_partitions
 from acidsql.planner.bound_catalog import (
     BoundDescribe,
     BoundShowColumns,
@@ -25,7 +28,10 @@ def _described(action: BoundDescribe) -> list[describe.Row]:
     table, column, partition = action.table, action.column, action.partition
     if column is not None:
         plain: list[describe.Row] = [(column.name, str(column.type), column.comment or "")]
-        return describe.describe_column(column) if action.formatted else plain
+        found = merged(action.statistics) if action.statistics else None
+        return describe.describe_column(table, column, found, partition) if action.formatted else plain
+    if partition is None and table.partition_columns:
+        table = replace(table, statistics=of_partitions(action.partitions))
     if action.formatted:
         return describe.describe_formatted(table, partition)
     return describe.describe_extended(table, partition) if action.extended else describe.describe(table)
@@ -47,7 +53,7 @@ def show_partitions(action: BoundShowPartitions) -> Result:
 def show_table_properties(action: BoundShowTableProperties) -> Result:
     """Of one property that is not there, Hive says so in the place of its name."""
     comment = {} if action.table.comment is None else {"comment": action.table.comment}
-    properties = shown_properties(action.table) | comment
+    properties = shown_properties(action.table) | comment | dict(action.table.statistics)
     rows: list[list[str | None]]
     if action.key is None:
         rows = [[key, value] for key, value in sorted(properties.items())]

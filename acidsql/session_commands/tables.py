@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.errors import BindError
+from acidsql.catalog.statistics import nothing_yet
+from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.planner.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
 from acidsql.session_commands.answers import done
 from acidsql.session_commands.file_errors import file_errors
 from acidsql.spark.fileio import FileIO
-from acidsql.spark.urls import real_path
+from acidsql.spark.urls import path_of, real_path
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -25,20 +27,36 @@ def create_table(session: Session, action: BoundCreateTable) -> Result:
     table = action.table
     io = session.files
     if action.span is not None:
-        try:
-            check_apart(session, table)
-        except BindError as error:
-            error.span = action.span
-            raise
+        check_location(session, table, action.span)
     with file_errors("CREATE TABLE"):
         if table.kind is TableKind.MANAGED and io.list_files(table.location):
-            hint = "Move the files away; they may belong to a table that was dropped while its writer died."
-            raise BindError(f'directory "{table.location}" of the new table is not empty', hint=hint, span=action.span)
+            raise BindError(f'directory "{table.location}" of the new table is not empty', hint=NOT_EMPTY, span=action.span)
         if not io.renames(table.location):  # only says whether there is such a store
             io.make_directory(table.location)
-        session.store.create_table(table)
+        session.store.create_table(_with_statistics(session, table, placed=action.span is not None))
         io.make_directory(table.location)
     return done("CREATE TABLE")
+
+
+NOT_EMPTY = "Move the files away; they may belong to a table that was dropped while its writer died."
+
+
+def check_location(session: Session, table: Table, span: Span) -> None:
+    """``check_apart``, and that the place can be opened; a refusal points to LOCATION."""
+    try:
+        check_apart(session, table)
+        session.files.renames(table.location)
+    except (BindError, UnsupportedStatementError) as error:
+        error.span = span
+        raise
+
+
+def _with_statistics(session: Session, table: Table, *, placed: bool) -> Table:
+    """Those of an empty table. What lies in a place that somebody named for an external table, nobody has counted."""
+    counted = session.settings.flag("hive.stats.autogather") and not table.partition_columns
+    if counted and (table.kind is TableKind.MANAGED or not (placed or session.files.list_files(table.location))):
+        return replace(table, statistics=nothing_yet(table.columns))
+    return table
 
 
 def drop_table(session: Session, action: BoundDropTable) -> Result:
@@ -69,8 +87,9 @@ def check_apart(session: Session, table: Table, *, formerly: Table | None = None
     """BindError if the table's directory is, holds or lies in that of another table, or holds a database's or the store's.
 
     Whoever drops or fills the one would delete or change the rows of the other. ``formerly``: the table under the name it is to lose.
+    UnsupportedStatementError for a URL that names no host.
     """
-    mine = real_path(table.location)
+    mine = real_path(path_of(table.location))
     mine_too = {table.name, (formerly or table).name}
     for name, location in session.store.list_locations():
         if name not in mine_too and (is_inside(mine, theirs := real_path(location)) or is_inside(theirs, mine)):

@@ -31,10 +31,10 @@ INSERTS = (
     switch("hive.merge.tezfiles", False, "Merge small files after a Tez job."),
     whole("hive.merge.size.per.task", 256_000_000, "The size of merged files.", kind="long"),
     whole("hive.merge.smallfiles.avgsize", 16_000_000, "Merge where files are smaller than this on average.", kind="long"),
-    switch("hive.stats.autogather", True, "INSERT keeps table statistics.", "metastore.stats.autogather"),
+    switch("hive.stats.autogather", True, "Statements that change rows keep numRows right.", "metastore.stats.autogather", honoured=True),
     switch("hive.stats.column.autogather", True, "INSERT keeps column statistics."),
     switch("hive.stats.fetch.column.stats", True, "Plan with column statistics."),
-    switch("hive.compute.query.using.stats", True, "Answer count, min and max from statistics."),
+    switch("hive.compute.query.using.stats", True, "Answer `count(*)` from the footers of files, where they tell.", honoured=True),
 )
 
 QUERIES = (

@@ -17,7 +17,8 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 import pyarrow as pa
 from pyarrow import fs
@@ -38,8 +39,9 @@ MAX_COPY = 5 << 30
 
 # What stores say in their messages, for lack of an error number.
 _WORDS = (
-    (errno.ENOENT, ("NO_SUCH_KEY", "NO_SUCH_BUCKET", "HTTP status 404")),
+    (errno.ENOENT, ("NO_SUCH_KEY", "NO_SUCH_BUCKET", "HTTP status 404", "[BlobNotFound]", "[ContainerNotFound]", "No such directory")),
     (errno.EACCES, ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "HTTP status 403", "HTTP status 401")),
+    (errno.EACCES, ("[AuthorizationFailure]", "[AuthorizationPermissionMismatch]", "[AuthenticationFailed]", "PERMISSION_DENIED")),
 )
 
 
@@ -56,6 +58,8 @@ class ArrowFileIO:
     prefix: str
     renaming: bool
     remove_if_empty: Callable[[str], bool] | None = None
+    _found: set[str] = field(default_factory=set, repr=False)
+    _copied: dict[str, list[tuple[str, str]]] = field(default_factory=dict, repr=False)
 
     def renames(self, path: str) -> bool:
         return self.renaming
@@ -68,20 +72,21 @@ class ArrowFileIO:
         directories: set[str] = set()
         for info in self._below(base):
             path = info.path[len(base) :].strip("/")
-            names = path.split("/")
-            if not path or any(map(is_hidden, names)):
-                continue
-            if info.type is fs.FileType.File:
+            names = list(takewhile(lambda name: not is_hidden(name), path.split("/"))) if path else []
+            is_file = info.type is fs.FileType.File
+            if is_file and "/".join(names) == path:
                 files.append(FileEntry(path=path, size=info.size, mtime_ns=info.mtime_ns or 0))
                 names.pop()
-            directories.update("/".join(names[:depth]) for depth in range(1, len(names) + 1))
+            if is_file or self.renaming:  # the mark that some leave in a store for a directory is none
+                directories.update("/".join(names[:depth]) for depth in range(1, len(names) + 1))
         return Listing(files=tuple(sorted(files, key=lambda f: f.path)), directories=tuple(sorted(directories)))
 
     def list_files(self, root: str) -> list[FileEntry]:
         return list(self.listing(root).files)
 
     def exists(self, path: str) -> bool:
-        return self._type(path) is not fs.FileType.NotFound
+        found = self._type(path)
+        return found is fs.FileType.File or (found is fs.FileType.Directory and (self.renaming or self._holds_files(self._name(path))))
 
     def read(self, path: str) -> bytes:
         with os_errors(path), self.files.open_input_stream(self._name(path), compression=None) as file:
@@ -107,24 +112,33 @@ class ArrowFileIO:
         with os_errors(path):
             if self.renaming:
                 self.files.create_dir(self._name(path), recursive=True)
-            elif self.files.get_file_info(self.prefix).type is fs.FileType.NotFound:
-                raise _error(errno.ENOENT, self.root)
+            elif self.prefix not in self._found:  # the bucket must be there; once is enough to look
+                if self.files.get_file_info(self.prefix).type is fs.FileType.NotFound:
+                    raise _error(errno.ENOENT, self.root)
+                self._found.add(self.prefix)
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
-        self._check_free(path)
+        self.write_pieces(path, parts)
+
+    def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
+        self._check_no_file(path)
         with os_errors(path):
-            self._create(self._name(path), parts)
+            self._create(self._name(path), pieces)
+
+    def copy_file(self, old: str, new: str, *, as_link: bool = False) -> None:
+        self._check_no_file(new)
+        self._copy(self._name(old), self._name(new))
 
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         new = f"{path}.finished"
-        self._check_free(new)
+        self._check_no_file(new)
         with os_errors(path):
             self._create(self._name(new), self._pieces(self._name(path), offset, data))
         self.delete_file(path)
         return new
 
     def publish(self, staged: str, final: str) -> None:
-        self._check_free(final)
+        self._check_no_file(final)
         if self.renaming:
             self._rename(staged, final)
         else:
@@ -170,13 +184,13 @@ class ArrowFileIO:
     # ---- deleting
 
     def delete_file(self, path: str) -> None:
-        with os_errors(path), contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), os_errors(path):
             self.files.delete_file(self._name(path))
 
     def delete_tree(self, path: str) -> None:
         if path.rstrip("/") == self.root:
             raise OSError(errno.EPERM, "a whole file system is never deleted", path)
-        with os_errors(path), contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), os_errors(path):
             self.files.delete_dir(self._name(path))
 
     def remove_empty_directory(self, path: str) -> bool:
@@ -186,8 +200,8 @@ class ArrowFileIO:
         if found is fs.FileType.NotFound:
             return True
         with os_errors(path):
-            if not self.renaming:  # a mark that somebody else has put there is no directory
-                return not self._below(self._name(path), recursive=False)
+            if not self.renaming:
+                return not self._holds_files(self._name(path))
             return self.remove_if_empty is not None and self.remove_if_empty(self._name(path))
 
     # ---- moving
@@ -204,14 +218,13 @@ class ArrowFileIO:
         self.move_directory(old, new)
 
     def end_move(self, old: str) -> None:
-        if not self.renaming:
-            self._delete(old)
+        self._delete_all(name for name, _ in self._copied.pop(old, []))
 
     def undo_move(self, old: str, new: str) -> None:
         if self.renaming:
             self.move_directory(new, old)
         else:
-            self._delete(new)
+            self._delete_all(copy for _, copy in self._copied.pop(old, []))
 
     def _rename(self, old: str, new: str) -> None:
         try:
@@ -223,23 +236,29 @@ class ArrowFileIO:
             raise
 
     def _copy_all(self, old: str, new: str) -> None:
-        """Of a directory, if ``old`` is one, hidden names too; there may be nothing to copy. After a failure there is nothing at ``new``."""
+        """Of a directory, if ``old`` is one, hidden names too; there may be nothing to copy. After a failure there is nothing at ``new``.
+
+        What was copied is remembered: others may write to ``old`` or ``new`` until one of the two is deleted.
+        """
         source, target = self._name(old), self._name(new)
         if self._type(old) is fs.FileType.File:
             names = [source]
         else:
             names = [info.path for info in self._below(source) if info.type is fs.FileType.File]
+        pairs = [(name, target + name[len(source) :]) for name in names]
         try:
-            in_parallel(lambda name: self._copy(name, target + name[len(source) :]), names)
+            in_parallel(lambda pair: self._copy(*pair), pairs)
         except BaseException:
-            self._delete(new)
+            self._delete_all(copy for _, copy in pairs)
             raise
+        self._copied[old] = pairs
 
-    def _delete(self, path: str) -> None:
-        if self._type(path) is fs.FileType.File:
-            self.delete_file(path)
-        else:
-            self.delete_tree(path)
+    def _delete_all(self, names: Iterable[str]) -> None:
+        def delete(name: str) -> None:
+            with contextlib.suppress(FileNotFoundError), os_errors(name):
+                self.files.delete_file(name)
+
+        in_parallel(delete, list(names))
 
     # ---- names
 
@@ -257,6 +276,20 @@ class ArrowFileIO:
     def _check_free(self, path: str) -> None:
         if self.exists(path):
             raise _error(errno.EEXIST, path)
+
+    def _check_no_file(self, path: str) -> None:
+        """One request, and not two: to a store, a directory of that name is another name."""
+        if self.renaming:
+            return self._check_free(path)
+        with contextlib.suppress(FileNotFoundError), os_errors(path):
+            self.files.open_input_file(self._name(path)).close()
+            raise _error(errno.EEXIST, path)
+
+    def _holds_files(self, name: str) -> bool:
+        found = self._below(name, recursive=False)
+        return any(info.type is fs.FileType.File for info in found) or any(
+            self._holds_files(info.path) for info in found if info.path.rstrip("/") != name
+        )
 
     def _below(self, name: str, *, recursive: bool = True) -> list[fs.FileInfo]:
         with os_errors(name):

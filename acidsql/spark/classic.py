@@ -131,15 +131,19 @@ def hadoop_configuration(spark: SparkSession) -> JavaObject:
 
 
 def read_orc(spark: SparkSession, paths: Sequence[str], schema: StructType | str, options: Mapping[str, str]) -> DataFrame:
-    """``spark.read.orc``, told all paths in one call: PySpark would make one for each of them."""
-    reader = spark.read.options(**options).schema(schema)
+    return read_files(spark, "orc", paths, schema, options)
+
+
+def read_files(spark: SparkSession, kind: str, paths: Sequence[str], schema: StructType | str, options: Mapping[str, str]) -> DataFrame:
+    """``spark.read.format(kind).load(..)``, told all paths in one call: PySpark would make one for each of them."""
+    reader = spark.read.format(kind).options(**options).schema(schema)
     door = jvm(spark)
     if door is None:
-        return reader.orc(list(paths))
+        return reader.load(list(paths))
     from pyspark.sql import DataFrame
 
     texts = _java(door, "java.util.regex.Pattern").compile("\0").split("\0".join(paths))
-    return DataFrame(cast(Any, reader)._jreader.orc(texts), spark)
+    return DataFrame(cast(Any, reader)._jreader.load(texts), spark)
 
 
 # ---- a filter whose constants are objects --------------------------------------------------------------------------------------

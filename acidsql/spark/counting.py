@@ -22,10 +22,11 @@ from acidsql.catalog.model import FileFormat, Table
 from acidsql.planner.counting import RowCount
 from acidsql.planner.pruning import prune
 from acidsql.settings import Settings
-from acidsql.spark.deletes import DeleteEventReader, DeleteEvents, Longs, read_columns, valid_mask
+from acidsql.spark.deletes import DeleteEvents, Longs, read_columns, valid_mask
 from acidsql.spark.file_constants import bucket_property, first_rows
 from acidsql.spark.fileio import FileIO
-from acidsql.spark.footers import FileKey, Footers, RowIdRange, ScanFile
+from acidsql.spark.footers import FileKey, RowIdRange, ScanFile
+from acidsql.spark.known_files import KnownFiles
 
 if TYPE_CHECKING:
     from acidsql.spark.reader import TableSnapshot
@@ -47,10 +48,10 @@ _Kept = tuple[tuple[FileKey, ...], tuple[FileKey, ...], str]
 class RowCounter:
     """Of one session: shares what is known of files and delete events with the reader."""
 
-    def __init__(self, footers: Footers, events: DeleteEventReader) -> None:
-        self._footers = footers
-        self._events = events
-        self._kept: OrderedDict[_Kept, tuple[int, ...]] = OrderedDict()
+    def __init__(self, known: KnownFiles) -> None:
+        self._footers = known.footers
+        self._events = known.events
+        self._kept: OrderedDict[_Kept, Mapping[str, int]] = OrderedDict()
 
     def answer(self, count: RowCount, table: Table, snapshots: Snapshots, settings: Settings) -> int | None:
         """The rows a query counts; None if it takes Spark, or the user wants Spark to count them."""
@@ -88,21 +89,18 @@ class RowCounter:
             hidden = self._hidden(inserts, self._events.read(deletes, write_ids, keep=max_events), write_ids)
             if hidden is None:
                 return None
-            self._keep(key, counts, hidden)
-        return self._kept[key]
+            self._kept[key] = hidden
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        for file in inserts:
+            counts[file.place] -= self._kept[key].get(file.path, 0)
+        return tuple(counts.tolist())
 
-    def _keep(self, key: _Kept, counts: Longs, hidden: Mapping[int, int]) -> None:
-        for place, number in hidden.items():
-            counts[place] -= number
-        self._kept[key] = tuple(counts.tolist())
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
-
-    def _hidden(self, inserts: Sequence[ScanFile], events: DeleteEvents, write_ids: ValidWriteIdList | None) -> dict[int, int] | None:
-        """How many rows of each place are dead or not visible; None if too many ids had to be read."""
+    def _hidden(self, inserts: Sequence[ScanFile], events: DeleteEvents, write_ids: ValidWriteIdList | None) -> dict[str, int] | None:
+        """How many rows of each file are dead or not visible, by its path; None if too many ids had to be read."""
         dead = _Dead.of(events)
         concerned = [file for file in inserts if file.rows and (file.place in dead.places or file.file.needs_row_filter)]
-        hidden: dict[int, int] = {}
+        hidden: dict[str, int] = {}
         left = MAX_ROWS_READ
         for file, ids in zip(concerned, _told(concerned), strict=True):
             if ids is not None and not file.file.needs_row_filter:
@@ -111,7 +109,7 @@ class RowCounter:
                 return None
             else:
                 number = _hidden_in(self._events.io, file, dead, write_ids)
-            hidden[file.place] = hidden.get(file.place, 0) + number
+            hidden[file.path] = number
         return hidden
 
 

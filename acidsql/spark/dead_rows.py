@@ -19,7 +19,6 @@ from acidsql.spark import classic
 from acidsql.spark.deletes import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.spark.file_constants import in_order, of_file, with_file_number
 from acidsql.spark.file_layout import stored_type
-from acidsql.spark.fileio import FileIO
 from acidsql.spark.footers import ScanFile
 from acidsql.spark.scan_files import IDS, META_DDL, META_NEEDED, file_uri, visible_sql
 
@@ -43,14 +42,13 @@ MAX_KEPT_FILTERS = 8
 class DeadRowFilters:
     """Makes and keeps the filters of one Spark session."""
 
-    def __init__(self, spark: SparkSession, settings: Settings, io: FileIO) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings, events: DeleteEventReader) -> None:
         self._spark = spark
         self._settings = settings
-        self._events = DeleteEventReader(io)
+        self._events = events
         self._alive: OrderedDict[Hashable, SparkColumn | None] = OrderedDict()
 
     def close(self) -> None:
-        self._events.close()
         self._alive.clear()
 
     def without_dead(self, deletes: tuple[ScanFile, ...], write_ids: ValidWriteIdList | None, *, places: bool) -> Filter:

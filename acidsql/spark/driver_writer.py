@@ -28,7 +28,7 @@ from acidsql.catalog.model import Column, Table
 from acidsql.errors import CardinalityError
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.partition_places import by_values
-from acidsql.spark.publish import partitions_of, publish, publish_plain, staging
+from acidsql.spark.publish import partitions_of, publish, publish_rows, staging
 from acidsql.spark.schema import arrow_schema
 from acidsql.spark.stored import stored_array
 from acidsql.spark.target import StagedFile, WriteTarget, Written
@@ -95,6 +95,8 @@ class EventFile:
 
 def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
     """INSERT: new rows, each in the file of its bucket; all in bucket 0 of a table without buckets."""
+    if target.table.is_insert_only:
+        return write_plain_rows(io, target, rows)
     if not rows.num_rows and not target.overwrite:
         return Written(partitions=target.sure)
     files = [f for values, part in by_values(target.table, rows) for f in inserted_files(target.at(values), part)]
@@ -215,21 +217,23 @@ def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile
         directory=file.directory,
         bucket=file.bucket,
         rows=len(file.ids),
+        size=edit.offset + len(edit.data),
         partition=file.target.partition,
         deletes=file.values is None,
     )
 
 
 def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
-    """INSERT into a table that is not transactional: one plain ORC file, or one for each bucket, in each partition."""
+    """INSERT into a table without row ids: one plain ORC file, or one for each bucket, in each partition."""
     with staging(io, target) as directory:
         files = [
             stage_plain_file(io, target.at(key), directory, bucket, values)
             for key, part in by_values(target.table, rows)
             for bucket, values in bucket_order(target.table, row_values(part, target.table.columns))
         ]
-        publish_plain(io, target, files)
-    return Written(inserted=rows.num_rows, partitions=partitions_of(files) or target.sure)
+        directories = publish_rows(io, target, files)
+    partitions = partitions_of(files) or target.sure
+    return Written(directories=directories, partitions=partitions, inserted=rows.num_rows, files=tuple(files))
 
 
 def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray) -> StagedFile:
@@ -237,7 +241,10 @@ def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, buc
     data = _orc_bytes(target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]))
     edit = edit_tail(_tail(data, path), {}, target.row_schema)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
-    return StagedFile(path=path, directory=target.root, bucket=bucket, rows=len(values), partition=target.partition)
+    size = edit.offset + len(edit.data)
+    return StagedFile(
+        path=path, directory=target.plain_directory, bucket=bucket, rows=len(values), size=size, partition=target.partition, raw=True
+    )
 
 
 def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketId, pa.StructArray]]:

@@ -5,41 +5,47 @@ Spark is imported and started only when a statement needs it; literal rows go st
 
 from __future__ import annotations
 
-import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
+from acidsql.acid.ids import FIRST_WRITE_ID, NO_STATEMENT, TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
-from acidsql.catalog.partitions import partition_text
-from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
-from acidsql.errors import BindError, Error, ExecutionError, InternalError
+from acidsql.catalog.model import FileFormat, Partition, Table
+from acidsql.catalog.statistics import Analyzed, StatisticsChange
+from acidsql.catalog.types import HiveType
+from acidsql.errors import ExecutionError, InternalError
 from acidsql.planner.bind_table import wrong_column_count
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRead, BoundRows, BoundUpdate
+from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundQuery, BoundRead, BoundRows, BoundUpdate
+from acidsql.planner.bound_catalog import BoundAnalyze
+from acidsql.planner.counting import row_count
 from acidsql.planner.lowering import identifier, store_cast, text_literal
-from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, source_query, whole_query
 from acidsql.planner.physical import MergePlan, WritePlan
 from acidsql.planner.pruning import prune
 from acidsql.planner.query_text import Piece
-from acidsql.planner.rules import default_value
+from acidsql.planner.rules import default_value, loads_files
 from acidsql.settings import Settings, show_value
-from acidsql.spark import classic, driver_writer
+from acidsql.spark import classic, driver_writer, statistics
+from acidsql.spark.answers import Answer, columns_of, count_answer, wall_clock
+from acidsql.spark.counting import RowCounter
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
 from acidsql.spark.file_systems import FileSystems
 from acidsql.spark.fileio import FileIO
-from acidsql.spark.partition_places import PartitionPlaces, key_names
+from acidsql.spark.known_files import KnownFiles
+from acidsql.spark.literal_rows import literal_table
+from acidsql.spark.merge_queries import MergeQueries
+from acidsql.spark.new_tables import NewTable
+from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.pending import PendingRoot, PendingWrites
 from acidsql.spark.publish import publish_files
-from acidsql.spark.schema import arrow_schema
 from acidsql.spark.settle import needs_settling, settle
 from acidsql.spark.snapshots import Snapshots, Visibility
 from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import StagedFile, WriteTarget, Written
+from acidsql.spark.translation import placed, relocated, translated
 from acidsql.txn.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -63,15 +69,6 @@ class Work:
     pending: PendingWrites | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class Answer:
-    """A query's DataFrame and the columns it gives; ``fetch`` runs it."""
-
-    df: DataFrame
-    columns: tuple[tuple[str, HiveType], ...]
-    fetch: Callable[[], pa.Table]
-
-
 class Engine:
     """One session's hands. ``spark``: a session that was handed in; without one, one is started on first need."""
 
@@ -92,6 +89,8 @@ class Engine:
         self._conf = dict(conf or {})
         self._ours: SparkSession | None = None
         self._reader: SnapshotReader | None = None
+        self._known = KnownFiles.of(self.files)
+        self._counter = RowCounter(self._known)
         self._lock = threading.Lock()
         self._tag = f"acidsql-{uuid.uuid4().hex[:12]}"
         settings.on_change(self._setting_changed)
@@ -125,7 +124,7 @@ class Engine:
         if self._reader is None:
             from acidsql.spark.reader import SnapshotReader
 
-            self._reader = SnapshotReader(self.spark, self._settings, self.files)
+            self._reader = SnapshotReader(self.spark, self._settings, self.files, self._known)
         return self._reader
 
     def has_view(self, name: str) -> bool:
@@ -144,6 +143,7 @@ class Engine:
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
+        self._known.close()
         self._reader = self._ours = None
 
     def _setting_changed(self, name: str) -> None:
@@ -170,19 +170,23 @@ class Engine:
 
     def query(self, query: BoundQuery, snapshots: Snapshots) -> Answer:
         """The DataFrame of a query under one snapshot. Spark's analysis errors come back at the user's place."""
-        from acidsql.spark.reader import HIVE_TYPE
+        counted = row_count(query)
+        if counted is not None:
+            with translated():
+                number = self._counter.answer(counted, query.reads[0].table, snapshots, self._settings)
+            if number is not None:
+                return count_answer(counted, number)
+        df = self.dataframe(query, snapshots, counting=counted is not None)
+        return Answer(df=df, columns=columns_of(df), fetch=lambda: self._collect(df))
 
-        df = self.dataframe(query, snapshots)
-        columns = tuple((f.name, hive_type((f.metadata or {}).get(HIVE_TYPE) or f.dataType.simpleString())) for f in df.schema.fields)
-        return Answer(df=df, columns=columns, fetch=lambda: self._collect(df))
-
-    def dataframe(self, query: BoundQuery, snapshots: Snapshots) -> DataFrame:
-        views = self._views(query, snapshots)
+    def dataframe(self, query: BoundQuery, snapshots: Snapshots, *, counting: bool = False) -> DataFrame:
+        """``counting``: the query uses no column of what it reads but its partition columns."""
+        views = self._views(query, snapshots, frozenset() if counting else None)
         text = query.text.render(views)
-        with translated(lambda error: _relocate(error, query, views)):
+        with translated(lambda error: relocated(error, query, views)):
             return self.spark.sql(text)
 
-    def _views(self, query: BoundQuery, snapshots: Snapshots) -> list[str]:
+    def _views(self, query: BoundQuery, snapshots: Snapshots, columns_used: frozenset[str] | None) -> list[str]:
         """A view for each read. What is read twice is listed once: both see the same files."""
         with translated():
             seen = [snapshots.take(read.table, self._partitions_needed(read, snapshots)) for read in query.reads]
@@ -195,7 +199,10 @@ class Engine:
                     session.import_view(spark, self._theirs, name)
         self._check_time_zone(*(read.table for read in query.reads))
         with translated():
-            return [self.reader.view(s, row_id=r.row_id, predicates=r.predicates) for s, r in zip(seen, query.reads, strict=True)]
+            return [
+                self.reader.view(s, row_id=r.row_id, predicates=r.predicates, columns_used=columns_used)
+                for s, r in zip(seen, query.reads, strict=True)
+            ]
 
     def _partitions_needed(self, read: BoundRead, snapshots: Snapshots) -> tuple[Partition, ...]:
         """The partitions that can hold rows the query needs; what the planner cannot tell by itself is put to Spark."""
@@ -234,13 +241,51 @@ class Engine:
 
     def write(self, plan: WritePlan, work: Work) -> Written:
         """Writes the files of one DML statement on a transactional table; they are published when the transaction commits."""
-        io = self.files
         target = self._target(plan, work)
         action = plan.action
         if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
+            return self._write_literals(target, checked_rows(plan.table, literal_table(action, action.source)))
+        if isinstance(action, BoundLoad):
+            return self._load(plan.table, action, target)
+        return self._write_query(plan, self.files, target, work.snapshots)
+
+    def write_new(self, plan: WritePlan, snapshots: Snapshots) -> Written:
+        """The first rows of a table that is not there yet, and the table with them. See NewTable."""
+        from acidsql.spark import writer
+
+        new = NewTable(self._catalog, plan.table, counted=self._settings.flag("hive.stats.autogather"))
+        work = Work(snapshots=snapshots, write_id=FIRST_WRITE_ID if plan.table.is_transactional else NO_WRITE)
+        target = replace(self._target(plan, work), publishing=new.publishing)
+        action = plan.action
+        assert isinstance(action, BoundInsert)
+        self._check_time_zone(plan.table)
+        rows = self._rows_to_insert(action, snapshots)
+        with translated(), self._tagged():
+            insert = writer.insert if plan.table.is_transactional else writer.insert_plain
+            written = insert(self.spark, self.files, target, rows)
+            if not new.made:  # there were no rows
+                self.files.make_directory(plan.table.location)
+                with new.publishing(()):
+                    pass
+        return written
+
+    def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> list[tuple[str, HiveType | None]]:
+        """The columns of a query; None is the type of those that hold NULL and nothing else."""
+        df = self.dataframe(query, snapshots)
+        kinds = [field.dataType.typeName() for field in df.schema.fields]
+        return [(name, None if kind == "void" else found) for (name, found), kind in zip(columns_of(df), kinds, strict=True)]
+
+    def _write_literals(self, target: WriteTarget, rows: pa.Table) -> Written:
+        """Without Spark, where the files are ORC."""
+        if target.table.file_format is FileFormat.ORC or not rows.num_rows:
+            write = driver_writer.write_rows if target.table.is_transactional else driver_writer.write_plain_rows
             with translated():
-                return driver_writer.write_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
-        return self._write_query(plan, io, target, work.snapshots)
+                return write(self.files, target, rows)
+        from acidsql.spark import writer
+
+        self._check_time_zone(target.table)
+        with translated(), self._tagged():
+            return writer.insert_plain(self.spark, self.files, target, writer.literal_rows(self.spark, target.table, rows))
 
     def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, snapshots: Snapshots) -> Written:
         from acidsql.spark import writer
@@ -253,6 +298,8 @@ class Engine:
                 rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
                 with translated(), enforcing(plan.table), self._tagged():
                     return writer.insert(spark, io, target, rows)
+            case BoundLoad():
+                raise InternalError("files are loaded, not queried")
             case BoundUpdate():
                 changed = enforced(plan.table, self.dataframe(action.query, snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
                 with translated(), enforcing(plan.table), self._tagged():
@@ -264,6 +311,35 @@ class Engine:
             case _:
                 assert_never(action)
 
+    def _load(self, table: Table, action: BoundLoad, target: WriteTarget) -> Written:
+        """Files as they are, or their rows by INSERT."""
+        from acidsql.spark import loading, writer
+
+        if loads_files(table):
+            with translated():
+                return loading.write_load(self.files, target, action)
+        from acidsql.spark.reader import Place, TableSnapshot
+
+        self._check_time_zone(table)
+        with translated():
+            sources = loading.sources_of(self.files, action)
+            place = Place(root=target.root, own_inserts=loading.found_files(sources))
+            view = self.reader.view(TableSnapshot(table=replace(table, partition_columns=(), bucketing=None), places=(place,)))
+            keys = [f"{text_literal(text)} AS {identifier(name)}" for name, text in (action.partition.static if action.partition else ())]
+            rows = enforced(table, self.spark.table(view).selectExpr("*", *keys))
+        with translated(), enforcing(table), self._tagged():
+            insert = writer.insert if table.is_transactional else writer.insert_plain
+            return replace(insert(self.spark, self.files, target, rows), moved=loading.moved(action, sources))
+
+    def delete_files(self, paths: Iterable[str]) -> None:
+        """Of files whose rows are in a table for good. ExecutionError for one that stays."""
+        for path in paths:
+            try:
+                self.files.delete_file(path)
+            except OSError as error:
+                message = f'the rows of "{path}" are loaded, but the file could not be deleted'
+                raise ExecutionError(message, detail=str(error), hint="Delete it before it is loaded again.") from error
+
     def merge(self, plan: MergePlan, work: Work) -> Written:
         """Writes the files of a MERGE; they are published when the transaction commits."""
         from acidsql.spark import merge
@@ -273,7 +349,7 @@ class Engine:
         self._check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
         with translated(), enforcing(plan.table), self._tagged():
-            return merge.merge(self.spark, io, plan, target, _MergeQueries(self, plan, work.snapshots), check=check)
+            return merge.merge(self.spark, io, plan, target, MergeQueries(self.dataframe, plan, work.snapshots), check=check)
 
     def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
@@ -283,12 +359,14 @@ class Engine:
         with translated(), enforcing(plan.table), self._tagged():
             if isinstance(plan, MergePlan):
                 check = self._settings.flag("hive.merge.cardinality.check")
-                return touched.of_merge(plan, target, _MergeQueries(self, plan, work.snapshots).whole(), check=check)
+                return touched.of_merge(plan, target, MergeQueries(self.dataframe, plan, work.snapshots).whole(), check=check)
             match plan.action:
                 case BoundInsert(source=BoundRows() as rows) as action:
                     return touched.of_literals(target, checked_rows(plan.table, literal_table(action, rows)))
                 case BoundInsert() as action:
                     return touched.of_inserts(target, enforced(plan.table, self._rows_to_insert(action, work.snapshots)))
+                case BoundLoad():
+                    raise InternalError("LOAD DATA is explained, not counted")
                 case BoundUpdate(query=query):
                     changed = enforced(plan.table, self.dataframe(query, work.snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
                     return touched.of_changes(target, changed, values=True)
@@ -307,8 +385,9 @@ class Engine:
             roots = pending.roots.values()
             files = [file for root in roots for file in root.files]
             empty = [root.base for root in roots if root.overwritten]
+            raw = [root.base for root in roots if root.table.is_insert_only]
             locations = {root.table.location for root in roots}
-            pending.published += [(self.files, d) for d in publish_files(self.files, locations, files, empty=empty)]
+            pending.published += [(self.files, d) for d in publish_files(self.files, locations, files, empty=empty, raw=raw)]
 
     def _live_rows(self, root: PendingRoot, files: Sequence[StagedFile]) -> tuple[SparkSession, DataFrame]:
         from acidsql.spark.reader import Place, TableSnapshot
@@ -327,25 +406,67 @@ class Engine:
     def write_plain(self, plan: WritePlan, visible: Visibility) -> Written:
         """INSERT into a table without transactions."""
         action = plan.action
-        if not isinstance(action, BoundInsert):
-            raise InternalError("only INSERT writes to a table without transactions")
-        io = self.files
+        if not isinstance(action, BoundInsert | BoundLoad):
+            raise InternalError("only INSERT and LOAD DATA write to a table without transactions")
         snapshots = self.snapshots(visible)
         snapshots.check_unchanged(plan.table)
         target = self._target(plan, Work(snapshots=snapshots))
+        if isinstance(action, BoundLoad):
+            return self._load(plan.table, action, target)
         if isinstance(action.source, BoundRows):
-            with translated():
-                return driver_writer.write_plain_rows(io, target, checked_rows(plan.table, literal_table(action, action.source)))
+            return self._write_literals(target, checked_rows(plan.table, literal_table(action, action.source)))
         from acidsql.spark import writer
 
         self._check_time_zone(plan.table)
         rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
         with translated(), enforcing(plan.table), self._tagged():
-            return writer.insert_plain(self.spark, io, target, rows)
+            return writer.insert_plain(self.spark, self.files, target, rows)
+
+    # ---- statistics
+
+    def analyze(self, action: BoundAnalyze, snapshots: Snapshots) -> list[Analyzed]:
+        """What ANALYZE has found of the table or of each partition asked for. Starts Spark only to read rows."""
+        from acidsql.spark import analyze
+
+        table = action.table
+        most = int(self._settings.number("acidsql.read.deletes.max.events"))
+        with translated():
+            snapshot = snapshots.take(table, action.partitions or ())
+            rows = self._counter.rows(snapshot, max_events=most) if table.file_format is FileFormat.ORC else None
+            found = analyze.of_files(snapshot, rows)
+            if action.noscan or (rows is not None and not action.columns):
+                return found
+            self._check_time_zone(table)
+            view = self.reader.view(snapshot, columns_used=None if action.columns else frozenset())
+            frame = self.spark.sql(analyze.aggregate(table, action.columns, view))
+        return analyze.with_rows(table, action.columns, found, self._collect(frame))
+
+    def begun(self, table: Table, partitions: Sequence[Partition], snapshots: Snapshots) -> tuple[Partition, ...]:
+        """Partitions a statement has written to, those it makes with their statistics, as they are before it commits."""
+        if not self._settings.flag("hive.stats.autogather"):
+            return tuple(partitions)
+        with translated():
+            return tuple(statistics.as_begun(self.files, table, partitions, snapshots))
+
+    def statistics(self, pending: PendingWrites) -> tuple[StatisticsChange, ...]:
+        """What a transaction whose files are published changes."""
+        counted = self._settings.flag("hive.stats.autogather")
+        return tuple(statistics.of_transaction(pending.roots.values(), counted=counted))
+
+    def of_plain(self, plan: WritePlan, written: Written) -> tuple[tuple[Partition, ...], tuple[StatisticsChange, ...]]:
+        """The same of a table without transactions: its new partitions as they were before, and what has changed."""
+        table = plan.table
+        counted = self._settings.flag("hive.stats.autogather")
+        overwrite = isinstance(plan.action, BoundInsert | BoundLoad) and plan.action.overwrite
+        begun = written.partitions
+        if counted and begun:
+            with translated():
+                begun = tuple(statistics.as_written(self.files, table, written, self._catalog.list_partitions(table)))
+        return begun, tuple(statistics.of_plain_files(table, written, overwrite=overwrite, counted=counted))
 
     def _target(self, plan: WritePlan | MergePlan, work: Work) -> WriteTarget:
         table, snapshots = plan.table, work.snapshots
-        insert = plan.action if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert) else None
+        insert = plan.action if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert | BoundLoad) else None
         places = PartitionPlaces.of(table, snapshots.partitions(table)) if table.partition_columns else None
         return WriteTarget(
             table=table,
@@ -362,7 +483,7 @@ class Engine:
             pending=work.pending,
         )
 
-    def _max_partitions(self, insert: BoundInsert | None) -> int | None:
+    def _max_partitions(self, insert: BoundInsert | BoundLoad | None) -> int | None:
         dynamic = insert is not None and insert.partition is not None and insert.partition.dynamic
         return int(self._settings.number("hive.exec.max.dynamic.partitions")) if dynamic else None
 
@@ -383,123 +504,14 @@ class Engine:
             else:
                 pieces = default_value(action.table, column) if place is None else store_cast((place,), column.type)
             casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
-        with translated(lambda error: _place(error, action)):
+        with translated(lambda error: placed(error, action)):
             return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
 
 
-def _named_partitions(action: BoundInsert, places: PartitionPlaces, snapshots: Snapshots) -> tuple[Partition, ...]:
-    """The partitions an INSERT or TRUNCATE names, whatever rows there are."""
-    if action.truncate:
+def _named_partitions(action: BoundInsert | BoundLoad, places: PartitionPlaces, snapshots: Snapshots) -> tuple[Partition, ...]:
+    """The partitions a statement names, whatever rows there are."""
+    if isinstance(action, BoundInsert) and action.truncate:
         columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
         return tuple(p for p in snapshots.partitions(action.table) if wanted <= set(zip(columns, p.values, strict=True)))
     values = action.partition.values if action.partition is not None else None
     return () if values is None else (places.find(values),)
-
-
-@dataclass(frozen=True, slots=True)
-class _MergeQueries:
-    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for all of them."""
-
-    engine: Engine
-    plan: MergePlan
-    snapshots: Snapshots
-
-    def source(self) -> DataFrame:
-        return self._dataframe(source_query(self.plan.merge))
-
-    def changes(self, numbered_source: str | None) -> DataFrame:
-        return self._enforced(changes_query(self.plan, numbered_source))
-
-    def inserts(self, unmatched_source: str) -> DataFrame:
-        return self._enforced(inserts_query(self.plan, unmatched_source))
-
-    def whole(self) -> DataFrame:
-        return self._enforced(whole_query(self.plan))
-
-    def _enforced(self, query: BoundQuery) -> DataFrame:
-        writing = [str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values]
-        exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
-        leading = [f"acidsql_{place}" for place in range(len(LEADING_COLUMNS))]
-        return enforced(self.plan.table, self._dataframe(query), *leading, exempt=exempt)
-
-    def _dataframe(self, query: BoundQuery) -> DataFrame:
-        return self.engine.dataframe(query, self.snapshots)
-
-
-def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
-    """Literal rows as Arrow: all columns of the table in its order, and the texts of its partition columns."""
-    import pyarrow as pa
-
-    table = action.table
-    place = {c.name: i for i, c in enumerate(action.columns)}
-    static = dict(action.partition.static) if action.partition is not None else {}
-    arrays, names = [], []
-    for column in arrow_schema(table.columns):
-        at = place.get(column.name)
-        arrays.append(pa.nulls(len(source.rows), column.type) if at is None else pa.array([row[at] for row in source.rows], column.type))
-        names.append(column.name)
-    for key, name in zip(table.partition_columns, key_names(table), strict=True):
-        texts = [static[key.name] if key.name in static else partition_text(row[place[key.name]]) for row in source.rows]
-        arrays.append(pa.array([text or DEFAULT_PARTITION for text in texts], pa.string()))
-        names.append(name)
-    return pa.Table.from_arrays(arrays, names=names)
-
-
-def hive_type(spark_name: str) -> HiveType:
-    """Spark's name of a type as Hive's; a type Hive has not keeps Spark's name."""
-    name = spark_name.replace("timestamp_ntz", "timestamp")
-    try:
-        return parse_type("string" if name == "void" else name)
-    except BindError:
-        return PrimitiveType(name)
-
-
-def wall_clock(table: pa.Table) -> pa.Table:
-    """Timestamps without a zone, as Hive's are: the session's zone is where their clock stands."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for column in table.columns:
-        zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
-        columns.append(pc.local_timestamp(column) if zoned else column)
-    return pa.Table.from_arrays(columns, names=table.column_names)
-
-
-@contextmanager
-def translated(place: Callable[[Error], Error] | None = None) -> Iterator[None]:
-    """Whatever fails inside leaves as an error of ours; ``place`` may give it its place in the user's text."""
-    noise = logging.getLogger("SQLQueryContextLogger")  # PySpark prints there, as JSON, what it is about to raise
-    before, noise.disabled = noise.disabled, True
-    try:
-        yield
-    except Error as error:
-        raise (place(error) if place else error) from error.__cause__
-    except OSError as error:
-        where = f' "{error.filename}"' if error.filename else ""
-        raise ExecutionError(f"cannot read or write{where}: {error.strerror or error}") from error
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as error:
-        from acidsql.spark.session import translate
-
-        ours = translate(error)
-        raise (place(ours) if place else ours) from error
-    finally:
-        noise.disabled = before
-
-
-def _relocate(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
-    """Moves an error's place from the text Spark got to the user's own."""
-    if error.span is not None and error.source is None:
-        error.span = query.text.source_span(error.span.start, views)
-        error.source = query.text.source
-    for read, view in zip(query.reads, views, strict=True):
-        error.message = error.message.replace(f"`{view}`", f"`{read.table.name.table}`").replace(view, read.table.name.table)
-    error.args = (error.message,)
-    return error
-
-
-def _place(error: Error, action: BoundInsert) -> Error:
-    error.span = action.span
-    return error

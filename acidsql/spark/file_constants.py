@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,20 @@ OFFSET_BITS = 40
 """Files are smaller than a terabyte."""
 
 
-def in_order(files: Sequence[ScanFile]) -> tuple[ScanFile, ...]:
+class Located(Protocol):
+    """A file of a snapshot. ``place``: the number of its partition."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def place(self) -> int: ...
+
+
+_File = TypeVar("_File", bound=Located)
+
+
+def in_order(files: Sequence[_File]) -> tuple[_File, ...]:
     """Files by the hash of their paths. UnsupportedStatementError if two hashes are equal: the rows could not be told apart."""
     found = tuple(sorted(files, key=lambda file: path_hash(file.path)))
     hashes = [path_hash(file.path) for file in found]
@@ -39,7 +52,7 @@ def in_order(files: Sequence[ScanFile]) -> tuple[ScanFile, ...]:
     return found
 
 
-def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile]) -> DataFrame:
+def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[Located]) -> DataFrame:
     """``rows`` of a scan of ``files`` (``in_order``) with a last column FILE."""
     from pyspark.sql import functions as F
 
@@ -72,22 +85,41 @@ def with_row_ids(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile]
     if classic.jvm(spark) is None:
         raise UnsupportedStatementError("row ids of files without ACID columns cannot be made over Spark Connect")
     starts, numbers = zip(*_stripes(files, first_rows), strict=True) if any(file.stripes for file in files) else ((), ())
+    piece = F.col("acidsql_piece")
+    stripe = classic.position_in(spark, classic.sorted_longs(spark, np.array(starts, np.int64)), piece).alias("acidsql_stripe")
+    placed = _counted(spark, rows).select("*", stripe)
+    number = of_file(numbers, "bigint", "IF(acidsql_stripe >= 0, acidsql_stripe, -acidsql_stripe - 1)")
+    ids = [
+        f"{of_file([file.file.max_write_id for file in files], 'bigint')} AS originalTransaction",
+        f"{of_file([bucket_property(file) for file in files], 'int')} AS bucket",
+        f"{number} + {_NUMBER_IN_PIECE} AS rowId",
+    ]
+    return placed.selectExpr(*rows.columns, *ids)
+
+
+_NUMBER_IN_PIECE = "acidsql_row - coalesce(acidsql_first, acidsql_row)"
+
+
+def _counted(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """``rows`` of a scan, which have FILE, with what tells the piece of a file they come from and their number in it."""
+    from pyspark.sql import functions as F
+
     counted = rows.selectExpr(
         "*",
         f"shiftleft(CAST({FILE} AS bigint), {OFFSET_BITS}) + _metadata.file_block_start AS acidsql_piece",
         "monotonically_increasing_id() & 8589934591L AS acidsql_row",
     )
-    piece = F.col("acidsql_piece")
-    first = classic.first_in_task(spark, piece, F.col("acidsql_row")).alias("acidsql_first")
-    stripe = classic.position_in(spark, classic.sorted_longs(spark, np.array(starts, np.int64)), piece).alias("acidsql_stripe")
-    placed = counted.select("*", first, stripe)
-    number = of_file(numbers, "bigint", "IF(acidsql_stripe >= 0, acidsql_stripe, -acidsql_stripe - 1)")
-    ids = [
-        f"{of_file([file.file.max_write_id for file in files], 'bigint')} AS originalTransaction",
-        f"{of_file([bucket_property(file) for file in files], 'int')} AS bucket",
-        f"{number} + acidsql_row - coalesce(acidsql_first, acidsql_row) AS rowId",
-    ]
-    return placed.selectExpr(*rows.columns, *ids)
+    first = classic.first_in_task(spark, F.col("acidsql_piece"), F.col("acidsql_row")).alias("acidsql_first")
+    return counted.select("*", first)
+
+
+def without_first_rows(spark: SparkSession, rows: DataFrame, count: int) -> DataFrame:
+    """``rows`` of a scan, which have FILE, without the first ``count`` of each file. They must lie in the file's first piece."""
+    if classic.jvm(spark) is None:
+        raise UnsupportedStatementError("files with header lines cannot be read over Spark Connect")
+    in_first_piece = f"(acidsql_piece & {(1 << OFFSET_BITS) - 1}L) = 0"
+    kept = _counted(spark, rows).where(f"NOT ({in_first_piece} AND {_NUMBER_IN_PIECE} < {count})")
+    return kept.selectExpr(*rows.columns)
 
 
 def _stripes(files: Sequence[ScanFile], first_rows: Sequence[int]) -> Iterator[tuple[int, int]]:

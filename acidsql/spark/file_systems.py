@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.settings import Settings
-from acidsql.spark.fileio import FileIO, Listing, LocalFileIO
+from acidsql.spark.fileio import FileIO, Listing, LocalFileIO, pieces_of
 from acidsql.spark.urls import Url, split_url
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class FileSystems:
     def _of_both(self, old: str, new: str) -> FileIO:
         found = self.of(old)
         if self.of(new) is not found:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), new)
+            raise OSError(errno.EXDEV, f"{os.strerror(errno.EXDEV)}: it lies on another file system than {old}", new)
         return found
 
     # ---- FileIO
@@ -110,6 +110,16 @@ class FileSystems:
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         self.of(path).write(path, *parts)
+
+    def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
+        self.of(path).write_pieces(path, pieces)
+
+    def copy_file(self, old: str, new: str, *, as_link: bool = False) -> None:
+        found = self.of(new)
+        if self.of(old) is found:
+            found.copy_file(old, new, as_link=as_link)
+        else:
+            found.write_pieces(new, pieces_of(self, old))
 
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         return self.of(path).replace_tail(path, offset, data)
@@ -209,7 +219,8 @@ def _hdfs(url: Url, options: _Options) -> ArrowFileIO:
     return ArrowFileIO(files=fs.HadoopFileSystem(host, int(port or 0)), root=url.root, prefix="", renaming=True)
 
 
-_ATTEMPTS = 6
+_ATTEMPTS = 5
+"""Of a request that fails for want of an answer, with pauses that grow."""
 
 _DRIVERS: dict[str, Callable[[Url, _Options], ArrowFileIO]] = {
     "s3": _s3,

@@ -12,7 +12,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _THREADS = 8
+_PIECE = 4 << 20
+_NO_LINK = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP)
+"""What a file system says that has no second names for this file, or not for us."""
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -65,6 +69,12 @@ class FileIO(Protocol):
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         """Creates the file from its parts; FileExistsError if the name is taken."""
+
+    def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
+        """The same of as many parts as there may be, each of which is asked for when it is its turn."""
+
+    def copy_file(self, old: str, new: str, *, as_link: bool = False) -> None:
+        """FileExistsError if ``new`` is taken. ``as_link``: another name for the same file will do, because the old one is about to go."""
 
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         """Cuts a staged file off at ``offset`` and appends ``data``. Never asked of a published file.
@@ -156,10 +166,23 @@ class LocalFileIO:
             return file.read(), size
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
+        self.write_pieces(path, parts)
+
+    def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
         with open(local_path(path), "xb", buffering=0) as file:
-            for part in parts:
-                _write_all(file.fileno(), part)
+            for piece in pieces:
+                _write_all(file.fileno(), piece)
             self._sync(file.fileno())
+
+    def copy_file(self, old: str, new: str, *, as_link: bool = False) -> None:
+        if as_link and not os.path.islink(local_path(old)):
+            try:
+                os.link(local_path(old), local_path(new))
+                return
+            except OSError as error:
+                if error.errno not in _NO_LINK:
+                    raise
+        self.write_pieces(new, pieces_of(self, old))
 
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         with open(local_path(path), "r+b") as file:
@@ -234,17 +257,18 @@ class LocalFileIO:
 LOCAL: FileIO = LocalFileIO()
 
 
-def file_io(location: str) -> FileIO:
-    """The local file system. UnsupportedStatementError for a location on another one: see file_systems."""
-    local_path(location)
-    return LocalFileIO()
-
-
 def local_path(location: str) -> str:
     """An absolute path for a path or ``file:`` URL; percent signs are part of the name, as Hadoop's Path reads them."""
     if split_url(location) is None:
         return path_of(location)
     raise UnsupportedStatementError(f'location "{location}" is not on a local file system')
+
+
+def pieces_of(io: FileIO, path: str) -> Iterator[bytes]:
+    """A file's content, so much at a time as fits anywhere."""
+    with io.open_input(path) as file:
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:

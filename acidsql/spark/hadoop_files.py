@@ -49,7 +49,7 @@ def hadoop_file_io(spark: SparkSession, url: Url) -> ArrowFileIO:
     root = spark_url(url.root)
     try:
         with _java_errors(root):
-            hadoop = _Hadoop(spark, root, flat=url.scheme not in RENAMING)
+            hadoop = _Hadoop(spark, root, renaming=url.scheme in RENAMING)
     except OSError as error:
         raise UnsupportedStatementError(f'Spark has no file system for "{url.root}"', detail=error.strerror) from error
     handler = _Handler(hadoop, root)
@@ -57,7 +57,7 @@ def hadoop_file_io(spark: SparkSession, url: Url) -> ArrowFileIO:
         files=fs.PyFileSystem(handler),
         root=url.root,
         prefix=root,
-        renaming=url.scheme in RENAMING,
+        renaming=hadoop.renaming,
         remove_if_empty=handler.remove_if_empty,
     )
 
@@ -70,19 +70,20 @@ class _Status:
 
 
 class _Hadoop:
-    """The calls of org.apache.hadoop.fs.FileSystem that are needed; their errors are Java's. ``flat``: it is a store of names."""
+    """The calls of org.apache.hadoop.fs.FileSystem that are needed; their errors are Java's."""
 
-    def __init__(self, spark: SparkSession, root: str, *, flat: bool) -> None:
+    def __init__(self, spark: SparkSession, root: str, *, renaming: bool) -> None:
         self._door: Any = classic.jvm(spark)
         self._conf = classic.hadoop_configuration(spark)
         self._path = self._class("org.apache.hadoop.fs.Path")
-        self._flat = flat
+        self.renaming = renaming
         top = self._path(f"{root}/")
         self._files = top.getFileSystem(self._conf)
-        # Its rename refuses names that are taken; that of FileSystem moves into a directory of that name.
-        self._context = self._class("org.apache.hadoop.fs.FileContext").getFileContext(top.toUri(), self._conf)
-        rename = self._class("java.lang.Class").forName("org.apache.hadoop.fs.Options$Rename")
-        self._no_options = self._class("java.lang.reflect.Array").newInstance(rename, 0)
+        if renaming:
+            # Its rename refuses names that are taken; that of FileSystem moves into a directory of that name.
+            self._context = self._class("org.apache.hadoop.fs.FileContext").getFileContext(top.toUri(), self._conf)
+            rename = self._class("java.lang.Class").forName("org.apache.hadoop.fs.Options$Rename")
+            self._no_options = self._class("java.lang.reflect.Array").newInstance(rename, 0)
 
     def _class(self, name: str) -> Any:
         return getattr(self._door, name)
@@ -91,8 +92,8 @@ class _Hadoop:
         return _status(self._files.getFileStatus(self._path(path)))
 
     def statuses(self, base: str, *, recursive: bool) -> list[tuple[str, _Status]]:
-        """What lies below, by its path relative to ``base``. Of a flat store's only the files, where all are asked for."""
-        if recursive and self._flat:
+        """What lies below, by its path relative to ``base``. Of a store only the files, where all are asked for."""
+        if recursive and not self.renaming:
             return list(self._all_files(base))
         found: list[tuple[str, _Status]] = []
         for java in self._files.listStatus(self._path(base)):

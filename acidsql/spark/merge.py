@@ -2,14 +2,14 @@
 
 Small path: the source's rows are fetched once and numbered on the driver, the target is joined with them by a broadcast, and what
 no pair of that join names was not matched. So the target is scanned once, nothing is shuffled, and a source that gives other rows each
-time it is read is read once. Big path: one outer join, kept while the files of each clause are made from it.
+time it is read is read once. Values that are mere columns of the source are copied on the driver (merge_source). Big path: see merge_job.
 """
 
 from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,17 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.errors import CardinalityError
 from acidsql.parser.statements import Match
 from acidsql.planner.bound import MergeAction
-from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS, SOURCE_ROW, changes_rows
+from acidsql.planner.conditions import PartitionCondition
+from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS, SOURCE_ROW
 from acidsql.planner.physical import MergePlan
-from acidsql.spark import driver_writer, sinks, writer
+from acidsql.planner.plan import Predicate
+from acidsql.spark import driver_writer, merge_job, merge_source, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS, EventFile
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import by_values, key_names, numbered
 from acidsql.spark.publish import partitions_of, publish, staging
-from acidsql.spark.target import StagedFile, WritePath, WriteTarget, Written, row_limit
+from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Queries(Protocol):
 
     def source(self) -> DataFrame: ...
     def changes(self, numbered_source: str | None) -> DataFrame: ...
+    def pairs(self, numbered_source: str) -> DataFrame: ...
+    def narrowed(self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> Queries: ...
     def inserts(self, unmatched_source: str) -> DataFrame: ...
     def whole(self) -> DataFrame: ...
 
@@ -51,7 +54,7 @@ def merge(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget,
     """``target`` of the statement's own write id. CardinalityError if ``check`` and a row would be changed twice; else one change wins."""
     found = None if target.force_path == "big" else _fetch(spark, plan, target, queries)
     if found is None:
-        return _merge_by_jobs(spark, io, plan, target, queries, check=check)
+        return _merge_by_job(spark, io, plan, target, queries, check=check)
     changes, inserts = found
     if not changes.num_rows and not inserts.num_rows:
         return _counted(plan, {}, path="small")
@@ -72,23 +75,53 @@ def merge(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget,
 
 def _fetch(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries) -> tuple[pa.Table, pa.Table] | None:
     """LEADING_COLUMNS and values of the rows to change, and of those to insert; None if they are too many for the driver."""
-    if not any(clause.match is Match.NOT_MATCHED for clause in plan.merge.clauses):
+    matches = {clause.match for clause in plan.merge.clauses}
+    frame = queries.source()
+    copying = merge_source.are_copies(plan, frame.schema)
+    source = _fetch_source(target, frame) if copying or Match.NOT_MATCHED in matches else None
+    if source is None and Match.NOT_MATCHED not in matches:
         changes = _fetch_rows(target, queries.changes(None))
         return None if changes is None else (changes, changes.slice(0, 0))
-    source = _fetch_source(target, queries.source())
     if source is None:
         return None
-    with _view(spark, source, broadcast=True) as numbered:
-        pairs = _fetch_rows(target, queries.changes(numbered))
+    if Match.NOT_MATCHED_BY_SOURCE not in matches:
+        queries = queries.narrowed(*merge_source.key_predicates(plan, source, frame.schema))
+    pairs = _fetch_pairs(spark, plan, target, queries, source) if copying else _fetch_changes(spark, target, queries, source)
     if pairs is None:
         return None
-    unmatched = source.filter(pc.invert(pc.is_in(source.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks())))
     changes = pairs.filter(pc.is_valid(pairs.column(CLAUSE)))
+    if Match.NOT_MATCHED not in matches:
+        return changes, changes.slice(0, 0)
+    unmatched = source.filter(pc.invert(pc.is_in(source.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks())))
     if not unmatched.num_rows:
         return changes, changes.slice(0, 0)
-    with _view(spark, unmatched) as rest:
-        inserts = _fetch_rows(target, queries.inserts(rest), unbounded=True)  # no more than the source's rows
-    return None if inserts is None else (changes, inserts)
+    if merge_source.inserts_are_copies(plan, frame.schema):
+        inserts: pa.Table | None = merge_source.copied_inserts(plan, unmatched)
+    else:
+        with _view(spark, unmatched) as rest:
+            inserts = _fetch_rows(target, queries.inserts(rest), unbounded=True)  # no more than the source's rows
+    return None if inserts is None or needs_java_writer(inserts) else (changes, inserts)
+
+
+def _fetch_changes(spark: SparkSession, target: WriteTarget, queries: Queries, source: pa.Table) -> pa.Table | None:
+    """The pairs of the join with the values Spark computes."""
+    with _view(spark, source, broadcast=True) as numbered:
+        return _fetch_rows(target, queries.changes(numbered))
+
+
+def _fetch_pairs(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries, source: pa.Table) -> pa.Table | None:
+    """The pairs of the join; their values are copied from the source."""
+    with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
+        frame = writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False)
+        pairs = _bounded_arrow(target, frame, row_limit((), target.max_bytes, ids=True))
+    if pairs is None:
+        return None
+    keys = key_names(target.table)
+    found = merge_source.with_copies(plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), source)
+    rest = pairs.filter(pc.is_null(pairs.column(CLAUSE)))
+    order = [*LEADING_COLUMNS, *sinks.data_names(target.table.columns), *keys]
+    whole = pa.concat_tables([found.select(order), rest], promote_options="default") if rest.num_rows else found.select(order)
+    return None if needs_java_writer(whole) else whole
 
 
 def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table | None:
@@ -191,66 +224,11 @@ def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) ->
 # ---- big path
 
 
-def _merge_by_jobs(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
-    joined = writer.named(target, queries.whole(), *LEADING_COLUMNS).persist()
-    rows = joined
-    try:
-        rows = distinct(plan, joined, check=check)
-        files: list[StagedFile] = []
-        counts: dict[int, int] = {}
-        with staging(io, target) as directory:
-            for number, sink in _targets(plan, target):
-                mine = rows.where(f"{CLAUSE} = {number}")
-                folder = f"{directory}/clause{number}"
-                staged, counts[number] = _stage(spark, io, plan, number, sink, folder, mine)
-                files += staged
-            directories = publish(io, target, files)
-    finally:
-        joined.unpersist()
-        rows.unpersist()
+def _merge_by_job(spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, queries: Queries, *, check: bool) -> Written:
+    with staging(io, target) as directory:
+        files, counts = merge_job.stage_merge(spark, io, plan, target, directory, queries.whole(), check=check)
+        directories = publish(io, target, files)
     return replace(_counted(plan, counts, path="big"), directories=directories, partitions=partitions_of(files))
-
-
-def _stage(
-    spark: SparkSession, io: FileIO, plan: MergePlan, number: int, target: WriteTarget, folder: str, rows: DataFrame
-) -> tuple[list[StagedFile], int]:
-    """The finished files of a clause, and how many rows it is about."""
-    keys = key_names(target.table)
-    names = [*sinks.data_names(target.table.columns), *keys]
-    match plan.merge.clauses[number].action:
-        case MergeAction.INSERT:
-            counted = files = writer.stage_inserts(io, target, f"{folder}/rows", rows.select(*names))
-        case MergeAction.DELETE:
-            counted = files = writer.stage_deletes(spark, io, target, folder, rows.select(*ID_COLUMNS, *keys))
-        case MergeAction.UPDATE:
-            deletes, counted = writer.stage_update(spark, io, target, folder, rows.select(*ID_COLUMNS, *names))
-            files = [*deletes, *counted]
-    return files, sum(file.rows for file in counted)
-
-
-def distinct(plan: MergePlan, rows: DataFrame, *, check: bool) -> DataFrame:
-    """``rows`` if no row of the target is changed twice; else CardinalityError, or one change for each where nobody wants the check."""
-    from pyspark.sql import functions as F
-
-    changing = [number for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
-    if not changing:
-        return rows
-    identity = [*ID_COLUMNS, *key_names(plan.table)]
-    changes = rows.where(F.col(CLAUSE).isin(changing))
-    again = changes.groupBy(*identity).count().where("count > 1")
-    hit = again.agg(F.count(F.lit(1)).alias("rows"), F.min(F.struct(*ID_COLUMNS)).alias("first")).collect()[0]
-    if not hit["rows"]:
-        return rows
-    if check:
-        raise _violation(hit["rows"], hit["first"])
-    kept = changes.dropDuplicates(identity).unionByName(rows.where(~F.col(CLAUSE).isin(changing)))
-    return kept.persist()
-
-
-def _violation(rows_hit: int, first: Mapping[str, int]) -> CardinalityError:
-    from acidsql.acid.row_id import RowId
-
-    return driver_writer.cardinality_error(RowId(*(first[name] for name in ID_COLUMNS)), rows_hit)  # type: ignore[arg-type]
 
 
 # ---- what was done

@@ -12,11 +12,13 @@ table is put right once, at the commit (``settle``):
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.snapshot import DataFile
 from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.errors import Error
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.footers import FoundFile
 from acidsql.spark.target import StagedFile, WriteTarget
@@ -67,7 +69,7 @@ class PendingRoot:
             max_write_id=self.write_id,
             statement_id=self.target.statement_id,
             bucket=file.bucket,
-            raw=self.table.is_insert_only,
+            raw=file.raw,
             needs_row_filter=False,
         )
 
@@ -82,13 +84,19 @@ class PendingWrites:
         self.roots: Roots = {}
         self.published: list[tuple[FileIO, str]] = []
         self._staging: list[tuple[FileIO, str]] = []
+        self._staged_before = 0
 
     def begin_statement(self) -> Roots:
         """What the transaction had written before: what the statement reads, and what ``restore`` goes back to."""
+        self._staged_before = len(self._staging)
         return dict(self.roots)
 
     def restore(self, before: Roots) -> None:
+        """Takes the statement back, whose files go at once; and once more in the end, should a task that was cancelled write another."""
         self.roots = dict(before)
+        with suppress(Error, OSError):
+            for io, path in self._staging[self._staged_before :]:
+                io.delete_tree(path)
 
     def stage(self, io: FileIO, path: str) -> None:
         """Remembers a staging directory that is to go in the end."""

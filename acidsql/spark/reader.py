@@ -21,9 +21,9 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.snapshot import AcidDirectory, DataFile, FileEntry
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
+from acidsql.catalog.model import Column, FileFormat, Partition, Table
 from acidsql.catalog.types import CharType, DecimalType, PrimitiveType, VarcharType
-from acidsql.planner.lowering import identifier, spark_type, text_literal
+from acidsql.planner.lowering import identifier, spark_type
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark import classic, pushdown
@@ -31,8 +31,11 @@ from acidsql.spark.dead_rows import PLACE, DeadRowFilters, Filter
 from acidsql.spark.file_constants import first_rows, in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.file_layout import Layout, layout
 from acidsql.spark.fileio import LOCAL, FileIO
-from acidsql.spark.footers import Footers, FoundFile, ScanFile
-from acidsql.spark.scan_files import META_DDL, META_NEEDED, ROW_ID, ROW_ID_SQL, ROW_ID_TYPE, file_uri, visible_sql
+from acidsql.spark.footers import FoundFile, ScanFile
+from acidsql.spark.format_reader import FormatReader, FormatScan
+from acidsql.spark.known_files import KnownFiles
+from acidsql.spark.partition_values import PartitionValues
+from acidsql.spark.scan_files import HIVE_TYPE, META_DDL, META_NEEDED, ROW_ID, ROW_ID_SQL, ROW_ID_TYPE, file_uri, visible_sql
 from acidsql.spark.schema import arrow_type
 from acidsql.spark.urls import path_of
 from acidsql.spark.views import Views
@@ -40,12 +43,6 @@ from acidsql.spark.views import Views
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-HIVE_TYPE = "acidsql.type"
-"""Metadata key of a view's char and varchar columns, which are strings to Spark: the type as Hive writes it ("char(5)").
-
-Spark carries it along to every result column that shows such a column unchanged.
-"""
 
 # From the cheapest to decode upwards.
 _CHEAP_TYPES = ("boolean", "tinyint", "date", "int", "smallint", "bigint", "float", "double")
@@ -115,19 +112,22 @@ def _plain_file(file: FileEntry) -> DataFile:
 class SnapshotReader:
     """Makes and keeps views of snapshots in one Spark session (a derived one: see session.derive)."""
 
-    def __init__(self, spark: SparkSession, settings: Settings, io: FileIO = LOCAL) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings, io: FileIO = LOCAL, known: KnownFiles | None = None) -> None:
         self._spark = spark
         self._io = io
         self._settings = settings
         self._views = Views(spark)
-        self._footers = Footers()
-        self._dead_rows = DeadRowFilters(spark, settings, io)
+        self._known = known or KnownFiles.of(io)
+        self._footers = self._known.footers
+        self._dead_rows = DeadRowFilters(spark, settings, self._known.events)
+        self._formats = FormatReader(spark, io)
         self._schemas: dict[Hashable, StructType] = {}
 
     def close(self) -> None:
         """Drops the views. Results that were asked for before stay readable."""
         self._views.close()
         self._dead_rows.close()
+        self._known.close()
 
     def view(
         self,
@@ -143,12 +143,22 @@ class SnapshotReader:
         of it; an empty set (``count(*)``) makes for a cheaper scan, whose columns must then not be used. None = not known.
         FormatError names the file that is not as it must be.
         """
+        if snapshot.table.file_format is not FileFormat.ORC:
+            return self._other_view(snapshot, row_id=row_id)
         given = tuple(predicates)
         tests = pushdown.pushable(given, snapshot.table.columns)
         counting = columns_used is not None and not columns_used
         scan = self._scan(snapshot, counting=counting, tests=tests, buckets=buckets_of(snapshot.table, given))
-        key = (scan, row_id, self._settings.get("acidsql.read.deletes"))
-        return self._views.get(key, lambda: self._rows(scan, row_id=row_id))
+        ids = row_id and not snapshot.table.is_insert_only
+        key = (scan, row_id, ids, self._settings.get("acidsql.read.deletes"))
+        return self._views.get(key, lambda: _with_no_ids(self._rows(scan, row_id=ids), wanted=row_id and not ids))
+
+    def _other_view(self, snapshot: TableSnapshot, *, row_id: bool) -> str:
+        """Of a table that is not stored as ORC."""
+        found = tuple(file for number, place in enumerate(snapshot.places) for file in place.insert_files(number))
+        scan = FormatScan.of(snapshot.table, _partition_values(snapshot), found)
+        self._formats.check(scan)
+        return self._views.get((scan, row_id), lambda: _with_no_ids(self._formats.rows(scan), wanted=row_id))
 
     # ---- what to read
 
@@ -166,8 +176,7 @@ class SnapshotReader:
         filtered = any(file.file.needs_row_filter for file in (*found, *dead))
         return _Scan(
             columns=snapshot.table.columns,
-            keys=snapshot.table.partition_columns,
-            partitions=tuple(place.partition.values if place.partition else () for place in places),
+            partitions=_partition_values(snapshot),
             inserts=found,
             deletes=dead,
             write_ids=snapshot.write_ids if filtered else None,
@@ -196,9 +205,9 @@ class SnapshotReader:
         values = part.layout.values("" if part.raw else "row.")
         if part.layout.exact:
             values = [identifier(c.name) for c in scan.columns] if part.raw else ["row.*"]
-        shown = rows.selectExpr(*values, *scan.key_values(part.files), *([ROW_ID_SQL] if row_id else []))
+        shown = rows.selectExpr(*values, *scan.partitions.sql(part.files), *([ROW_ID_SQL] if row_id else []))
         told = {c.column.name for c in part.layout.found if c.same}  # by the schema of the read
-        for column in (*scan.columns, *scan.keys):
+        for column in (*scan.columns, *scan.partitions.columns):
             if isinstance(column.type, CharType | VarcharType) and column.name not in told:
                 shown = shown.withMetadata(column.name, {HIVE_TYPE: str(column.type)})
         return shown
@@ -242,7 +251,8 @@ class SnapshotReader:
         return f"{META_NEEDED} AND {row_needed}" + visible_sql(scan.write_ids, part.files)
 
     def _empty(self, scan: _Scan, *, row_id: bool) -> DataFrame:
-        shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in (*scan.columns, *scan.keys)]
+        columns = (*scan.columns, *scan.partitions.columns)
+        shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns]
         if row_id:
             shown.append(f"CAST(NULL AS {ROW_ID_TYPE}) AS {ROW_ID}")
         return self._spark.sql(f"SELECT {', '.join(shown)} WHERE false")
@@ -275,14 +285,13 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scan:
-    """What a view shows, and so its key. ``partitions``: the values of each place.
+    """What a view shows, and so its key.
 
     ``write_ids`` only where rows are filtered by them; ``cheapest`` only where no column is used.
     """
 
     columns: tuple[Column, ...]
-    keys: tuple[Column, ...]
-    partitions: tuple[tuple[str, ...], ...]
+    partitions: PartitionValues
     inserts: tuple[ScanFile, ...]
     deletes: tuple[ScanFile, ...]
     write_ids: ValidWriteIdList | None
@@ -292,7 +301,7 @@ class _Scan:
     @property
     def is_partitioned(self) -> bool:
         """Whether rows of several partitions come together."""
-        return len(self.partitions) > 1
+        return self.partitions.differ
 
     def parts(self) -> Iterator[_Part]:
         def alike(file: ScanFile) -> tuple[bool, int]:
@@ -303,21 +312,15 @@ class _Scan:
             found = layout(self.columns, mine[0].columns, raw=raw)
             yield _Part(layout=found, raw=raw, files=in_order(mine) if self.is_partitioned or raw else mine)
 
-    def key_values(self, files: Sequence[ScanFile]) -> list[str]:
-        """The partition columns of rows from ``files``."""
-        return [self._key_value(place, column, files) for place, column in enumerate(self.keys)]
 
-    def _key_value(self, place: int, column: Column, files: Sequence[ScanFile]) -> str:
-        kind = spark_type(column.type)
-        if not self.is_partitioned:
-            text = _value(self.partitions[0][place])
-            shown = "NULL" if text is None else text_literal(text)
-            return f"CAST({shown} AS {kind}) AS {identifier(column.name)}"
-        return f"{of_file([_value(self.partitions[f.place][place]) for f in files], kind)} AS {identifier(column.name)}"
+def _with_no_ids(rows: DataFrame, *, wanted: bool) -> DataFrame:
+    """Rows of an insert-only table have no ids; a query that asks for those of another table has NULLs there."""
+    return rows.selectExpr("*", f"CAST(NULL AS {ROW_ID_TYPE}) AS {ROW_ID}") if wanted else rows
 
 
-def _value(text: str) -> str | None:
-    return None if text == DEFAULT_PARTITION else text
+def _partition_values(snapshot: TableSnapshot) -> PartitionValues:
+    places = tuple(place.partition.values if place.partition else () for place in snapshot.places)
+    return PartitionValues(snapshot.table.partition_columns, places)
 
 
 # ---- skipping

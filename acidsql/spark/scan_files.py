@@ -9,6 +9,12 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.spark.footers import ScanFile
 from acidsql.spark.urls import spark_url
 
+HIVE_TYPE = "acidsql.type"
+"""Metadata key of a view's char and varchar columns, which are strings to Spark: the type as Hive writes it ("char(5)").
+
+Spark carries it along to every result column that shows such a column unchanged.
+"""
+
 ROW_ID = "ROW__ID"
 IDS = ("originalTransaction", "bucket", "rowId")
 

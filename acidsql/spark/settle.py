@@ -26,8 +26,8 @@ Rows = Callable[[PendingRoot, Sequence[StagedFile]], tuple["SparkSession", "Data
 
 
 def needs_settling(root: PendingRoot) -> bool:
-    """Whether statements may have left something for each other: one alone cannot."""
-    return root.statements > 1 and bool(root.inserts) and (root.overwritten or bool(root.deletes))
+    """Whether statements may have left something for each other: one alone cannot, nor can rows without ids."""
+    return root.table.is_full_acid and root.statements > 1 and bool(root.inserts) and (root.overwritten or bool(root.deletes))
 
 
 def settle(io: FileIO, root: PendingRoot, rows: Rows) -> PendingRoot:

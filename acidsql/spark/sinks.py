@@ -24,14 +24,16 @@ from pyarrow import orc
 
 from acidsql.acid.bucket_codec import bucket_ids, encode
 from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending, last_rows
-from acidsql.acid.ids import MAX_BUCKET_ID, BucketId
-from acidsql.acid.orc_tail import OrcCodec, OrcTail, edit_tail, load_tail
+from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import BUCKET_COLUMN, ORIGINAL_TRANSACTION_COLUMN, ROW_ID_COLUMN
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError, UnsupportedStatementError
+from acidsql.planner.bound import MergeAction
 from acidsql.planner.lowering import identifier, spark_type
+from acidsql.planner.merge import CLAUSE
 from acidsql.spark import classic
 from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats, row_ids
 from acidsql.spark.fileio import FileIO
@@ -58,7 +60,7 @@ _ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
 """0, 1, 2 .. in each task: the upper bits are the task's number."""
 
 _CODECS = {OrcCodec.NONE: "none", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snappy", OrcCodec.LZ4: "lz4"}
-_PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*\.orc")
+_PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*")
 _BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
 _KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
 
@@ -102,6 +104,33 @@ def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
     ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
     values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
     return events.selectExpr(*ids, *new[4:], *values, SINK, *keys)
+
+
+def merge_events(target: WriteTarget, clauses: Sequence[tuple[MergeAction, StatementId]], rows: DataFrame) -> DataFrame:
+    """Rows of a MERGE (CLAUSE, ID_COLUMNS, ``data_names``, ``key_names``), in the tasks of their buckets, as flat events.
+
+    They are told apart by SINK, as in ``update_events``, and by STATEMENT, and sorted by both and the partition.
+    """
+    columns, keys = target.table.columns, key_names(target.table)
+    old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
+    statement = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {s}" for number, (_, s) in enumerate(clauses)) + " ELSE -1 END"
+    events_of = {
+        MergeAction.INSERT: f"array({INSERT_OPERATION})",
+        MergeAction.DELETE: f"array({DELETE_OPERATION})",
+        MergeAction.UPDATE: f"array({INSERT_OPERATION}, {DELETE_OPERATION})",
+    }
+    events = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {events_of[action]}" for number, (action, _) in enumerate(clauses)) + " END"
+    located = rows.selectExpr(
+        *old, "spark_partition_id() AS task", f"{statement} AS {STATEMENT}", f"{events} AS events", *stored_columns(columns), *keys
+    )
+    is_new = f"operation = {INSERT_OPERATION}"
+    single = located.selectExpr("*", "explode(events) AS operation").selectExpr("*", f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}")
+    numbered = _numbered(single.sortWithinPartitions(SINK, STATEMENT, *keys), [SINK, STATEMENT, *keys])
+    new = _new_ids(replace(target, statement_id=StatementId(0)), "task", "rowId")
+    new[2] = new[2].replace(" AS bucket", f" + {STATEMENT} AS bucket")
+    ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
+    values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
+    return numbered.selectExpr(*ids, *new[4:], *values, SINK, STATEMENT, *keys)
 
 
 def _numbered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -200,11 +229,12 @@ def _unaliased(expression: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFile:
-    """A file some task has committed. ``values``: of its partition's columns."""
+    """A file some task has committed. ``values``: of its partition's columns. ``size``: in bytes, once it is finished."""
 
     path: str
     bucket: BucketId
     values: tuple[str, ...] = ()
+    size: int = 0
 
 
 def part_files(io: FileIO, folder: str) -> list[PartFile]:
@@ -285,18 +315,8 @@ def _last_ids(io: FileIO, part: PartFile, tail: OrcTail) -> list[RowId]:
     return last
 
 
-def finish_plain(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | None:
-    """Gives a file of plain columns the table's types; None if it holds no row."""
-    tail = tail_of(io, part.path)
-    if not tail.row_count:
-        return None
-    edit = edit_tail(tail, {}, target.row_schema)
-    edited = replace(part, path=io.replace_tail(part.path, edit.offset, edit.data))
-    return _staged(target, edited, target.root, tail.row_count)
-
-
 def _staged(target: WriteTarget, part: PartFile, directory: str, rows: int) -> StagedFile:
-    return StagedFile(path=part.path, directory=directory, bucket=part.bucket, rows=rows, partition=target.partition)
+    return StagedFile(path=part.path, directory=directory, bucket=part.bucket, rows=rows, size=part.size, partition=target.partition)
 
 
 def read_ids(io: FileIO, parts: Sequence[PartFile]) -> pa.Table:
@@ -328,5 +348,8 @@ def _unsorted(part: PartFile) -> InternalError:
 
 
 def _edited(io: FileIO, target: WriteTarget, part: PartFile, tail: OrcTail, keys: dict[str, str]) -> PartFile:
-    edit = edit_tail(tail, keys, target.event_schema)
-    return replace(part, path=io.replace_tail(part.path, edit.offset, edit.data))
+    return _with_tail(io, part, edit_tail(tail, keys, target.event_schema))
+
+
+def _with_tail(io: FileIO, part: PartFile, edit: TailEdit) -> PartFile:
+    return replace(part, path=io.replace_tail(part.path, edit.offset, edit.data), size=edit.offset + len(edit.data))

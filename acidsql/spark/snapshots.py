@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from acidsql.acid.insert_only import visible_files
 from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
 from acidsql.acid.snapshot import AcidDirectory, choose
 from acidsql.acid.write_ids import ValidWriteIdList
@@ -66,14 +67,11 @@ class Snapshots:
 
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
-        io = self._io
         wanted: list[tuple[str, Partition | None]] = [(path_of(p.location), p) for p in partitions]
         if not table.partition_columns:
             wanted = [(path_of(table.location), None)]
         missing = [pair for pair in wanted if pair[0] not in self._places]
-        for place in in_parallel(lambda pair: _place(io, *pair, write_ids), missing):
-            if self._clean:
-                _remove_aborted_bases(io, place)
+        for place in in_parallel(lambda pair: self._place(table, *pair, write_ids), missing):
             self._places[place.root] = place
         self.check_unchanged(table)
         places = tuple(self._with_own(self._places[root]) for root, _ in wanted)
@@ -85,6 +83,18 @@ class Snapshots:
         if found is None or _identity(found) != _identity(table):
             hint = "Run the statement again."
             raise TransactionAbortedError(f"table {table.name} was dropped, moved or converted while the statement began", hint=hint)
+
+    def _place(self, table: Table, root: str, partition: Partition | None, write_ids: ValidWriteIdList | None) -> Place:
+        from acidsql.spark.reader import Place
+
+        if write_ids is None:
+            return Place(root=root, partition=partition, files=self._io.listing(root).files)
+        directory = acid_directory(self._io, root, write_ids, events=table.is_full_acid)
+        if self._clean:
+            _remove_aborted_bases(self._io, root, directory)
+        if table.is_insert_only:
+            return Place(root=root, partition=partition, files=visible_files(directory, write_ids))
+        return Place(root=root, partition=partition, directory=directory)
 
     def _with_own(self, place: Place) -> Place:
         """The place as the transaction has left it."""
@@ -99,20 +109,12 @@ def _identity(table: Table) -> tuple[int, str, bool]:
     return table.table_id, table.location, table.is_transactional
 
 
-def _place(io: FileIO, root: str, partition: Partition | None, write_ids: ValidWriteIdList | None) -> Place:
-    from acidsql.spark.reader import Place
-
-    if write_ids is None:
-        return Place(root=root, partition=partition, files=io.listing(root).files)
-    return Place(root=root, partition=partition, directory=acid_directory(io, root, write_ids))
-
-
-def acid_directory(io: FileIO, root: str, write_ids: ValidWriteIdList) -> AcidDirectory:
-    """What a reader with these write ids sees of a table's or partition's directory."""
+def acid_directory(io: FileIO, root: str, write_ids: ValidWriteIdList, *, events: bool = True) -> AcidDirectory:
+    """What a reader with these write ids sees of a table's or partition's directory. ``events``: files may hold ACID events."""
     from acidsql.spark.footers import is_event_file, read_footer
 
     def is_raw(path: str) -> bool:
-        return not is_event_file(read_footer(io, f"{root}/{path}"))
+        return not events or not is_event_file(read_footer(io, f"{root}/{path}"))
 
     def read_marker(directory: str) -> bytes | None:
         marker = f"{root}/{directory}/{METADATA_FILE}"
@@ -122,8 +124,8 @@ def acid_directory(io: FileIO, root: str, write_ids: ValidWriteIdList) -> AcidDi
     return choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
 
 
-def _remove_aborted_bases(io: FileIO, place: Place) -> None:
+def _remove_aborted_bases(io: FileIO, root: str, chosen: AcidDirectory) -> None:
     """What a killed INSERT OVERWRITE left: a base that never becomes valid is garbage, and Hive 3.1 fails on it."""
-    for directory in place.directory.aborted if place.directory is not None else ():
+    for directory in chosen.aborted:
         if isinstance(parse_directory(directory.rpartition("/")[2]), Base):
-            io.delete_tree(f"{place.root}/{directory}")
+            io.delete_tree(f"{root}/{directory}")

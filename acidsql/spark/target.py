@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from acidsql.spark.pending import PendingWrites
 
 WritePath = Literal["small", "big"]
+Publishing = Callable[[Sequence["StagedFile"]], AbstractContextManager[None]]
 
 ID_BYTES = 20
 """originalTransaction, bucket and rowId of one row."""
@@ -41,7 +44,7 @@ class WriteTarget:
     rows come with partition values. ``partition``: the one these rows go to, once it is known. ``sure``: those the statement names.
     ``max_partitions``: to how many dynamic partitions rows may go.
     ``overwrite``: the rows make a ``base_N``, also when there are none. ``pending``: takes the files until the transaction commits; None:
-    they get their names at once.
+    they get their names at once, inside what ``publishing`` gives for them, if it is there.
     """
 
     table: Table
@@ -57,6 +60,7 @@ class WriteTarget:
     max_partitions: int | None = None
     overwrite: bool = False
     pending: PendingWrites | None = None
+    publishing: Publishing | None = None
 
     def at(self, values: tuple[str, ...]) -> WriteTarget:
         """The target of the rows with these partition values (Hive's text), () for a table without partitions."""
@@ -104,6 +108,11 @@ class WriteTarget:
         return f"{self.root}/{name}"
 
     @property
+    def plain_directory(self) -> str:
+        """The directory of rows that are no events: of an insert-only table, or of one that is not transactional."""
+        return self.insert_directory if self.table.is_insert_only else self.root
+
+    @property
     def delete_directory(self) -> str:
         return f"{self.root}/{delete_delta_name(self.write_id, self.write_id, self.statement_id)}"
 
@@ -122,22 +131,28 @@ class WriteTarget:
 class StagedFile:
     """A finished file and where it belongs: ``directory`` is that of its events, or of the rows of a table without transactions.
 
-    ``deletes``: it holds delete events.
+    ``size``: in bytes.  ``deletes``: it holds delete events.  ``raw``: plain rows, called ``000003_0`` or, if it has a ``name``, by that.
+    ``counted``: the number of ``rows`` is known.
     """
 
     path: str
     directory: str
     bucket: BucketId
     rows: int
+    size: int
     partition: Partition | None = None
     deletes: bool = False
+    raw: bool = False
+    name: str | None = None
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """``directories``: that were made, none if no row was touched. ``partitions``: that were written to.
 
-    ``clauses``: the rows of each clause of a MERGE.
+    ``clauses``: the rows of each clause of a MERGE.  ``files``: of a table without transactions.
+    ``moved``: files elsewhere that are to go once the rows are there for good.
     """
 
     directories: tuple[str, ...] = ()
@@ -146,6 +161,8 @@ class Written:
     updated: int = 0
     deleted: int = 0
     clauses: tuple[int, ...] = ()
+    files: tuple[StagedFile, ...] = ()
+    moved: tuple[str, ...] = ()
     path: WritePath = "small"
 
 

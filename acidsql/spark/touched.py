@@ -12,7 +12,7 @@ from acidsql.catalog.model import Partition
 from acidsql.planner.bound import MergeAction
 from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS
 from acidsql.planner.physical import MergePlan
-from acidsql.spark import merge, sinks, writer
+from acidsql.spark import merge_job, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS, bucket_order, row_values
 from acidsql.spark.expressions import bucket_number
 from acidsql.spark.partition_places import by_values, key_names
@@ -61,8 +61,9 @@ def of_merge(plan: MergePlan, target: WriteTarget, whole: DataFrame, *, check: b
     """Of every clause. CardinalityError as MERGE itself would raise it."""
     from pyspark.sql import functions as F
 
-    joined = writer.named(target, whole, *LEADING_COLUMNS)
-    rows = merge.distinct(plan, joined, check=check)
+    rows = writer.named(target, whole, *LEADING_COLUMNS)
+    if check:
+        merge_job.check_once(plan, rows)
     inserting = [number for number, clause in enumerate(plan.merge.clauses) if clause.action is MergeAction.INSERT]
     new = _with_new_bucket(target, rows.where(F.col(CLAUSE).isin(inserting)))
     old = rows.where(~F.col(CLAUSE).isin(inserting)).selectExpr("*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")

@@ -15,20 +15,21 @@ attempt counts; the files are then finished and published.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import StatementId
-from acidsql.catalog.model import Column
+from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import HiveType
-from acidsql.spark import classic, driver_writer, sinks
+from acidsql.planner.lowering import identifier, spark_type
+from acidsql.spark import classic, driver_writer, format_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.expressions import bucket_number
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.partition_places import key_names, key_sql
-from acidsql.spark.publish import partitions_of, publish, publish_plain, staging
+from acidsql.spark.publish import partitions_of, publish, publish_rows, staging
 from acidsql.spark.stored import holds, is_timestamp, refusals, wall_clock_type
 from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
@@ -54,6 +55,8 @@ TOO_LARGE = "spark.driver.maxResultSize"
 
 def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
     """``rows``: the table's columns in order, cast to its types; then its partition columns."""
+    if target.table.is_insert_only:
+        return insert_plain(spark, io, target, rows)
     rows = named(target, rows)
     found = _fetch_inserted(target, rows)
     if found is not None:
@@ -96,20 +99,24 @@ def delete(spark: SparkSession, io: FileIO, target: WriteTarget, doomed: DataFra
 
 
 def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
-    """INSERT into an ORC table that is not transactional; ``rows`` as for ``insert``."""
+    """INSERT into a table without row ids, whatever its format; ``rows`` as for ``insert``. The small path is for ORC only."""
     rows = named(target, rows)
-    found = _fetch_inserted(target, rows)
+    found = _fetch_inserted(target, rows) if target.table.file_format is FileFormat.ORC else None
     if found is not None:
         return driver_writer.write_plain_rows(io, target, found)
-    keys = key_names(target.table)
     with staging(io, target) as directory:
-        placed = _in_tasks(target, rows).selectExpr(*sinks.stored_columns(target.table.columns), *keys)
-        with refusals():
-            sinks.orc_writer(target, placed).partitionBy(*keys).orc(spark_url(f"{directory}/rows"))
+        format_writer.write_rows(spark, target, _in_tasks(target, rows), f"{directory}/rows")
         parts = sinks.part_files(io, f"{directory}/rows")
-        files = _finish(lambda part: sinks.finish_plain(io, target.at(part.values), part), parts)
-        publish_plain(io, target, files)
-    return Written(inserted=_rows(files), partitions=partitions_of(files) or target.sure, path="big")
+        files = _finish(lambda part: format_writer.finished(io, target.at(part.values), part), parts)
+        directories = publish_rows(io, target, files)
+    partitions = partitions_of(files) or target.sure
+    return Written(directories=directories, partitions=partitions, inserted=_rows(files), path="big", files=tuple(files))
+
+
+def literal_rows(spark: SparkSession, table: Table, rows: pa.Table) -> DataFrame:
+    """Rows as ``driver_writer`` takes them, as ``insert`` does. A timestamp without a zone is one of the session's."""
+    casts = [f"CAST({identifier(c.name)} AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in table.columns]
+    return spark.createDataFrame(rows).selectExpr(*casts, *key_names(table)).repartition(1)
 
 
 def named(target: WriteTarget, rows: DataFrame, *leading: str, values: bool = True) -> DataFrame:
@@ -168,7 +175,7 @@ def stage_inserts(io: FileIO, target: WriteTarget, folder: str, rows: DataFrame)
     placed = _in_tasks(target, rows)
     with refusals():
         sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(*key_names(target.table)).orc(spark_url(folder))
-    return _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), sinks.part_files(io, folder))
+    return finish_inserts(io, target, sinks.part_files(io, folder))
 
 
 def stage_update(
@@ -182,8 +189,8 @@ def stage_update(
         sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK, *keys).orc(spark_url(f"{directory}/rows"))
     new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
-    deletes = _delete_files(spark, io, target, directory, old)
-    return deletes, _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), new)
+    deletes = delete_files(spark, io, target, f"{directory}/rows", directory, old)
+    return deletes, finish_inserts(io, target, new)
 
 
 def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
@@ -194,6 +201,20 @@ def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
     columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
     number = bucket_number([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
     return rows.repartitionById(bucketing.count, number)
+
+
+def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> DataFrame:
+    """New rows (where ``inserting`` holds) in the tasks of their buckets, the others in those of their old ones."""
+    from pyspark.sql import functions as F
+
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return _in_few_tasks(rows)
+    columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
+    new = bucket_number([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version)
+    located = rows.withColumn("acidsql_new_bucket", new)
+    number = F.when(F.expr(inserting), F.col("acidsql_new_bucket")).otherwise(sinks.expression(sinks.DECODED_BUCKET))
+    return located.repartitionById(bucketing.count, number.cast("int")).drop("acidsql_new_bucket")
 
 
 def _in_few_tasks(rows: DataFrame) -> DataFrame:
@@ -213,23 +234,31 @@ def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
     return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
 
 
-def _delete_files(spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, parts: list[PartFile]) -> list[StagedFile]:
-    """Delete files of staged ids: sorted in memory if they fit, else by a job of their own."""
+def finish_inserts(io: FileIO, target: WriteTarget, parts: list[PartFile]) -> list[StagedFile]:
+    return _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), parts)
+
+
+def delete_files(
+    spark: SparkSession, io: FileIO, target: WriteTarget, root: str, directory: str, parts: list[PartFile]
+) -> list[StagedFile]:
+    """Delete files of ids staged below ``root``, in ``directory``: sorted in memory if they fit, else by a job of their own."""
     count = sum(sinks.tail_of(io, part.path).row_count for part in parts)
     if not count:
         return []
     if count * ID_BYTES > target.max_bytes:
-        return stage_deletes(spark, io, target, directory, _staged_ids(spark, target, f"{directory}/rows", parts))
+        return stage_deletes(spark, io, target, directory, staged_ids(spark, target, root, parts))
     of_partition: dict[tuple[str, ...], list[PartFile]] = {}
     for part in parts:
         of_partition.setdefault(part.values, []).append(part)
     files: list[driver_writer.EventFile] = []
     for values, mine in of_partition.items():
         files += driver_writer.deleted_files(target.at(values), sinks.read_ids(io, mine))
+    io.make_directory(directory)
     return in_parallel(lambda file: driver_writer.stage_file(io, directory, file), files)
 
 
-def _staged_ids(spark: SparkSession, target: WriteTarget, root: str, parts: list[PartFile]) -> DataFrame:
+def staged_ids(spark: SparkSession, target: WriteTarget, root: str, parts: Sequence[PartFile]) -> DataFrame:
+    """ID_COLUMNS and ``key_names`` of files staged below ``root``."""
     keys = key_names(target.table)
     schema = ", ".join(["originalTransaction bigint, bucket int, rowId bigint", *(f"{key} string" for key in keys)])
     ids = spark.read.schema(schema).option("basePath", spark_url(root)).orc([_literal_path(spark_url(part.path)) for part in parts])

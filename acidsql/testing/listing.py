@@ -9,6 +9,8 @@ from pyarrow import orc
 
 STORE = "_acidsql"
 """The embedded metastore's folder: not data."""
+STAGING = ".acidsql_"
+"""What the names of directories begin with that a transaction has not committed yet: they differ from run to run."""
 ORC_MAGIC = b"ORC"
 
 Listing = dict[str, str]
@@ -17,11 +19,13 @@ Listing = dict[str, str]
 def take_listing(warehouse: Path) -> Listing:
     """Every file below the warehouse, by its relative path, with what is worth saying of it (`` rows=3`` for an ORC file).
 
+    What an open transaction has staged is not among them.
+
     An empty directory is listed too, with a trailing slash: nothing should leave one.
     """
     found: Listing = {}
     for folder, folders, files in os.walk(warehouse):
-        folders[:] = sorted(f for f in folders if not (f == STORE and Path(folder) == warehouse))
+        folders[:] = sorted(f for f in folders if not ((f == STORE and Path(folder) == warehouse) or f.startswith(STAGING)))
         here = Path(folder).relative_to(warehouse)
         for name in files:
             found[(here / name).as_posix()] = _facts(Path(folder, name))

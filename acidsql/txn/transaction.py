@@ -139,6 +139,11 @@ class Transaction:
         if self._heartbeat.lost is not None:
             raise self._heartbeat.lost
 
+    def confirm(self) -> None:
+        """As ``check``, but asks the metastore; counts as a heartbeat."""
+        self.check()
+        self._manager.heartbeat(self.txn_id)
+
     def commit(self) -> None:
         """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of it is or will be visible;
         CommitStateUnknownError: nobody knows, touch nothing; any other error: still open.

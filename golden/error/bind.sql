@@ -82,7 +82,16 @@ CREATE TABLE io (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 't
 UPDATE io SET id = 1;
 DELETE FROM io;
 MERGE INTO io USING t ON io.id = t.id WHEN MATCHED THEN DELETE;
-INSERT INTO io VALUES (1);
+SELECT ROW__ID FROM io;
+SELECT t.id, o.ROW__ID.writeid FROM t JOIN io o ON t.id = o.id;
+CREATE TABLE av (id INT) STORED AS AVRO;
+SELECT * FROM av;
+CREATE TABLE latin (id INT) STORED AS TEXTFILE TBLPROPERTIES ('serialization.encoding'='ISO-8859-1');
+INSERT INTO latin VALUES (1);
+CREATE TABLE keys (m MAP<STRUCT<a:INT>,INT>, id INT) STORED AS TEXTFILE;
+SELECT id FROM keys;
+CREATE TABLE headed (id INT) STORED AS TEXTFILE TBLPROPERTIES ('skip.header.line.count'='1');
+INSERT INTO headed VALUES (1);
 -- Time travel.
 SELECT * FROM t VERSION AS OF 3;
 SELECT x.id FROM b JOIN default.t FOR SYSTEM_VERSION AS OF 3 AS x ON b.id = x.id;

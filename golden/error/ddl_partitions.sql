@@ -12,7 +12,7 @@ ALTER TABLE p ADD PARTITION (ds = '__HIVE_DEFAULT_PARTITION__', hr = 1, day = '2
 ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01') LOCATION 'rel';
 ALTER TABLE p ADD PARTITION (ds = '', hr = 1, day = '2024-01-01');
 ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01') PARTITION (day = '2024-01-01', hr = '01', ds = 'x');
-ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01') LOCATION 's3a://bucket/x';
+ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01') LOCATION 'hdfs:///x';
 ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01');
 ALTER TABLE p ADD PARTITION (ds = 'y', hr = 1, day = '2024-01-01') PARTITION (ds = 'x', hr = '01', day = DATE '2024-01-01');
 ALTER TABLE t ADD PARTITION (ds = 'x');
@@ -27,8 +27,8 @@ ALTER TABLE p PARTITION (ds = 'x', hr = 1, day = '2024-01-01') RENAME TO PARTITI
 ALTER TABLE p PARTITION (ds = 'y', hr = 1, day = '2024-01-01') RENAME TO PARTITION (ds = 'z', hr = 1, day = '2024-01-01');
 ALTER TABLE p PARTITION (ds = 'x') SET LOCATION '/data/x';
 ALTER TABLE p PARTITION (ds = 'x', hr = 1, day = '2024-01-01') SET LOCATION 'rel';
-ALTER TABLE p PARTITION (ds = 'x', hr = 1, day = '2024-01-01') SET LOCATION 's3a://bucket/x';
-ALTER TABLE t SET LOCATION 's3a://bucket/t';
+ALTER TABLE p PARTITION (ds = 'x', hr = 1, day = '2024-01-01') SET LOCATION 'hdfs:///x';
+ALTER TABLE t SET LOCATION 'hdfs:///t';
 DESCRIBE p PARTITION (ds = 'x', hr = 1, day = '2024-01-01');
 DESCRIBE p PARTITION (ds = 'x');
 DESCRIBE t PARTITION (ds = 'x');

@@ -39,13 +39,20 @@ SHOW TBLPROPERTIES mm ('transactional_properties');
 SELECT * FROM plain WHERE id = 1;
 SELECT ds, count(*) FROM p GROUP BY ds;
 INSERT INTO mm VALUES (1);
+INSERT OVERWRITE TABLE mm SELECT id FROM t;
+INSERT INTO plain SELECT id, name FROM t;
+INSERT INTO delimited SELECT id, array(name) FROM t;
 INSERT INTO child (id, parent_id) VALUES (1, 2);
 DELETE FROM p WHERE ds < '2024-01-01';
--- Not carried out yet.
+-- The columns of a table made AS a query are found by the engine.
 EXPLAIN CREATE TABLE c STORED AS ORC TBLPROPERTIES ('transactional'='true') AS SELECT id, upper(name) AS name FROM t WHERE price > 1;
-EXPLAIN CREATE TABLE c PARTITIONED BY (name) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC AS SELECT id, name FROM t;
+EXPLAIN CREATE EXTERNAL TABLE c PARTITIONED BY (name) STORED AS PARQUET LOCATION '/data/c' AS SELECT id, name FROM t;
+EXPLAIN LOCKS CREATE TABLE c STORED AS ORC TBLPROPERTIES ('transactional'='true') AS SELECT id FROM t;
+EXPLAIN DEPENDENCY CREATE TABLE c AS SELECT id FROM t;
+-- Not carried out yet.
 EXPLAIN CREATE TEMPORARY TABLE tmp (id INT, name STRING) STORED AS ORC;
 EXPLAIN CREATE TEMPORARY TABLE tmp LIKE t;
+EXPLAIN CREATE TEMPORARY TABLE tmp AS SELECT id FROM t;
 EXPLAIN CREATE TABLE ice (id INT) STORED BY ICEBERG;
 EXPLAIN CREATE TABLE kudu (id INT) STORED BY 'org.apache.hadoop.hive.kudu.KuduStorageHandler';
 -- A view's columns are found by the engine when it is made.

@@ -167,6 +167,35 @@ def test_damage_is_named(damage: Callable[[bytes], bytes]) -> None:
         load_tail(lambda count: (data[-count:], len(data)), "/t/bucket_00000")
 
 
+def test_a_footer_that_contradicts_itself_is_damage() -> None:
+    """Rows that the stripes do not have, or a struct of more types than names: a file of which rows would be missed."""
+    data = orc_bytes(pa.table({"a": [1, 2], "b": ["x", "y"]}), compression="uncompressed")
+    tail = tail_of(data)
+    root = next(field.content for field in tail.footer if field.number == 4)
+    for whole, other in (
+        (protobuf.varint_field(6, 2), protobuf.varint_field(6, 0)),
+        (
+            protobuf.bytes_field(4, root),
+            protobuf.bytes_field(4, root.replace(protobuf.bytes_field(3, b"b"), protobuf.bytes_field(9, b"b"))),
+        ),
+        (protobuf.bytes_field(4, root), protobuf.bytes_field(4, root.replace(protobuf.bytes_field(3, b"b"), protobuf.bytes_field(3, b"")))),
+    ):
+        assert data.count(whole) == 1
+        changed = data[tail.offset : -1].replace(whole, other)
+        shorter = len(whole) - len(other)
+        length = protobuf.varint_field(1, tail.length - 1 - data[-1])
+        changed = changed.replace(length, protobuf.varint_field(1, tail.length - 1 - data[-1] - shorter))
+        with pytest.raises(FormatError, match="not a valid ORC file"):
+            tail_of(data[: tail.offset] + changed + data[-1:])
+
+
+def test_stripes_that_are_not_there_are_damage() -> None:
+    """A file that lost its beginning still has a footer; what that tells of is gone."""
+    data = orc_bytes(pa.table({"a": [1, 2]}))
+    with pytest.raises(FormatError, match="not a valid ORC file"):
+        tail_of(data[tail_of(data).offset :])
+
+
 @given(st.data())
 def test_random_damage_never_escapes(data: st.DataObject) -> None:
     """Whatever bytes of a tail are changed, reading it gives a tail or a FormatError."""
@@ -195,7 +224,9 @@ TYPES = st.recursive(
     lambda inner: st.one_of(
         inner.map(lambda t: OrcType(kind=OrcKind.LIST, children=(t,))),
         st.tuples(inner, inner).map(lambda c: OrcType(kind=OrcKind.MAP, children=c)),
-        st.lists(st.tuples(st.text(max_size=5), inner), max_size=4).map(lambda f: struct_type([n for n, _ in f], [t for _, t in f])),
+        st.lists(st.tuples(st.text(min_size=1, max_size=5), inner), max_size=4).map(
+            lambda f: struct_type([n for n, _ in f], [t for _, t in f])
+        ),
     ),
     max_leaves=20,
 )

@@ -436,13 +436,18 @@ def reads_all(*paths: str, size: int = 1, **options: Any) -> AcidDirectory:
 
 
 def test_bucket_files_only() -> None:
-    """In deltas Hive reads what is called bucket_N or bucket_N_A; hidden names and others are not part of the table."""
+    """Files of deltas are called bucket_N or bucket_N_A; hidden names are not part of the table, and others are not passed over."""
     here = "delta_0000001_0000001_0000"
-    found = reads_all(*(f"{here}/{n}" for n in ("bucket_00001", "bucket_00002_3", "_orc_acid_version", "part-0.orc", ".x")))
+    found = reads_all(*(f"{here}/{n}" for n in ("bucket_00001", "bucket_00002_3", "_orc_acid_version", ".x")))
     assert [(f.path, f.bucket, f.raw) for f in found.insert_files] == [
         (f"{here}/bucket_00001", 1, False),
         (f"{here}/bucket_00002_3", 2, False),
     ]
+    for name in ("part-0.orc", "bucket_00001.orc", "bucket_00001_1_1", "bucket_", "data"):
+        with pytest.raises(FormatError, match=f'file "{here}/{name}" is not named like'):
+            _ = reads_all(f"{here}/bucket_00001", f"{here}/{name}").insert_files
+        with pytest.raises(FormatError, match=f'file "delete_{here}/{name}" is not named like'):
+            _ = reads_all(f"delete_{here}/{name}").delete_files
 
 
 def test_raw_files() -> None:

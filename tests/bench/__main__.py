@@ -1,6 +1,6 @@
 """Prints one table: acidsql against plain Spark ORC, and the small statements in milliseconds.
 
-    python -m tests.bench [--rows 1000000] [--rounds 5] [--no-spark] [--check]
+    python -m tests.bench [--rows 1000000] [--rounds 5] [--partitions 10000] [--only small|storage] [--no-spark] [--check]
 
 The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a median. Only ratios of one run
 mean anything. ``--check`` ends with exit code 1 when a measure misses its goal.
@@ -11,17 +11,11 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
@@ -32,10 +26,9 @@ from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.physical import plan
 from acidsql.session import Session
 from acidsql.spark.session import start
+from tests.bench.measures import ACID, COLUMNS, SUMS, VALUES, Measure, in_turn, median_of, ratio, seconds_of, source_rows
+from tests.bench.storage import measure_storage
 
-COLUMNS = "k BIGINT, qty INT, price DECIMAL(12,2), disc DOUBLE, ship DATE, flag STRING, mode STRING, cmt STRING"
-ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM"
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
 MERGE = "\n".join(
     [
@@ -49,7 +42,6 @@ MERGE = "\n".join(
         "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET cmt = 'gone'",
     ]
 )
-VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
 SCRIPT_STATEMENTS = 10_000
 SCRIPT_LINES = (
     "INSERT INTO t{i} VALUES ({i}, 'a;b', NULL), (f({i}), CASE WHEN x THEN 1 END, DATE '2024-01-01'); -- one\n",
@@ -62,28 +54,27 @@ SCRIPT_LINES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
-    name: str
-    found: float
-    unit: str
-    goal: float
-    detail: str = ""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--partitions", type=int, default=10_000, help="of the table that is only listed and planned")
+    parser.add_argument("--only", choices=["small", "storage"], help="a part of the figures that need Spark")
     parser.add_argument("--no-spark", action="store_true", help="only what needs no Java")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="acidsql-bench-") as folder:
-        measures = [*measure_planning(Path(folder), args.rounds), *measure_parser(args.rounds), measure_process(Path(folder), args.rounds)]
+        measures = []
+        if args.only is None:
+            measures = [
+                *measure_planning(Path(folder), args.rounds),
+                *measure_parser(args.rounds),
+                measure_process(Path(folder), args.rounds),
+            ]
         if not args.no_spark:
-            measures += measure_session(Path(folder), args.rows, args.rounds)
+            measures += measure_session(Path(folder), args)
     print(f"{'measure':<52}{'found':>10}{'goal':>10}")
     for m in measures:
         print(f"{m.name:<52}{m.found:>8.2f} {m.unit:<2}{m.goal:>7g} {m.unit:<2} {'ok' if m.found <= m.goal else 'MISSED':<7} {m.detail}")
@@ -144,14 +135,18 @@ def measure_process(folder: Path, rounds: int) -> Measure:
     )
 
 
-def measure_session(folder: Path, rows: int, rounds: int) -> list[Measure]:
+def measure_session(folder: Path, args: argparse.Namespace) -> list[Measure]:
     """Everything that runs in one warm session, on one Spark."""
-    source = folder / "source.parquet"
+    source, rows, rounds = folder / "source.parquet", args.rows, args.rounds
     parquet.write_table(source_rows(rows), source, row_group_size=max(1, rows // 8))
+    measures: list[Measure] = []
     spark = start("local[2]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "3g"})
     with Session(folder / "session", spark=spark) as session:
         sides = Sides(session, spark, source, folder / "plain")
-        measures = [measure_load(sides, rows, rounds), measure_scan(sides, rounds), *measure_small(session, rounds)]
+        if args.only != "storage":
+            measures += [measure_load(sides, rows, rounds), measure_scan(sides, rounds), *measure_small(session, rounds)]
+        if args.only != "small":
+            measures += measure_storage(session, spark, source, folder / "storage", args)
     spark.stop()
     return measures
 
@@ -208,49 +203,6 @@ def measure_small(session: Session, rounds: int) -> list[Measure]:
     return [
         Measure(name="INSERT VALUES of 3 rows, warm, committed", found=values, unit="ms", goal=50),
     ]
-
-
-def source_rows(count: int) -> pa.Table:
-    """Rows of mixed types that compress like real ones."""
-    random = np.random.default_rng(7)
-    k = np.arange(count, dtype=np.int64)
-    words = pa.array(["AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"])
-    return pa.table(
-        {
-            "k": k,
-            "qty": random.integers(1, 51, count).astype(np.int32),
-            "price": pa.array((random.random(count) * 100_000).round(2)).cast(pa.decimal128(12, 2)),
-            "disc": random.random(count).round(6),
-            "ship": pa.array(random.integers(8035, 10535, count).astype(np.int32)).cast(pa.date32()),
-            "flag": pa.array(["A", "N", "R"]).take(pa.array(random.integers(0, 3, count))),
-            "mode": words.take(pa.array(random.integers(0, 6, count))),
-            "cmt": pa.array(random.integers(0, 1 << 62, count)).cast(pa.string()),
-        }
-    )
-
-
-def seconds_of(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
-
-
-def median_of(rounds: int, action: Callable[[], object]) -> float:
-    return statistics.median([seconds_of(action) for _ in range(rounds + 1)][1:])
-
-
-def in_turn(rounds: int, first: Callable[[], float], second: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Both sides' seconds without the first round; who begins changes from round to round."""
-    sides: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds + 1):
-        for side in (0, 1) if turn % 2 else (1, 0):
-            sides[side].append((first, second)[side]())
-    return sides[0][1:], sides[1][1:]
-
-
-def ratio(name: str, ours: list[float], theirs: list[float], goal: float) -> Measure:
-    a, b = statistics.median(ours), statistics.median(theirs)
-    return Measure(name=name, found=a / b, unit="x", goal=goal, detail=f"{a:.2f} s / {b:.2f} s")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,7 @@ from acidsql.catalog.model import (
 )
 from acidsql.catalog.partitions import partition_name, partition_text, partition_values
 from acidsql.catalog.show_create import show_create
+from acidsql.catalog.statistics import ColumnStatistics, of_partitions
 from acidsql.catalog.types import parse_type
 
 PLAIN = Table(
@@ -301,8 +304,9 @@ def test_describe_extended_dumps_the_object() -> None:
 
 def test_describe_of_a_column_and_a_database() -> None:
     """Facts and values; a database's parameters only where they are asked for."""
-    assert lines(describe_column(PLAIN.columns[0]))[:3] == ["col_name|id", "data_type|bigint", "min"]
-    assert lines(describe_column(PLAIN.columns[0]))[-1] == "comment|the key"
+    shown = lines(describe_column(PLAIN, PLAIN.columns[0]))
+    assert shown[:3] == ["col_name|id", "data_type|bigint", "min"]
+    assert shown[-2:] == ["comment|the key", "COLUMN_STATS_ACCURATE|{}"]
     database = Database(name="d", location="/d", comment="c", owner="ann", properties={"b": "2", "a": "1"})
     assert describe_database(database, extended=False) == ("d", "c", "/d", "ann", "USER", "")
     assert describe_database(database, extended=True)[-1] == "{a=1, b=2}"
@@ -372,3 +376,61 @@ def test_values_of_partitions_are_texts() -> None:
         "ab",
         "__HIVE_DEFAULT_PARTITION__",
     ]
+
+
+ID = PLAIN.columns[0]
+MEASURED = replace(PLAIN, statistics={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}', "numRows": "3"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "shown"),
+    [
+        ("bigint", {"distinct": 2, "low": -1, "high": 9}, ["min|-1", "max|9", "num_nulls|1", "distinct_count|2"]),
+        ("double", {"low": 1.5, "high": 1e10}, ["min|1.5", "max|1.0E10", "num_nulls|1", "distinct_count"]),
+        ("decimal(4,2)", {"low": Decimal("1.50"), "high": Decimal("2.00")}, ["min|1.5", "max|2", "num_nulls|1", "distinct_count"]),
+        ("date", {"low": -1, "high": 18263}, ["min|1969-12-31", "max|2020-01-02", "num_nulls|1", "distinct_count"]),
+        ("timestamp", {"low": -1, "high": 60}, ["min|1969-12-31 23:59:59", "max|1970-01-01 00:01:00", "num_nulls|1", "distinct_count"]),
+        (
+            "string",
+            {"average_length": 2.0, "longest": 5},
+            ["min", "max", "num_nulls|1", "distinct_count", "avg_col_len|2.0", "max_col_len|5"],
+        ),
+    ],
+)
+def test_statistics_of_a_column_as_hive_prints_them(kind: str, facts: dict[str, Any], shown: list[str]) -> None:
+    """Days as dates, seconds as wall clocks; what there is no number for is empty."""
+    column = replace(ID, type=parse_type(kind))
+    rows = lines(describe_column(MEASURED, column, ColumnStatistics(column=column, nulls=1, **facts)))
+    assert rows[2 : 2 + len(shown)] == shown
+    assert rows[-1] == r"COLUMN_STATS_ACCURATE|{\"BASIC_STATS\":\"true\",\"COLUMN_STATS\":{\"id\":\"true\"}}"
+
+
+def test_statistics_of_a_boolean() -> None:
+    """Trues and falses in place of ends; of a partition's column Hive does not say what is accurate."""
+    column = replace(ID, type=parse_type("boolean"))
+    found = ColumnStatistics(column=column, nulls=0, trues=1, falses=0)
+    rows = lines(describe_column(MEASURED, column, found, Partition(values=("x",), location="/p")))
+    assert rows[-4:] == ["num_trues|1", "num_falses|0", "bit_vector", "comment|the key"]
+
+
+def test_statistics_stand_among_the_parameters() -> None:
+    """Sorted with them and escaped, in both forms of DESCRIBE; SHOW CREATE TABLE hides them."""
+    shown = lines(describe_formatted(MEASURED))
+    start = shown.index("Table Parameters:")
+    mark = r"|COLUMN_STATS_ACCURATE|{\"BASIC_STATS\":\"true\",\"COLUMN_STATS\":{\"id\":\"true\"}}"
+    assert shown[start + 1 : start + 4] == [mark, "|bucketing_version|2", "|numRows|3"]
+    assert "numRows=3" in (describe_extended(MEASURED)[-1][1] or "")
+    assert show_create(MEASURED, qualified=False) == show_create(PLAIN, qualified=False)
+    partition = Partition(values=("a", "1"), location="/p", statistics={"numRows": "7"})
+    assert "|numRows|7" in lines(describe_formatted(RICH, partition))
+
+
+def test_a_partitioned_table_shows_sums() -> None:
+    """Over its partitions; they are accurate if all are."""
+    known = Partition(
+        values=("a",), location="/a", statistics={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}', "numRows": "7", "numFiles": "2"}
+    )
+    unknown = Partition(values=("b",), location="/b", statistics={"numRows": "1"})
+    sums = {"numFiles": "2", "numRows": "7", "totalSize": "0", "rawDataSize": "0", "numPartitions": "1"}
+    assert of_partitions([known]) == sums | {"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'}
+    assert of_partitions([known, unknown]) == sums | {"numRows": "8", "numPartitions": "2"}

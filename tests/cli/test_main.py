@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.cli.console import Console
 from acidsql.cli.main import main
-from acidsql.cli.runner import ExitCode, Tally, cancelled_by_ctrl_c
+from acidsql.cli.runner import ExitCode, Runner, Script, Tally, cancelled_by_ctrl_c
 from acidsql.errors import ExecutionError
 from acidsql.session import Session
 
@@ -237,6 +238,68 @@ def test_the_version_is_told(run: Run) -> None:
 def test_75_promises_that_nothing_was_changed(tally: Tally, code: ExitCode) -> None:
     """A retryable failure behind a statement that changed rows is no invitation to run it all again."""
     assert tally.exit_code is code
+
+
+INSERT = "INSERT INTO t VALUES (1, 'a')"
+
+
+def deltas(tmp_path: Path) -> list[str]:
+    return sorted(p.name for p in (tmp_path / "warehouse" / "t").iterdir())
+
+
+def test_a_script_that_ends_in_a_transaction_has_failed(run: Run, tmp_path: Path) -> None:
+    """Its changes are rolled back, which is told and makes the exit code 1; where there are none nothing is amiss."""
+    run("-e", CREATE)
+    ran = run("-e", f"START TRANSACTION; {INSERT}")
+    assert ran.code == ExitCode.FAILED
+    assert "the input ended in an open transaction, which was rolled back" in ran.err
+    assert "COMMIT" in ran.err
+    assert deltas(tmp_path) == []
+    assert run("-e", f"SET AUTOCOMMIT FALSE; {INSERT}").code == ExitCode.FAILED
+    assert run("-e", "START TRANSACTION; SHOW TABLES").code == ExitCode.OK
+    assert run("-e", f"SET AUTOCOMMIT FALSE; {INSERT}; ROLLBACK").code == ExitCode.OK
+    assert deltas(tmp_path) == []
+
+
+def test_a_transaction_over_several_scripts(run: Run, tmp_path: Path) -> None:
+    """The scripts of one call are one session: a transaction may begin in one and end in another."""
+    (tmp_path / "begin.sql").write_text("START TRANSACTION;")
+    assert run("-e", CREATE, "-i", "begin.sql", "-e", "SHOW TABLES").code == ExitCode.FAILED  # DDL in a transaction
+    assert run("-e", CREATE, "-f", "begin.sql", "-e", INSERT, "-e", "COMMIT", "-e", INSERT).code == ExitCode.OK
+    assert deltas(tmp_path) == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
+
+
+def test_a_failure_in_a_transaction(run: Run, tmp_path: Path) -> None:
+    """It ends the script, and so rolls back, which is told; with --force the rest can still be committed."""
+    script = f"START TRANSACTION; {INSERT}; INSERT INTO nothing VALUES (1); {INSERT}; COMMIT"
+    ran = run("-e", CREATE, "-e", script)
+    assert ran.code == ExitCode.FAILED
+    assert ran.err.endswith("the open transaction was rolled back\n")
+    assert deltas(tmp_path) == []
+    ran = run("--force", "-e", script)
+    assert ran.code == ExitCode.FAILED
+    assert "rolled back" not in ran.err
+    assert deltas(tmp_path) == ["delta_0000002_0000002_0000", "delta_0000002_0000002_0001"]
+
+
+def test_a_transaction_that_lost_may_be_run_again(warehouse: Path) -> None:
+    """A conflict at COMMIT is exit code 75 although statements had changed rows: none of it was committed."""
+
+    def tally_of(*ends: str, disturb: bool) -> Tally:
+        with Session(warehouse) as session, Session(warehouse) as other:
+            runner = Runner(session=session, console=Console(io.StringIO(), io.StringIO()), force=True)
+            session.sql(CREATE.replace("TABLE t", "TABLE IF NOT EXISTS t"))
+            runner.run(Script("START TRANSACTION; INSERT OVERWRITE TABLE t VALUES (2, 'b');"))
+            if disturb:
+                other.sql(INSERT)
+            runner.run(Script("; ".join(ends)))
+            return runner.tally
+
+    assert tally_of("COMMIT", disturb=True).exit_code is ExitCode.RETRY
+    assert tally_of("COMMIT", INSERT, disturb=True).exit_code is ExitCode.FAILED
+    assert not tally_of("ROLLBACK", disturb=True).changed
+    assert tally_of("COMMIT", disturb=False).changed
+    assert tally_of("SET AUTOCOMMIT TRUE", disturb=False).changed
 
 
 @pytest.fixture

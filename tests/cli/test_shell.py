@@ -63,6 +63,24 @@ def test_the_prompt_shows_the_database(session: Session) -> None:
     assert prompt(session) == "acidsql (sales)> "
 
 
+def test_the_prompt_shows_an_open_transaction(session: Session) -> None:
+    """A star from START TRANSACTION, or the first statement without autocommit, to the end."""
+    insert = "INSERT INTO t VALUES (1);"
+    plain, star = "acidsql (default)> ", "acidsql (default)*> "
+    _, _, prompts = type_lines(session, CREATE, "BEGIN;", insert, "COMMIT;", "SET AUTOCOMMIT FALSE;", insert, "ROLLBACK;")
+    assert prompts == [plain, plain, star, star, plain, plain, star, plain]
+
+
+@pytest.mark.parametrize("line", ["quit", None], ids=["quit", "end of input"])
+def test_leaving_rolls_back(session: Session, warehouse: Path, line: str | None) -> None:
+    """What was not committed is gone, and the user is told; where nothing was changed there is nothing to tell."""
+    _, notes, _ = type_lines(session, CREATE, "BEGIN;", "INSERT INTO t VALUES (1);", *filter(None, [line]))
+    assert notes.endswith("the open transaction was rolled back\n")
+    assert not session.in_transaction
+    assert list((warehouse / "t").iterdir()) == []
+    assert "rolled back" not in type_lines(session, "BEGIN;", *filter(None, [line]))[1]
+
+
 def test_an_error_does_not_end_the_shell(session: Session) -> None:
     """A failed statement drops the rest of its line and nothing else."""
     rows, notes, _ = type_lines(session, "DESCRIBE nothing; SHOW DATABASES;", "SHOW DATABASES;")

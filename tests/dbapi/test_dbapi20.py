@@ -232,9 +232,15 @@ def test_with_commits(connect: Connect, spark: SparkSession) -> None:
         writing.execute(TABLE)
         writing.execute("INSERT INTO cheese VALUES ('Brie')")
     assert writing.closed
-    with pytest.raises(ZeroDivisionError), connect(spark=spark) as failing:
-        failing.execute("INSERT INTO cheese VALUES ('Feta')")
-        raise ZeroDivisionError
+    failing = connect(spark=spark)
+
+    def insert_and_fail() -> None:
+        with failing:
+            failing.execute("INSERT INTO cheese VALUES ('Feta')")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        insert_and_fail()
     assert failing.closed
     assert names(connect(spark=spark)) == ["Brie"]
 
@@ -381,7 +387,9 @@ def test_executemany_belongs_to_the_transaction(reading: Connection) -> None:
     cursor = reading.cursor()
     cursor.executemany("INSERT INTO cheese VALUES (?)", [("Brie",), ("Feta",)])
     with pytest.raises(driver.Error):
-        cursor.executemany("UPDATE cheese SET name = if(? = name, 'Edam', raise_error('sour')) WHERE name = ?", [("Brie", "Brie"), ("?", "Feta")])
+        cursor.executemany(
+            "UPDATE cheese SET name = if(? = name, 'Edam', raise_error('sour')) WHERE name = ?", [("Brie", "Brie"), ("?", "Feta")]
+        )
     assert names(reading) == ["Edam", "Feta"]
     reading.rollback()
     assert names(reading) == []

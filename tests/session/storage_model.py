@@ -29,7 +29,7 @@ PARTITION_VALUES: dict[str, tuple[Any, ...]] = {
     "timestamp": (datetime.datetime(1965, 1, 1, 10, 0, 0), datetime.datetime(2024, 2, 29, 23, 59, 59, 120000)),
     "decimal(8,2)": (Decimal("-1.50"), Decimal("3.00")),
     "double": (1.5, 1e10),
-    "string": ("a b", "x/y=z", "%2F", "ü", "it's", 'q"', "a:b", "{1}", "[*?]", "back\\slash", "#", "NULL", "01", "1", ".", "..", "_h", "\t", ""),
+    "string": ("", "\t", "'", "|", *"a b|x/y=z|%2F|ü|it's|q\"|a:b|{1}|[*?]|back\\slash|#|NULL|01|1|.|..|_h".split("|")),
 }
 WIDER: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "smallint": ("bigint", int),
@@ -123,10 +123,11 @@ def _not(one: Condition) -> Condition:
 
 @dataclass(frozen=True)
 class Step:
-    """A statement, and the ``u`` of the rows that have a new ROW__ID behind it."""
+    """A statement, the ``u`` of the rows that have a new ROW__ID behind it, and the partitions it has emptied first (() for a table)."""
 
     sql: str
     new: frozenset[int] = frozenset()
+    emptied: frozenset[tuple[Any, ...]] = frozenset()
 
 
 @dataclass
@@ -246,7 +247,7 @@ class Model:
             self.rows = {u: row for u, row in self.rows.items() if self.partition(row) not in there}
         self.partitions |= there
         self.rows |= {row["u"]: row for row in made}
-        return Step(sql, frozenset(row["u"] for row in made))
+        return Step(sql, frozenset(row["u"] for row in made), frozenset(there) if overwrite else frozenset())
 
     def _fixed_keys(self) -> Row:
         """The static values of a PARTITION clause: of none, the first or all of the columns."""
@@ -306,10 +307,10 @@ class Model:
     def truncate(self) -> Step:
         if not self.keys or not self.partitions or self.chance.random() < 0.3:
             self.rows = {}
-            return Step(f"TRUNCATE TABLE {self.name}")
+            return Step(f"TRUNCATE TABLE {self.name}", emptied=frozenset(self.partitions if self.keys else [()]))
         values = self._some_partition()
         self._empty(values)
-        return Step(f"TRUNCATE TABLE {self.name} PARTITION ({self._spec(values)})")
+        return Step(f"TRUNCATE TABLE {self.name} PARTITION ({self._spec(values)})", emptied=frozenset([values]))
 
     def alter_columns(self) -> Step:
         """A new column at the end, another name, or a wider type."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,9 +12,13 @@ from pyspark.sql import SparkSession
 
 from acidsql.acid.bucket_codec import decode
 from acidsql.acid.bucketing import bucket_numbers
+from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import is_accurate
 from acidsql.catalog.types import parse_type
+from acidsql.planner.bound_catalog import BoundAnalyze
 from acidsql.session import Session
 from acidsql.spark.schema import arrow_type
+from acidsql.txn.transaction import ReadSnapshot
 from tests.session.storage_model import Model, Row
 
 pytestmark = pytest.mark.spark
@@ -93,6 +96,7 @@ class Run:
         places = [(row_id, self.model.partition(seen[u][1])) for u, row_id in ids.items()]
         assert len(set(places)) == len(places), "two rows with one ROW__ID"
         self.check_buckets(seen)
+        self.check_numbers()
         self.ids = ids
 
     def check_buckets(self, seen: dict[int, tuple[RowId, Row]]) -> None:
@@ -102,6 +106,23 @@ class Run:
             keys = [(pa.array([row[n] for _, row in seen.values()], arrow_type(parse_type(types[n]))), types[n]) for n in model.bucketed_by]
             expected = bucket_numbers(keys, model.buckets, 1 if model.bucketing_version == 1 else 2).tolist()
             assert [decode(row_id[1]).bucket for row_id, _ in seen.values()] == expected
+
+    def check_numbers(self) -> None:
+        """``count(*)`` is right, with Spark and without; so are statistics, which always hold but after a conversion."""
+        for without_spark in ("true", "false")[: 1 + (self.model.chance.random() < 0.2)]:
+            self.session.sql(f"SET hive.compute.query.using.stats={without_spark}")
+            assert list(self.session.sql(f"SELECT count(*) FROM {self.model.name}").rows()) == [(len(self.model.rows),)]
+        self.session.sql("SET hive.compute.query.using.stats=true")
+        table = self.session.store.find_table(TableName("default", self.model.name))
+        assert table is not None
+        partitions = self.session.store.list_partitions(table) if table.partition_columns else None
+        action = BoundAnalyze(table=table, partitions=partitions, columns=(), noscan=True, words="", facts=())
+        found = self.session.engine.analyze(action, self.session.engine.snapshots(ReadSnapshot(self.session.store)))
+        for one in found:
+            kept = table.statistics if one.partition is None else one.partition.statistics
+            assert is_accurate(kept) or self.model.converted, (kept, one)
+            if is_accurate(kept):
+                assert [kept[key] for key in ("numRows", "numFiles", "totalSize")] == [str(one.rows), str(one.files), str(one.bytes)]
 
     def check_condition(self) -> None:
         """A query that may skip partitions, buckets and stripes finds all rows it should."""

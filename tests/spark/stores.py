@@ -92,9 +92,12 @@ def s3_server() -> Iterator[S3Server]:
             server.stop()
 
 
-def mounted(spark: SparkSession, url: str, folder: Path, scheme: str = "viewfs") -> None:
-    """Lets Spark's Hadoop see ``folder`` as ``url``, whose scheme and host no other test uses (``viewfs://host/name``)."""
-    host, _, name = url.partition("://")[2].partition("/")
+def mounted(spark: SparkSession, folder: Path, scheme: str) -> str:
+    """A URL by which Spark's Hadoop sees ``folder``: ``viewfs``, or ``s3a`` in the place of its driver, which PySpark does not bring."""
+    host = f"h{folder.name.replace('_', '-').strip('-')}"
     if scheme != "viewfs":
         spark.conf.set(f"fs.{scheme}.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
-    spark.conf.set(f"fs.viewfs.mounttable.{host}.link./{name}", folder.as_uri())
+        committers = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitterFactory"
+        spark.conf.set(f"mapreduce.outputcommitter.factory.scheme.{scheme}", committers)
+    spark.conf.set(f"fs.viewfs.mounttable.{host}.link./data", folder.as_uri())
+    return f"{scheme}://{host}/data"

@@ -136,6 +136,15 @@ def test_hashes_through_arrow(spark: SparkSession) -> None:
     assert in_spark(spark, both, 4093, 2, sql=False) == plain(both, 4093, 2)
 
 
+def test_version_1_of_every_type(spark: SparkSession) -> None:
+    """Each type Hive buckets by, alone and all of them together."""
+    columns = {t: column(t) for t in NATIVE | BY_ARROW}
+    for type_text, values in columns.items():
+        assert in_spark(spark, {type_text: values}, 4093, 1, sql=False) == plain({type_text: values}, 4093, 1), type_text
+    assert in_spark(spark, columns, 31, 1, sql=False) == plain(columns, 31, 1)
+    assert in_spark(spark, columns, 31, 2, sql=False) == plain(columns, 31, 2)
+
+
 def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
     """The vectors of the native types, without the way through acid.bucketing."""
     cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))["cases"]

@@ -13,8 +13,9 @@ from pyarrow import fs, orc
 from acidsql.errors import UnsupportedStatementError
 from acidsql.spark import arrow_files
 from acidsql.spark.arrow_files import ArrowFileIO, os_errors
-from acidsql.spark.fileio import LocalFileIO, file_io, local_path
-from tests.spark.stores import BUCKET, Place, S3Server
+from acidsql.spark.fileio import LocalFileIO, local_path
+from acidsql.spark.urls import split_url
+from tests.spark.stores import BUCKET, Place, S3Server, mounted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,11 +41,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 def hadoop_place(spark: SparkSession, folder: Path) -> Place:
     from acidsql.spark.hadoop_files import hadoop_file_io
-    from acidsql.spark.urls import split_url
-    from tests.spark.stores import mounted
 
-    root = f"viewfs://h{folder.name.replace('_', '-').strip('-')}/t"
-    mounted(spark, root, folder)
+    root = mounted(spark, folder, "viewfs")
     url = split_url(root)
     assert url is not None
     return Place(hadoop_file_io(spark, url), root)
@@ -106,6 +104,9 @@ def test_write_creates(place: Place) -> None:
     assert io.read_tail(path, 100) == (b"abcdef", 6)
     with pytest.raises(FileExistsError):
         io.write(path, b"")
+    io.write(f"{place.root}/empty")
+    assert io.read(f"{place.root}/empty") == b""
+    io.delete_file(f"{place.root}/empty")
     edited = io.replace_tail(path, 3, b"Z")
     assert io.read(edited) == b"abcZ"
     assert names(place) == [edited.rpartition("/")[2]]
@@ -214,26 +215,10 @@ def test_an_empty_directory_is_in_the_way(tmp_path: Path) -> None:
         io.move_directory(str(tmp_path / "none"), str(tmp_path / "other"))
 
 
-@pytest.mark.parametrize(
-    ("location", "path"),
-    [
-        ("/a/b", "/a/b"),
-        ("file:/a/b", "/a/b"),
-        ("file:///a/b%20c", "/a/b%20c"),
-        ("file://host/a", "/a"),
-        ("/a:b/c", "/a:b/c"),
-        ("FILE:/x", "/x"),
-    ],
-)
-def test_locations(location: str, path: str) -> None:
-    """Paths and file: URLs are local; percent signs stay."""
-    assert local_path(location) == path
-
-
 def test_the_local_file_system_takes_no_other_location() -> None:
     """A location elsewhere is an error that names it."""
     with pytest.raises(UnsupportedStatementError, match="s3a://bucket/t"):
-        file_io("s3a://bucket/t")
+        local_path("s3a://bucket/t")
 
 
 # ---- the others
@@ -356,6 +341,31 @@ def test_an_empty_directory_of_a_store_moves_by_itself(s3: S3Server) -> None:
     assert s3.names() == []
 
 
+def test_a_move_deletes_only_what_it_has_copied(s3: S3Server) -> None:
+    """Others may write to either place in the meantime."""
+    for finish, left in ((ArrowFileIO.end_move, ["a/later", "b/1", "b/later"]), (ArrowFileIO.undo_move, ["a/1", "a/later", "b/later"])):
+        s3.empty()
+        place = Place(store(s3), f"s3://{BUCKET}")
+        old, new = f"{place.root}/a", f"{place.root}/b"
+        write(place, "a/1")
+        place.io.move_directory(old, new)
+        write(place, "a/later", "b/later")
+        finish(*([place.io, old] if finish is ArrowFileIO.end_move else [place.io, old, new]))  # type: ignore[operator]
+        assert s3.names() == left
+
+
+def test_a_mark_is_no_directory(s3: S3Server) -> None:
+    """What some programs leave in a store for a directory counts for nothing, and a directory of hidden files for one."""
+    s3.files.create_dir(f"{BUCKET}/t/a/b", recursive=True)
+    io, root = store(s3), f"s3://{BUCKET}/t"
+    assert not io.exists(root)
+    assert io.remove_empty_directory(f"{root}/a")
+    io.write(f"{root}/base_1/_orc_acid_version", b"2")
+    assert io.exists(root)
+    assert io.listing(root).directories == ("base_1",)
+    assert not io.remove_empty_directory(f"{root}/base_1")
+
+
 def test_a_bucket_that_is_not_there_is_an_error(s3: S3Server) -> None:
     """It is not an empty directory."""
     io = ArrowFileIO(files=s3.files, root="s3://no-such-bucket", prefix="no-such-bucket", renaming=False)
@@ -386,6 +396,8 @@ def test_a_path_elsewhere_is_refused(s3: S3Server) -> None:
     [
         (OSError("When listing: AWS Error ACCESS_DENIED during ListObjectsV2 operation: no\nstack"), PermissionError, "ACCESS_DENIED"),
         (OSError("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation"), PermissionError, "403"),
+        (OSError("Azure Error: [BlobNotFound] 404 The specified blob does not exist."), FileNotFoundError, "BlobNotFound"),
+        (OSError("Azure Error: [AuthorizationFailure] 403 no"), PermissionError, "403"),
         (OSError("AWS Error NO_SUCH_BUCKET during PutObject operation"), FileNotFoundError, "NO_SUCH_BUCKET"),
         (OSError("AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7"), OSError, "NETWORK_CONNECTION"),
         (pa.ArrowInvalid("Empty path component in path b//x"), OSError, "Empty path component"),

@@ -10,6 +10,7 @@ import pytest
 
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     CommitStateUnknownError,
     InterfaceError,
@@ -174,9 +175,9 @@ class Unreliable(EmbeddedMetastore):
     failure: BaseException
     happens = False
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = ()) -> None:
+    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
         if self.happens:
-            super().commit(txn_id, components)
+            super().commit(txn_id, components, statistics)
         raise self.failure
 
 

@@ -1,0 +1,115 @@
+"""MERGE's big path: one join, one Spark job that writes the sinks of all clauses.
+
+Each row of the join becomes the events of its clause, told apart by SINK and by the clause's statement; the tasks sort them so that one file
+is written after the other. The old ids of all clauses are then looked at together: one that comes twice is the cardinality violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.acid.ids import StatementId
+from acidsql.errors import CardinalityError
+from acidsql.planner.bound import MergeAction
+from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS, changes_rows
+from acidsql.planner.physical import MergePlan
+from acidsql.spark import driver_writer, sinks, writer
+from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.fileio import FileIO
+from acidsql.spark.partition_places import key_names
+from acidsql.spark.sinks import PartFile
+from acidsql.spark.stored import refusals
+from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget
+from acidsql.spark.urls import spark_url
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def stage_merge(
+    spark: SparkSession, io: FileIO, plan: MergePlan, target: WriteTarget, directory: str, whole: DataFrame, *, check: bool
+) -> tuple[list[StagedFile], dict[int, int]]:
+    """Finished files of ``whole`` (``planner.merge.whole_query``), and how many rows each clause is about.
+
+    CardinalityError if ``check`` and a row of the target would be changed twice; else one change of each is kept.
+    """
+    rows = writer.named(target, whole, *LEADING_COLUMNS)
+    if not check:
+        rows = _once_each(plan, rows)
+    clauses = [(clause.action, mine[0].statement_id) for clause, mine in zip(plan.merge.clauses, plan.clause_sinks, strict=True)]
+    inserting = [number for number, (action, _) in enumerate(clauses) if action is MergeAction.INSERT]
+    placed = writer.in_tasks_of_merge(target, rows, f"{CLAUSE} IN ({', '.join(map(str, inserting))})" if inserting else "FALSE")
+    root = f"{directory}/rows"
+    keys = key_names(target.table)
+    with refusals():
+        events = sinks.merge_events(target, clauses, placed)
+        sinks.orc_writer(target, events).partitionBy(sinks.SINK, sinks.STATEMENT, *keys).orc(spark_url(root))
+    new = _by_statement(io, f"{root}/{sinks.SINK}={sinks.INSERTS}")
+    old = _by_statement(io, f"{root}/{sinks.SINK}={sinks.DELETES}")
+    _check_once(spark, io, target, root, old)
+    files: list[StagedFile] = []
+    counts: dict[int, int] = {}
+    for number, (_, statement) in enumerate(clauses):
+        of_clause = replace(target, statement_id=statement)
+        inserts = writer.finish_inserts(io, of_clause, new.get(statement, []))
+        deletes = writer.delete_files(spark, io, of_clause, root, f"{directory}/clause{number}", old.get(statement, []))
+        counts[number] = sum(file.rows for file in inserts or deletes)
+        files += [*deletes, *inserts]
+    return files, counts
+
+
+def _once_each(plan: MergePlan, rows: DataFrame) -> DataFrame:
+    """Each row of the target once, whichever change it is; rows to insert are all kept."""
+    changing = [str(number) for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
+    alone = f"IF({CLAUSE} IN ({', '.join(changing) or '-1'}), 0L, monotonically_increasing_id() + 1) AS acidsql_alone"
+    return rows.selectExpr("*", alone).dropDuplicates([*ID_COLUMNS, *key_names(plan.table), "acidsql_alone"]).drop("acidsql_alone")
+
+
+def _by_statement(io: FileIO, folder: str) -> dict[StatementId, list[PartFile]]:
+    found: dict[StatementId, list[PartFile]] = {}
+    for name in sorted({entry.path.partition("/")[0] for entry in io.list_files(folder)}):
+        found[StatementId(int(name.partition("=")[2]))] = sinks.part_files(io, f"{folder}/{name}")
+    return found
+
+
+def _check_once(spark: SparkSession, io: FileIO, target: WriteTarget, root: str, old: Mapping[StatementId, Sequence[PartFile]]) -> None:
+    """CardinalityError if an id stands in the ids staged below ``root`` twice: on the driver if they fit, else by a job that reads nothing else."""
+    parts = [part for of_statement in old.values() for part in of_statement]
+    count = sum(sinks.tail_of(io, part.path).row_count for part in parts)
+    if count * ID_BYTES > target.max_bytes:
+        _check_by_job(writer.staged_ids(spark, target, root, parts), [*ID_COLUMNS, *key_names(target.table)])
+        return
+    places = {values: place for place, values in enumerate(dict.fromkeys(part.values for part in parts))}
+    tables = [sinks.read_ids(io, [part]) for part in parts]
+    if tables:
+        numbers = np.concatenate([np.full(len(t), places[part.values], np.int64) for t, part in zip(tables, parts, strict=True)])
+        ids = driver_writer.row_ids(pa.concat_tables(tables), numbers)
+        driver_writer.check_distinct(ids.taken(driver_writer.sort_order(ids)))
+
+
+def _check_by_job(ids: DataFrame, identity: Sequence[str]) -> None:
+    from pyspark.sql import functions as F
+
+    again = ids.groupBy(*identity).count().where("count > 1")
+    hit = again.agg(F.count(F.lit(1)).alias("rows"), F.min(F.struct(*ID_COLUMNS)).alias("first")).collect()[0]
+    if hit["rows"]:
+        raise violation(hit["rows"], hit["first"])
+
+
+def violation(rows_hit: int, first: Mapping[str, int]) -> CardinalityError:
+    from acidsql.acid.row_id import RowId
+
+    return driver_writer.cardinality_error(RowId(*(first[name] for name in ID_COLUMNS)), rows_hit)  # type: ignore[arg-type]
+
+
+def check_once(plan: MergePlan, rows: DataFrame) -> None:
+    """CardinalityError as the statement itself would raise it, of its joined rows; for a dry run."""
+    changing = [number for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
+    if changing:
+        changes = rows.where(f"{CLAUSE} IN ({', '.join(map(str, changing))})")
+        _check_by_job(changes, [*ID_COLUMNS, *key_names(plan.table)])

@@ -1,0 +1,54 @@
+"""The queries of a MERGE as DataFrames under the statement's snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from acidsql.planner.bound import BoundQuery
+from acidsql.planner.conditions import PartitionCondition
+from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, narrowed, source_query, whole_query
+from acidsql.planner.physical import MergePlan
+from acidsql.planner.plan import Predicate
+from acidsql.spark.enforce import enforced
+from acidsql.spark.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class MergeQueries:
+    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for all of them."""
+
+    dataframe: Callable[[BoundQuery, Snapshots], DataFrame]
+    plan: MergePlan
+    snapshots: Snapshots
+
+    def source(self) -> DataFrame:
+        return self._dataframe(source_query(self.plan.merge))
+
+    def changes(self, numbered_source: str | None) -> DataFrame:
+        return self._enforced(changes_query(self.plan, numbered_source))
+
+    def pairs(self, numbered_source: str) -> DataFrame:
+        return self._dataframe(changes_query(self.plan, numbered_source, values=False))
+
+    def narrowed(self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> MergeQueries:
+        return replace(self, plan=narrowed(self.plan, predicates, partitions))
+
+    def inserts(self, unmatched_source: str) -> DataFrame:
+        return self._enforced(inserts_query(self.plan, unmatched_source))
+
+    def whole(self) -> DataFrame:
+        return self._enforced(whole_query(self.plan))
+
+    def _enforced(self, query: BoundQuery) -> DataFrame:
+        writing = [str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values]
+        exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
+        leading = [f"acidsql_{place}" for place in range(len(LEADING_COLUMNS))]
+        return enforced(self.plan.table, self._dataframe(query), *leading, exempt=exempt)
+
+    def _dataframe(self, query: BoundQuery) -> DataFrame:
+        return self.dataframe(query, self.snapshots)

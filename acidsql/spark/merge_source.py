@@ -1,0 +1,175 @@
+"""A MERGE's source on the driver: what its keys say about the target, and values that are mere copies of its columns.
+
+Values that are copies never go to Spark and back: the scan of the target reads the columns that ON and the conditions ask for, and gives
+pairs of a row's identity and the number of a source row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import DecimalType, PrimitiveType
+from acidsql.errors import Span
+from acidsql.parser.statements import Match
+from acidsql.planner.bound import NOTHING, BoundMergeClause, MergeAction
+from acidsql.planner.conditions import Call, ColumnRef, Constant, PartitionCondition
+from acidsql.planner.lowering import identifier, is_limited, spark_type
+from acidsql.planner.merge import CLAUSE, SOURCE_ROW
+from acidsql.planner.physical import MergePlan
+from acidsql.planner.plan import Comparison, Predicate
+from acidsql.planner.rules import has_check, rules_of
+from acidsql.spark import sinks
+from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.schema import arrow_schema
+from acidsql.spark.stored import holds, is_timestamp
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+MAX_LISTED = 200
+"""More different keys are told as a range."""
+
+MAX_PARTITION_KEYS = 10_000
+
+_KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "boolean")
+
+
+# ---- what the keys say
+
+
+def key_predicates(plan: MergePlan, source: pa.Table, schema: StructType) -> tuple[list[Predicate], list[PartitionCondition]]:
+    """What must hold for a row of the target, and for its partition, to have a match."""
+    predicates: list[Predicate] = []
+    partitions: list[PartitionCondition] = []
+    for column, values in _keys(plan, source, schema):
+        if column in plan.table.partition_columns:
+            partitions += _partition_condition(column, values)
+        elif len(values) <= MAX_LISTED:
+            predicates.append(Predicate(column=column.name, op=Comparison.IN, values=tuple(values.to_pylist())))
+        else:
+            ends = pc.min_max(values).as_py()
+            predicates.append(Predicate(column=column.name, op=Comparison.GREATER_EQUAL, values=(ends["min"],)))
+            predicates.append(Predicate(column=column.name, op=Comparison.LESS_EQUAL, values=(ends["max"],)))
+    return predicates, partitions
+
+
+def _keys(plan: MergePlan, source: pa.Table, schema: StructType) -> Iterator[tuple[Column, pa.Array]]:
+    """The columns ON equates with one of the source, and the values that has."""
+    columns = {c.name: c for c in (*plan.table.columns, *plan.table.partition_columns)}
+    kinds, places = _fields(schema), _places(source)
+    for name, of_source in plan.merge.keys:
+        column = columns.get(name)
+        if column is None or kinds.get(of_source) != spark_type(column.type):
+            continue
+        if isinstance(column.type, DecimalType) or (isinstance(column.type, PrimitiveType) and column.type.name in _KEY_TYPES):
+            values = pc.drop_null(pc.unique(source.column(places[of_source])))
+            if len(values):
+                yield column, values
+
+
+def _partition_condition(column: Column, values: pa.Array) -> list[PartitionCondition]:
+    if len(values) > MAX_PARTITION_KEYS or isinstance(column.type, DecimalType):
+        return []
+    nowhere = Span(0, 0)
+    constants = [Constant(value, column.type, nowhere) for value in values.to_pylist()]
+    tree = Call("IN", (ColumnRef((column.name,), nowhere), *constants), nowhere)
+    return [PartitionCondition(sql=f"{identifier(column.name)} IS NOT NULL", tree=tree)]
+
+
+# ---- copies
+
+
+def are_copies(plan: MergePlan, schema: StructType) -> bool:
+    """Whether all values that rows of the target get are columns of the source as they are."""
+    if plan.merge.asked is None or has_check(plan.table) or not plan.merge.asked <= _fields(schema).keys():
+        return False
+    if any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in plan.merge.clauses):
+        return False
+    return all(_copies(plan, clause, schema) for clause in plan.merge.clauses if clause.match is Match.MATCHED)
+
+
+def inserts_are_copies(plan: MergePlan, schema: StructType) -> bool:
+    """The same of the rows of the one clause that inserts, whatever there is in them."""
+    inserting = [clause for clause in plan.merge.clauses if clause.match is Match.NOT_MATCHED]
+    if len(inserting) != 1 or inserting[0].condition is not None or plan.table.partition_columns:
+        return False
+    return not has_check(plan.table) and _copies(plan, inserting[0], schema)
+
+
+def _copies(plan: MergePlan, clause: BoundMergeClause, schema: StructType) -> bool:
+    if clause.action is MergeAction.DELETE:
+        return True
+    kinds = _fields(schema)
+    pairs = list(zip(plan.table.columns, clause.copies, strict=False))
+    return len(pairs) == len(plan.table.columns) and all(_is_copy(column, name, kinds) for column, name in pairs)
+
+
+def _is_copy(column: Column, name: str | None, kinds: dict[str, str]) -> bool:
+    if name == NOTHING:
+        return True
+    nested_timestamp = holds(column.type, is_timestamp) and not is_timestamp(column.type)
+    return name is not None and kinds.get(name) == spark_type(column.type) and not is_limited(column.type) and not nested_timestamp
+
+
+def asked_columns(plan: MergePlan, source: pa.Table) -> pa.Table:
+    """What of the source (with SOURCE_ROW) the scan of the target needs."""
+    places = _places(source)
+    return source.select([*(places[name] for name in sorted(plan.merge.asked or ())), places[SOURCE_ROW.lower()]])
+
+
+def with_copies(plan: MergePlan, pairs: pa.Table, source: pa.Table) -> pa.Table:
+    """``pairs`` with the new values (``sinks.data_names``): NULL for a clause that has none. NotNullError."""
+    parts = []
+    for number, clause in enumerate(plan.merge.clauses):
+        mine = pairs.filter(pc.equal(pairs.column(CLAUSE), number))
+        if mine.num_rows:
+            parts.append(_with_values(plan, clause, mine, source.take(mine.column(SOURCE_ROW).combine_chunks())))
+    return pa.concat_tables(parts) if parts else _with_values(plan, plan.merge.clauses[0], pairs.slice(0, 0), source.slice(0, 0))
+
+
+def copied_inserts(plan: MergePlan, unmatched: pa.Table) -> pa.Table:
+    """LEADING_COLUMNS (no identity) and the values of the rows to insert. NotNullError."""
+    number = next(i for i, clause in enumerate(plan.merge.clauses) if clause.match is Match.NOT_MATCHED)
+    count = unmatched.num_rows
+    leading = {SOURCE_ROW: unmatched.column(SOURCE_ROW), CLAUSE: pa.repeat(pa.scalar(number, pa.int32()), count)}
+    ids = {name: pa.nulls(count, kind) for name, kind in zip(ID_COLUMNS, (pa.int64(), pa.int32(), pa.int64()), strict=True)}
+    return _with_values(plan, plan.merge.clauses[number], pa.table({**leading, **ids}), unmatched)
+
+
+def _with_values(plan: MergePlan, clause: BoundMergeClause, rows: pa.Table, source: pa.Table) -> pa.Table:
+    fields = arrow_schema(plan.table.columns)
+    places = _places(source)
+    values: dict[str, Any] = {}
+    for place, (field, name) in enumerate(zip(fields, sinks.data_names(plan.table.columns), strict=True)):
+        copy = clause.copies[place] if clause.copies else NOTHING
+        values[name] = pa.nulls(rows.num_rows, field.type) if not copy else _local(source.column(places[copy])).cast(field.type)
+    if clause.copies:
+        _check_not_null(plan, list(values.values()))
+    for name, array in values.items():
+        rows = rows.append_column(name, array)
+    return rows
+
+
+def _local(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A timestamp as the wall clock of its zone, which is the session's."""
+    return pc.local_timestamp(column) if pa.types.is_timestamp(column.type) and column.type.tz is not None else column
+
+
+def _check_not_null(plan: MergePlan, values: Sequence[pa.ChunkedArray]) -> None:
+    names = [c.name for c in plan.table.columns]
+    for rule in rules_of(plan.table):
+        if rule.column is not None and values[names.index(rule.column)].null_count:
+            raise rule.violation()
+
+
+def _fields(schema: StructType) -> dict[str, str]:
+    return {field.name.lower(): field.dataType.simpleString() for field in schema.fields}
+
+
+def _places(source: pa.Table) -> dict[str, int]:
+    return {name.lower(): place for place, name in enumerate(source.column_names)}
