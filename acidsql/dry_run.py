@@ -84,7 +84,9 @@ def _places(leg: WritePlan | MergePlan, sinks: Sequence[Sink], touched: Sequence
     for partition, of_partition in groupby(sorted(touched, key=name), key=name):
         mine = list(of_partition)
         buckets = ", ".join(str(b) for b in sorted({t.bucket for t in mine if t.bucket is not None}))
-        where = f"{partition or leg.table.name}: {_rows(sum(t.rows for t in mine))}" + (f" in {'buckets' if ',' in buckets else 'bucket'} {buckets}" if buckets else "")
+        where = f"{partition or leg.table.name}: {_rows(sum(t.rows for t in mine))}" + (
+            f" in {'buckets' if ',' in buckets else 'bucket'} {buckets}" if buckets else ""
+        )
         yield f"  {where}"
         for sink in sinks:
             yield f"    {partition + '/' if partition else ''}{_directory(sink)}"

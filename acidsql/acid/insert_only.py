@@ -35,4 +35,3 @@ def _check(directory: Directory, write_ids: ValidWriteIdList) -> None:
         raise FormatError(
             f'"{directory.path}" was compacted from deltas of which the snapshot sees a part only', hint="Run the statement again."
         )
-

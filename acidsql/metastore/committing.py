@@ -45,9 +45,7 @@ def insert_components(connection: Connection, txn_id: TxnId, components: Iterabl
         connection.execute(insert(TXN_COMPONENTS), rows)
 
 
-def finish(
-    connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()
-) -> WriteConflictError | None:
+def finish(connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()) -> WriteConflictError | None:
     """Commits an open transaction whose components are all recorded, or aborts it and returns why."""
     tc = TXN_COMPONENTS.c
     operations = set(connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct()))

@@ -47,7 +47,7 @@ def unenforced(table: Table) -> str | None:
     """What the table promises of its rows that no writer sees to yet; None if nothing."""
     if table.bucketing is not None and table.bucketing.sorted_by:
         return "SORTED BY"
-    if table.file_format is FileFormat.TEXTFILE and text_format(table).header_lines:
+    if table.file_format is FileFormat.TEXTFILE and text_problem(table) is None and text_format(table).header_lines:
         return "skip.header.line.count"
     return None
 

@@ -210,6 +210,4 @@ class BoundDryRun:
 
 
 SessionAction = TransactionAction | BoundSet | BoundReset
-BoundStatement = (
-    CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain
-)
+BoundStatement = CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain

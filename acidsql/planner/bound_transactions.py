@@ -39,4 +39,6 @@ class BoundSetAutocommit:
     on: bool
 
 
-TransactionAction = BoundShowTransactions | BoundAbortTransactions | BoundStartTransaction | BoundCommit | BoundRollback | BoundSetAutocommit
+TransactionAction = (
+    BoundShowTransactions | BoundAbortTransactions | BoundStartTransaction | BoundCommit | BoundRollback | BoundSetAutocommit
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, Partition, Table, TableName
+from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.planner.bound import (
     BoundDelete,
@@ -199,7 +199,8 @@ class _Explainer:
                         yield Node(f"partitions: {', '.join(f'{name}={text}' for name, text in action.truncated) or 'all'}")
                     return
                 if isinstance(action.source, BoundRows):
-                    yield Node(f"{len(action.source.rows)} literal rows, no Spark")
+                    alone = ", no Spark" if plan.table.file_format is FileFormat.ORC else ""
+                    yield Node(f"{len(action.source.rows)} literal rows{alone}")
                 else:
                     yield from self.query(action.source)
             case BoundLoad() as action:

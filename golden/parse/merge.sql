@@ -15,3 +15,4 @@ WHEN NOT MATCHED AND y.op <> 'D' THEN INSERT (id, v, `order`) VALUES (y.id, DEFA
 WHEN NOT MATCHED THEN INSERT *
 WHEN NOT MATCHED BY SOURCE THEN DELETE;
 merge into t using db.s s on t.id = s.id when not matched then insert values (s.id) when matched then delete;
+DRY RUN MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE;

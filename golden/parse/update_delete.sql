@@ -9,3 +9,5 @@ DELETE FROM p WHERE ds >= '2024-01-01' AND ds < DATE '2024-02-01';
 DELETE FROM p d WHERE d.ds = 'x' OR (d.ds IN (SELECT ds FROM s) AND NOT d.`delete`);
 delete from t compact where compact.id = 1 -- trailing
 ;
+DRY RUN DELETE FROM t WHERE id = 1;
+dry run update t set v = 1;

@@ -19,7 +19,7 @@ from acidsql.txn.manager import OperationType, TxnComponent
 pytestmark = pytest.mark.spark
 
 FIXTURES = (
-    *"bucket_v1 bucket_v2 loaded loadsrc major minor multi_a orig_bucketed overwritten src types_prim union_all".split(),
+    *"bucket_v1 bucket_v2 loaded loadsrc major minor mm_table multi_a orig_bucketed overwritten src types_prim union_all".split(),
     *"aborted.hive3 merged.hive3 part_mixed.hive4 types_nested.hive4".split(),
 )
 NAMES = tuple(full for name in FIXTURES for full in ((name,) if "." in name else (f"{name}.hive3", f"{name}.hive4")))

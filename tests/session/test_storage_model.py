@@ -90,6 +90,7 @@ class Run:
         """``new``: rows with an id of this write id; all others have the one they had."""
         seen = self.read(self.session, self.model.chance.choice(DELETES))
         assert {u: row for u, (_, row) in seen.items()} == self.model.rows
+        assert self.count("") == len(seen)
         ids = {u: row_id for u, (row_id, _) in seen.items()}
         assert {u: i for u, i in ids.items() if u not in new} == {u: i for u, i in self.ids.items() if u in ids and u not in new}
         assert {ids[u][0] for u in new} <= {write_id or 0}
@@ -131,6 +132,12 @@ class Run:
         self.log.append(f"{sql};")
         found = sorted(row[0] for row in self.session.sql(sql).rows())
         assert found == sorted(row["u"] for row in self.model.meeting(condition))
+        assert self.count(f" WHERE {condition.sql}") == len(found)
+
+    def count(self, condition: str) -> int:
+        """By the footers of the files where they can tell."""
+        [(count,)] = self.session.sql(f"SELECT count(*) FROM {self.model.name}{condition}").rows()
+        return int(count)
 
     def check_anew(self, session: Session) -> None:
         """Another session sees the same, whichever way it applies the deletes."""
