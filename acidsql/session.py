@@ -186,7 +186,7 @@ class Session:
         if partitions:
             self.store.add_partitions(leg.table.name, partitions, if_not_exists=True)
         self.store.change_statistics(statistics)
-        self._engine.delete_files(written.moved)
+        self._engine.delete_moved(written.moved)
         return Result((), Stats(statement=statement, rows_inserted=written.inserted, path=written.path))
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> UnitOfWork:

@@ -17,11 +17,11 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from acidsql import crash_points
-from acidsql.acid.ids import StatementId, WriteId
+from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
-from acidsql.errors import Error
+from acidsql.errors import Error, OperationalError
 from acidsql.planner.physical import MergePlan, WritePlan, numbered_from
 from acidsql.spark.engine import Engine, Work
 from acidsql.spark.pending import PendingRoot, PendingWrites
@@ -102,6 +102,9 @@ class UnitOfWork:
         snapshots = self._engine.snapshots(self.txn, before)
         snapshots.check_unchanged(leg.table)
         mine = numbered_from(leg, StatementId(self._statements))
+        if any(sink.statement_id > MAX_STATEMENT_ID for sink in mine.sinks):
+            hint = "COMMIT, and go on in another one. INSERT .. VALUES, INSERT .. SELECT and executemany write many rows by one statement."
+            raise OperationalError(f"a transaction has room for {MAX_STATEMENT_ID + 1} statements that write", hint=hint)
         work = Work(
             snapshots=snapshots,
             txn_id=self.txn.txn_id,
@@ -131,7 +134,7 @@ class UnitOfWork:
         crash_points.reached("committed")
         with suppress(Error, OSError):  # it is committed: what is left of the staging directories is hidden
             self._pending.discard()
-        self._engine.delete_files(self._moved)
+        self._engine.delete_moved(self._moved)
 
     def rollback(self) -> None:
         """Gives it up, unless it is committed or nobody knows. Files go when it is certain that nobody will ever see them."""

@@ -176,7 +176,17 @@ def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
     if (operation != _DELETE).any():
         raise FormatError(f'file "{file.path}" holds other events than deletes')
     write_ids, buckets, rows, killers = ids
+    _check_ranges(file, (write_ids, buckets, rows))
     if len(rows) and int(rows.min()) < 0:
         raise FormatError(f'file "{file.path}" holds a negative row number')
     nowhere = np.zeros(len(rows), np.int64)
     return DeleteEvents(write_ids=write_ids, bucket_properties=buckets, rows=rows, killers=killers, places=nowhere)
+
+
+def _check_ranges(file: ScanFile, ids: Sequence[Longs]) -> None:
+    """A changed bit would let deleted rows come back: what was read must be what the footer tells of. FormatError if it is not."""
+    for name, values, known in zip(_ID_COLUMNS, ids, file.ranges, strict=False):
+        found = (int(values.min()), int(values.max())) if len(values) else None
+        if len(values) != file.rows or (known is not None and found != known):
+            detail = f"{name}: {len(values)} values within {found}, by the footer {file.rows} within {known}"
+            raise FormatError(f'file "{file.path}" does not hold the delete events its footer tells of', detail=detail)

@@ -5,19 +5,17 @@ Spark is imported and started only when a statement needs it; literal rows go st
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.ids import FIRST_WRITE_ID, NO_STATEMENT, TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.statistics import Analyzed, StatisticsChange
 from acidsql.catalog.types import HiveType
-from acidsql.errors import ExecutionError, InternalError
+from acidsql.errors import InternalError
 from acidsql.planner.bind_table import wrong_column_count
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundQuery, BoundRead, BoundRows, BoundUpdate
 from acidsql.planner.bound_catalog import BoundAnalyze
@@ -27,8 +25,8 @@ from acidsql.planner.physical import MergePlan, WritePlan
 from acidsql.planner.pruning import prune
 from acidsql.planner.query_text import Piece
 from acidsql.planner.rules import default_value, loads_files
-from acidsql.settings import Settings, show_value
-from acidsql.spark import classic, driver_writer, statistics
+from acidsql.settings import Settings
+from acidsql.spark import driver_writer, statistics
 from acidsql.spark.answers import Answer, columns_of, count_answer, wall_clock
 from acidsql.spark.counting import RowCounter
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
@@ -41,9 +39,9 @@ from acidsql.spark.new_tables import NewTable
 from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.pending import PendingRoot, PendingWrites
 from acidsql.spark.publish import publish_files
+from acidsql.spark.running import RunningSpark
 from acidsql.spark.settle import needs_settling, settle
 from acidsql.spark.snapshots import Snapshots, Visibility
-from acidsql.spark.stored import holds, is_timestamp
 from acidsql.spark.target import StagedFile, WriteTarget, Written
 from acidsql.spark.translation import placed, relocated, translated
 from acidsql.txn.transaction import Transaction
@@ -84,40 +82,19 @@ class Engine:
         self._settings = settings
         self._catalog = catalog
         self.files: FileIO = FileSystems(settings, lambda: self.spark)
-        self._theirs = spark
-        self._master = master
-        self._conf = dict(conf or {})
-        self._ours: SparkSession | None = None
+        self._running = RunningSpark(settings, spark, master, conf)
         self._reader: SnapshotReader | None = None
         self._known = KnownFiles.of(self.files)
         self._counter = RowCounter(self._known)
-        self._lock = threading.Lock()
-        self._tag = f"acidsql-{uuid.uuid4().hex[:12]}"
-        settings.on_change(self._setting_changed)
-
-    # ---- Spark's session
 
     @property
     def started(self) -> bool:
-        return self._ours is not None
+        return self._running.started
 
     @property
     def spark(self) -> SparkSession:
         """The session statements run in; ExecutionError if Spark cannot be started."""
-        with self._lock:
-            if self._ours is None:
-                self._ours = self._open()
-            return self._ours
-
-    def _open(self) -> SparkSession:
-        from acidsql.spark import session
-
-        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
-        given["spark.sql.ansi.enabled"] = show_value(self._settings.flag("acidsql.ansi"))
-        if self._theirs is not None:
-            return session.derive(self._theirs, given)
-        fast = self._settings.flag("acidsql.spark.fast.start")
-        return session.derive(session.start(self._master, self._conf, fast_start=fast), given)
+        return self._running.session
 
     @property
     def reader(self) -> SnapshotReader:
@@ -128,39 +105,22 @@ class Engine:
         return self._reader
 
     def has_view(self, name: str) -> bool:
-        """Whether Spark's session knows the name: asked only of a session there is, none is started."""
-        spark = self._theirs or self._ours
-        return spark is not None and bool(spark.catalog.tableExists(name))
+        """Whether Spark's session knows the name."""
+        return self._running.has_view(name)
 
     def cancel(self) -> None:
-        if self._ours is not None:
-            self._ours.interruptTag(self._tag)
+        self._running.cancel()
 
     def running_tasks(self) -> tuple[int, int] | None:
         """(tasks done, tasks known) of the Spark jobs that run now. For another thread."""
-        return None if self._ours is None else classic.running_tasks(self._ours)
+        return self._running.running_tasks()
 
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
         self._known.close()
-        self._reader = self._ours = None
-
-    def _setting_changed(self, name: str) -> None:
-        if self._ours is None:
-            return
-        if name == "acidsql.ansi":
-            self._ours.conf.set("spark.sql.ansi.enabled", show_value(self._settings.flag(name)))
-        elif name.startswith("spark."):
-            self._set_conf(name, self._settings.get(name))
-
-    def _set_conf(self, name: str, value: Any) -> None:
-        assert self._ours is not None
-        with translated():
-            if value is None:
-                self._ours.conf.unset(name)
-            else:
-                self._ours.conf.set(name, show_value(value))
+        self._reader = None
+        self._running.close()
 
     # ---- reading
 
@@ -190,14 +150,8 @@ class Engine:
         """A view for each read. What is read twice is listed once: both see the same files."""
         with translated():
             seen = [snapshots.take(read.table, self._partitions_needed(read, snapshots)) for read in query.reads]
-        spark = self.spark
-        if self._theirs is not None and query.views:
-            from acidsql.spark import session
-
-            for name in query.views:
-                with translated():
-                    session.import_view(spark, self._theirs, name)
-        self._check_time_zone(*(read.table for read in query.reads))
+        self._running.import_views(query.views)
+        self._running.check_time_zone(*(read.table for read in query.reads))
         with translated():
             return [
                 self.reader.view(s, row_id=r.row_id, predicates=r.predicates, columns_used=columns_used)
@@ -216,26 +170,9 @@ class Engine:
 
         return meeting(self.spark, columns, pruning.kept, pruning.undecided)
 
-    def _check_time_zone(self, *tables: Table) -> None:
-        """ExecutionError where the timestamps of these tables would shift: see session.check_time_zone."""
-        if any(holds(column.type, is_timestamp) for table in tables for column in table.columns):
-            from acidsql.spark import session
-
-            session.check_time_zone(self.spark)
-
     def _collect(self, df: DataFrame) -> pa.Table:
-        with translated(), self._tagged():
+        with translated(), self._running.tagged():
             return wall_clock(df.toArrow())
-
-    @contextmanager
-    def _tagged(self) -> Iterator[None]:
-        """Jobs inside can be cancelled from another thread."""
-        spark = self.spark
-        spark.addTag(self._tag)
-        try:
-            yield
-        finally:
-            spark.removeTag(self._tag)
 
     # ---- writing
 
@@ -258,9 +195,9 @@ class Engine:
         target = replace(self._target(plan, work), publishing=new.publishing)
         action = plan.action
         assert isinstance(action, BoundInsert)
-        self._check_time_zone(plan.table)
+        self._running.check_time_zone(plan.table)
         rows = self._rows_to_insert(action, snapshots)
-        with translated(), self._tagged():
+        with translated(), self._running.tagged():
             insert = writer.insert if plan.table.is_transactional else writer.insert_plain
             written = insert(self.spark, self.files, target, rows)
             if not new.made:  # there were no rows
@@ -283,8 +220,8 @@ class Engine:
                 return write(self.files, target, rows)
         from acidsql.spark import writer
 
-        self._check_time_zone(target.table)
-        with translated(), self._tagged():
+        self._running.check_time_zone(target.table)
+        with translated(), self._running.tagged():
             return writer.insert_plain(self.spark, self.files, target, writer.literal_rows(self.spark, target.table, rows))
 
     def _write_query(self, plan: WritePlan, io: FileIO, target: WriteTarget, snapshots: Snapshots) -> Written:
@@ -292,21 +229,21 @@ class Engine:
 
         action = plan.action
         spark = self.spark
-        self._check_time_zone(plan.table)
+        self._running.check_time_zone(plan.table)
         match action:
             case BoundInsert():
                 rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
-                with translated(), enforcing(plan.table), self._tagged():
+                with translated(), enforcing(plan.table), self._running.tagged():
                     return writer.insert(spark, io, target, rows)
             case BoundLoad():
                 raise InternalError("files are loaded, not queried")
             case BoundUpdate():
                 changed = enforced(plan.table, self.dataframe(action.query, snapshots), "acidsql_0", "acidsql_1", "acidsql_2")
-                with translated(), enforcing(plan.table), self._tagged():
+                with translated(), enforcing(plan.table), self._running.tagged():
                     return writer.update(spark, io, target, changed)
             case BoundDelete():
                 doomed = self.dataframe(action.query, snapshots)
-                with translated(), self._tagged():
+                with translated(), self._running.tagged():
                     return writer.delete(spark, io, target, doomed)
             case _:
                 assert_never(action)
@@ -318,27 +255,20 @@ class Engine:
         if loads_files(table):
             with translated():
                 return loading.write_load(self.files, target, action)
-        from acidsql.spark.reader import Place, TableSnapshot
-
-        self._check_time_zone(table)
+        self._running.check_time_zone(table)
         with translated():
             sources = loading.sources_of(self.files, action)
-            place = Place(root=target.root, own_inserts=loading.found_files(sources))
-            view = self.reader.view(TableSnapshot(table=replace(table, partition_columns=(), bucketing=None), places=(place,)))
-            keys = [f"{text_literal(text)} AS {identifier(name)}" for name, text in (action.partition.static if action.partition else ())]
-            rows = enforced(table, self.spark.table(view).selectExpr("*", *keys))
-        with translated(), enforcing(table), self._tagged():
+            rows = enforced(table, loading.rows(self.spark, self.reader, target, action, sources))
+        with translated(), enforcing(table), self._running.tagged():
             insert = writer.insert if table.is_transactional else writer.insert_plain
             return replace(insert(self.spark, self.files, target, rows), moved=loading.moved(action, sources))
 
-    def delete_files(self, paths: Iterable[str]) -> None:
-        """Of files whose rows are in a table for good. ExecutionError for one that stays."""
-        for path in paths:
-            try:
-                self.files.delete_file(path)
-            except OSError as error:
-                message = f'the rows of "{path}" are loaded, but the file could not be deleted'
-                raise ExecutionError(message, detail=str(error), hint="Delete it before it is loaded again.") from error
+    def delete_moved(self, paths: Sequence[str]) -> None:
+        """Of files that LOAD DATA has moved, once their rows are there for good. ExecutionError for one that stays."""
+        if paths:
+            from acidsql.spark import loading
+
+            loading.delete_moved(self.files, paths)
 
     def merge(self, plan: MergePlan, work: Work) -> Written:
         """Writes the files of a MERGE; they are published when the transaction commits."""
@@ -346,9 +276,9 @@ class Engine:
 
         io = self.files
         target = self._target(plan, work)
-        self._check_time_zone(plan.table)
+        self._running.check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
-        with translated(), enforcing(plan.table), self._tagged():
+        with translated(), enforcing(plan.table), self._running.tagged():
             return merge.merge(self.spark, io, plan, target, MergeQueries(self.dataframe, plan, work.snapshots), check=check)
 
     def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
@@ -356,7 +286,7 @@ class Engine:
         from acidsql.spark import touched
 
         target = self._target(plan, work)
-        with translated(), enforcing(plan.table), self._tagged():
+        with translated(), enforcing(plan.table), self._running.tagged():
             if isinstance(plan, MergePlan):
                 check = self._settings.flag("hive.merge.cardinality.check")
                 return touched.of_merge(plan, target, MergeQueries(self.dataframe, plan, work.snapshots).whole(), check=check)
@@ -380,7 +310,7 @@ class Engine:
         with translated():
             for name, root in pending.roots.items():
                 if needs_settling(root):
-                    with self._tagged():
+                    with self._running.tagged():
                         pending.roots[name] = settle(self.files, root, self._live_rows)
             roots = pending.roots.values()
             files = [file for root in roots for file in root.files]
@@ -417,9 +347,9 @@ class Engine:
             return self._write_literals(target, checked_rows(plan.table, literal_table(action, action.source)))
         from acidsql.spark import writer
 
-        self._check_time_zone(plan.table)
+        self._running.check_time_zone(plan.table)
         rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
-        with translated(), enforcing(plan.table), self._tagged():
+        with translated(), enforcing(plan.table), self._running.tagged():
             return writer.insert_plain(self.spark, self.files, target, rows)
 
     # ---- statistics
@@ -436,7 +366,7 @@ class Engine:
             found = analyze.of_files(snapshot, rows)
             if action.noscan or (rows is not None and not action.columns):
                 return found
-            self._check_time_zone(table)
+            self._running.check_time_zone(table)
             view = self.reader.view(snapshot, columns_used=None if action.columns else frozenset())
             frame = self.spark.sql(analyze.aggregate(table, action.columns, view))
         return analyze.with_rows(table, action.columns, found, self._collect(frame))

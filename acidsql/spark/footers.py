@@ -21,6 +21,7 @@ from acidsql.spark.fileio import FileIO, in_parallel
 MAX_KEPT = 200_000
 _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
+ID_COLUMNS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
 
 FileKey = tuple[str, int, int]
 """Absolute path, size, modification time in nanoseconds."""
@@ -55,6 +56,7 @@ class ScanFile:
 
     ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
     ``ids``: of its insert events, where the footer tells them all; a file that was compacted has others.
+    ``ranges``: the least and the greatest of each of ID_COLUMNS, of delete events, where the footer tells them.
     """
 
     file: DataFile
@@ -64,6 +66,7 @@ class ScanFile:
     columns: OrcType
     stripes: tuple[tuple[int, int], ...]
     ids: RowIdRange | None = None
+    ranges: tuple[tuple[int, int] | None, ...] = ()
 
     @property
     def key(self) -> FileKey:
@@ -76,6 +79,7 @@ class _Facts:
     columns: OrcType
     stripes: tuple[tuple[int, int], ...] = ()
     ids: RowIdRange | None = None
+    ranges: tuple[tuple[int, int] | None, ...] = ()
 
 
 class Footers:
@@ -115,6 +119,7 @@ class Footers:
             columns=facts.columns,
             stripes=facts.stripes,
             ids=facts.ids,
+            ranges=facts.ranges,
         )
 
 
@@ -150,12 +155,13 @@ def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
             detail="such files were written before Hive 3 (ACID version 1)",
             hint="Run a major compaction with the Hive that wrote them.",
         )
-    return _Facts(tail.row_count, row, ids=_row_ids(tail) if operation == _INSERT else None)
+    if operation == _DELETE:
+        return _Facts(tail.row_count, row, ranges=tuple(map(tail.integer_range, ID_COLUMNS)))
+    return _Facts(tail.row_count, row, ids=_row_ids(tail))
 
 
 def _row_ids(tail: OrcTail) -> RowIdRange | None:
-    columns = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
-    write_id, bucket_property, row = (tail.integer_range(column) for column in columns)
+    write_id, bucket_property, row = map(tail.integer_range, ID_COLUMNS)
     if write_id is None or bucket_property is None or row is None or write_id[0] != write_id[1] or bucket_property[0] != bucket_property[1]:
         return None
     return RowIdRange(write_id[0], bucket_property[0], *row) if row[1] - row[0] + 1 == tail.row_count else None

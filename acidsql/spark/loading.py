@@ -12,20 +12,27 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId, WriteId
 from acidsql.acid.snapshot import DataFile
 from acidsql.catalog.model import FileFormat
-from acidsql.errors import BindError
+from acidsql.errors import BindError, ExecutionError
 from acidsql.planner.bound import BoundLoad
+from acidsql.planner.lowering import identifier, text_literal
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.footers import FoundFile
 from acidsql.spark.load_checks import rows_of
 from acidsql.spark.load_sources import Source, find_sources
 from acidsql.spark.publish import publish_rows, staging
 from acidsql.spark.target import StagedFile, WriteTarget, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.spark.reader import SnapshotReader
 
 
 def sources_of(io: FileIO, action: BoundLoad) -> tuple[Source, ...]:
@@ -59,13 +66,34 @@ def write_load(io: FileIO, target: WriteTarget, action: BoundLoad) -> Written:
     )
 
 
+def rows(spark: SparkSession, reader: SnapshotReader, target: WriteTarget, action: BoundLoad, sources: Sequence[Source]) -> DataFrame:
+    """What is in the files, for a table that wants each row in its bucket or asks rules of it; columns as INSERT wants them."""
+    from acidsql.spark.reader import Place, TableSnapshot
+
+    table = replace(target.table, partition_columns=(), bucketing=None)
+    place = Place(root=target.root, own_inserts=_found_files(sources))
+    view = reader.view(TableSnapshot(table=table, places=(place,)))
+    keys = action.partition.static if action.partition is not None else ()
+    return spark.table(view).selectExpr("*", *(f"{text_literal(text)} AS {identifier(name)}" for name, text in keys))
+
+
+def delete_moved(io: FileIO, paths: Iterable[str]) -> None:
+    """Of files whose rows are in a table for good. ExecutionError for one that stays."""
+    for path in paths:
+        try:
+            io.delete_file(path)
+        except OSError as error:
+            message = f'the rows of "{path}" are loaded, but the file could not be deleted'
+            raise ExecutionError(message, detail=str(error), hint="Delete it before it is loaded again.") from error
+
+
 def moved(action: BoundLoad, sources: Sequence[Source]) -> tuple[str, ...]:
     """What is to go from its old place once the rows are there for good."""
     return () if action.local else tuple(source.path for source in sources)
 
 
-def found_files(sources: Sequence[Source]) -> tuple[FoundFile, ...]:
-    """The files as a scan of plain rows wants them, which is to look at them anew."""
+def _found_files(sources: Sequence[Source]) -> tuple[FoundFile, ...]:
+    """As a scan of plain rows wants them, which is to look at them anew."""
     return tuple(FoundFile(path=source.path, file=_data_file(source)) for source in sources if source.size)
 
 

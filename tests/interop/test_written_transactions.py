@@ -7,6 +7,7 @@ import pytest
 from acidsql.session import Session
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_warehouse
+from tests.interop.test_written_files import TYPES, VALUES
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 
@@ -75,6 +76,23 @@ def test_behind_an_overwriting(path: str, key: str, session: Session, judge: Jud
     run(session, "TRUNCATE TABLE t", f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)", "DELETE FROM t WHERE id = 3")
     judge_warehouse(judge, session)
     run(session, "TRUNCATE TABLE t", f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)", "DELETE FROM t")
+    judge_warehouse(judge, session)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_type(path: str, session: Session, judge: Judge) -> None:
+    """Rows of each column type that are written anew at COMMIT keep their values."""
+    session.sql(f"SET acidsql.write.path={path}")
+    session.sql(f"CREATE TABLE t ({TYPES}) {ACID}")
+    run(
+        session,
+        f"INSERT INTO t SELECT * FROM VALUES {VALUES}",
+        "INSERT INTO t SELECT * FROM t",
+        "INSERT INTO t (id) VALUES (2), (3)",
+        "DELETE FROM t WHERE id = 3",
+    )
+    judge_warehouse(judge, session)
+    run(session, "INSERT OVERWRITE TABLE t SELECT * FROM t", "INSERT INTO t SELECT * FROM t", "UPDATE t SET bi = -1 WHERE id = 2")
     judge_warehouse(judge, session)
 
 

@@ -142,6 +142,8 @@ class Model:
     buckets: int = 0
     bucketing_version: int = 2
     converted: bool = False
+    insert_only: bool = False
+    stored_as: str = "ORC"
     rows: dict[int, Row] = field(default_factory=dict)
     partitions: set[tuple[Any, ...]] = field(default_factory=set)
     next_u: int = 1
@@ -157,6 +159,9 @@ class Model:
             self.buckets = chance.randrange(1, 5)
             self.bucketing_version = chance.choice([1, 2])
         self.converted = chance.random() < 0.35
+        self.insert_only = chance.random() < 0.2
+        if self.insert_only:
+            self.stored_as = chance.choice(["ORC", "PARQUET"])
 
     def _new_column(self) -> Column:
         self.next_name += 1
@@ -172,8 +177,12 @@ class Model:
             parts.append(f"PARTITIONED BY ({', '.join(f'{c.name} {c.type}' for c in self.keys)})")
         if self.bucketed_by:
             parts.append(f"CLUSTERED BY ({', '.join(self.bucketed_by)}) INTO {self.buckets} BUCKETS")
-        properties = [f"'bucketing_version'='{self.bucketing_version}'", *([] if self.converted else ["'transactional'='true'"])]
-        return " ".join([*parts, f"STORED AS ORC TBLPROPERTIES ({', '.join(properties)})"])
+        properties = [f"'bucketing_version'='{self.bucketing_version}'", *([] if self.converted else [self.transactional])]
+        return " ".join([*parts, f"STORED AS {self.stored_as} TBLPROPERTIES ({', '.join(properties)})"])
+
+    @property
+    def transactional(self) -> str:
+        return "'transactional'='true'" + (", 'transactional_properties'='insert_only'" if self.insert_only else "")
 
     def condition(self) -> Condition:
         """Of one column or two, of ``u``, or none at all."""
@@ -212,7 +221,8 @@ class Model:
 
     def statement(self) -> Step:
         """The next one; the rows are already as it should leave them."""
-        changes = [self.insert] * 4 + [self.update] * 4 + [self.delete] * 3 + [self.overwrite] * 2 + [self.truncate, self.alter_columns]
+        changes = [self.insert] * 4 + [self.overwrite] * 2 + [self.truncate, self.alter_columns]
+        changes += [] if self.insert_only else [self.update] * 4 + [self.delete] * 3
         return self.chance.choice(changes + ([self.alter_partitions] * 2 if self.keys else []))()
 
     def insert(self) -> Step:

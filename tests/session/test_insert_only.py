@@ -68,7 +68,7 @@ def test_partitions_and_buckets(session: Session, warehouse: Path, stored_as: st
     session.sql("TRUNCATE TABLE t PARTITION (p = 1)")
     assert rows(session, "SELECT id FROM t WHERE p < 3") == [(9,)]
     written = [f"{place}/delta_0000001_0000001_0000" for place in ("p=1", "p=1", "p=2", "p=__HIVE_DEFAULT_PARTITION__")]
-    written += ["p=1/base_0000003", "p=2/base_0000002", "p=3/delta_0000002_0000002_0001", "p=3/delta_0000002_0000002_0001"]
+    written += ["p=1/base_0000003", "p=2/base_0000002", "p=3/delta_0000002_0000002_0000", "p=3/delta_0000002_0000002_0000"]
     assert sorted(name.rpartition("/")[0] for name in files(warehouse)) == sorted(written)
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from acidsql import unit_of_work
 from acidsql.errors import (
     BindError,
     CardinalityError,
     Error,
     InterfaceError,
+    OperationalError,
     TransactionAbortedError,
     UnsupportedStatementError,
     WriteConflictError,
@@ -401,6 +403,8 @@ def test_looking_around_is_allowed(tables: Session) -> None:
         "SET acidsql.write.path=big", "EXPLAIN DELETE FROM t", "EXPLAIN SELECT * FROM t", "SHOW TRANSACTIONS",
     ):  # fmt: skip
         tables.sql(text).to_arrow() if not text.startswith(("USE", "SET ")) else tables.sql(text)
+    assert tables.explain("SET AUTOCOMMIT TRUE").startswith("SET AUTOCOMMIT TRUE\n  commit: the open transaction")
+    assert tables.explain("COMMIT").splitlines()[-1] == "  commit: all of it becomes visible at once, or nothing"
     assert tables.in_transaction
     tables.sql("ROLLBACK")
     assert len(rows(tables, "t")) == 3
@@ -427,6 +431,16 @@ def test_read_only(tables: Session, other: Session) -> None:
     tables.sql("DELETE FROM t")
     tables.sql("COMMIT")
     assert rows(tables, "t") == []
+
+
+def test_there_is_room_for_so_many_statements(tables: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement id has twelve bits. What has found room can be committed."""
+    monkeypatch.setattr(unit_of_work, "MAX_STATEMENT_ID", 1)
+    with tables.transaction():
+        run(tables, "INSERT INTO t VALUES (4, 40)", "INSERT INTO b VALUES (1, 1)")
+        with pytest.raises(OperationalError, match="room for 2 statements"):
+            tables.sql("INSERT INTO t VALUES (5, 50)")
+    assert [row[0] for row in rows(tables, "t")] == [1, 2, 3, 4]
 
 
 # ---- beginning and ending

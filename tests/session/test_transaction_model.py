@@ -61,6 +61,7 @@ class Run:
         self.execute("SET AUTOCOMMIT TRUE")
         for name in self.model.models:
             self.check(name)
+            self.check_statistics(name)
         check_files(self.session, *self.model.models)
 
     def step(self) -> None:
@@ -109,21 +110,24 @@ class Run:
 
     def read(self, session: Session, name: str) -> tuple[dict[int, Row], dict[int, RowId]]:
         model = self.model.models[name]
-        found = list(session.sql(f"SELECT ROW__ID, * FROM {name}").rows())
+        shown = "NULL" if model.insert_only else "ROW__ID"
+        found = list(session.sql(f"SELECT {shown}, * FROM {name}").rows())
         names = [c.name for c in model.all_columns]
         rows = [dict(zip(names, values, strict=True)) for _, *values in found]
-        ids = [tuple(row_id.values()) for row_id, *_ in found]
         assert len({row["u"] for row in rows}) == len(rows), f"a row is seen twice in {name}: {found}"
+        if model.insert_only:
+            return {row["u"]: row for row in rows}, {}
+        ids = [tuple(row_id.values()) for row_id, *_ in found]
         places = {(row_id, model.partition(row)) for row_id, row in zip(ids, rows, strict=True)}
         assert len(places) == len(rows), f"two rows of {name} have one ROW__ID"
         return {row["u"]: row for row in rows}, {row["u"]: i for row, i in zip(rows, ids, strict=True)}
 
     def check(self, name: str, new: frozenset[int] = frozenset(), write_id: int | None = None) -> None:
-        """The session's own view. ``new``: rows with an id of this write id; all others have the one they had."""
+        """The session's own view. ``new``: rows with an id of this write id; all others have the one they had. (Insert-only: no ids.)"""
         rows, ids = self.read(self.session, name)
         assert rows == self.model.models[name].rows, name
         assert {u: i for u, i in ids.items() if u not in new} == {u: i for u, i in self.ids[name].items() if u in ids and u not in new}
-        assert {ids[u][0] for u in new} <= {write_id}
+        assert {ids[u][0] for u in new if u in ids} <= {write_id}
         self.ids[name] = ids
 
     def check_other(self, name: str, new: frozenset[int] = frozenset()) -> None:
@@ -134,6 +138,12 @@ class Run:
         assert {u: i for u, i in ids.items() if u not in new} == {u: i for u, i in known.items() if u in ids and u not in new}
         self.committed_ids[name] = ids
 
+    def check_statistics(self, name: str) -> None:
+        """Behind the end of a transaction: where numRows is said to hold it is the number of rows."""
+        told = dict(self.session.sql(f"SHOW TBLPROPERTIES {name}").rows())
+        if "BASIC_STATS" in told.get("COLUMN_STATS_ACCURATE", ""):
+            assert int(told["numRows"]) == len(self.model.committed[name]), f"numRows of {name}"
+
     def check_count(self, name: str) -> None:
         model = self.model.models[name]
         condition = model.condition()
@@ -143,13 +153,13 @@ class Run:
 
 
 def make_tables(session: Session, chance: random.Random, names: list[str]) -> list[Model]:
-    """Plain, bucketed and partitioned ones, some with files of the time before they were transactional."""
+    """Plain, bucketed, partitioned and insert-only ones, some with files of the time before they were transactional."""
     models = [Model(name, chance) for name in names]
     for model in models:
         session.sql(model.create())
         if model.converted:
             session.sql(model.insert().sql)
-            session.sql(f"ALTER TABLE {model.name} SET TBLPROPERTIES ('transactional'='true')")
+            session.sql(f"ALTER TABLE {model.name} SET TBLPROPERTIES ({model.transactional})")
         for _ in range(chance.randrange(2)):
             session.sql(model.insert().sql)
     return models

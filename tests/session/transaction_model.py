@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.session.storage_model import PARTITION_VALUES, Column, Condition, Model, Row, literal
+from tests.session.storage_model import PARTITION_VALUES, Column, Model, Row, literal
 
 Root = tuple[str, tuple[Any, ...]]
 """A table and a partition of it, () for a table without: what a conflict is found by."""
@@ -114,7 +114,7 @@ class TransactionModel:
         """A statement of another session, committed at once. The open transaction sees none of it but new partitions."""
         model = self._some_model()
         name, rows = model.name, self.committed[model.name]
-        if not rows or self.chance.random() < 0.6:
+        if not rows or model.insert_only or self.chance.random() < 0.6:
             row = self._new_row(model)
             root, change, sql = model.partition(row), "inserted", f"INSERT INTO {name} VALUES ({_values(row.values())})"
             after = {row["u"]: row}
@@ -142,13 +142,15 @@ class TransactionModel:
 
     def single(self, model: Model) -> Statement:
         """INSERT, UPDATE, DELETE, INSERT OVERWRITE or TRUNCATE."""
-        draw = self.chance.choice([model.insert] * 3 + [model.update] * 4 + [model.delete] * 3 + [model.overwrite] * 2 + [model.truncate])
-        step = draw()
+        changes = [] if model.insert_only else [model.update] * 4 + [model.delete] * 3
+        step = self.chance.choice([model.insert] * 3 + [model.overwrite] * 2 + [model.truncate] + changes)()
         return Statement(step.sql, (Change(model.name, step.new, step.emptied),))
 
     def merge(self, model: Model) -> Statement:
-        """Literal source rows, some of which match."""
+        """Literal source rows, some of which match. (INSERT for a table that is insert-only.)"""
         chance, name = self.chance, model.name
+        if model.insert_only:
+            return self.single(model)
         known = chance.sample(sorted(model.rows), min(len(model.rows), chance.randrange(4)))
         source = [{**self._new_row(model), "u": u} for u in known]
         source += [self._new_row(model) for _ in range(chance.randrange(0 if source else 1, 3))]
@@ -224,7 +226,7 @@ class TransactionModel:
             f"FROM range(3) INSERT INTO {other.name} SELECT {_values(self._new_row(other).values())} "
             f"INSERT INTO {name} SELECT {row} WHERE if(id = 2, raise_error('no') IS NULL, TRUE)"
         )
-        if model.rows:
+        if model.rows and not model.insert_only:
             u = chance.choice(sorted(model.rows))
             fatal = f"if(u = {u}, raise_error('no') IS NULL, TRUE)"
             texts += [
@@ -232,9 +234,6 @@ class TransactionModel:
                 f"MERGE INTO {name} USING (SELECT {u} AS s FROM range(2)) s ON u = s WHEN MATCHED THEN DELETE",
             ]
         return Statement(chance.choice(texts), fails=True)
-
-    def condition(self, model: Model) -> Condition:
-        return model.condition()
 
     def _new_row(self, model: Model) -> Row:
         """As it is written: an empty text of a partition column is NULL once it is stored."""

@@ -15,7 +15,8 @@ from acidsql.errors import FormatError
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark import dead_rows
-from acidsql.spark.reader import HIVE_TYPE, SnapshotReader, TableSnapshot
+from acidsql.spark.reader import SnapshotReader, TableSnapshot
+from acidsql.spark.scan_files import HIVE_TYPE
 from acidsql.spark.session import translate
 from tests.spark.event_tables import EventTable, bucket_property, columns, rows, valid
 

@@ -239,7 +239,8 @@ def test_plain_tables(spark: SparkSession, tmp_path: Path, path: str) -> None:
     table = make_table(tmp_path / "t", {"k": "bigint", "c": "char(3)"}, clustered=("k",), buckets=2)
     rows = frame(spark, table, arrow_rows(table, [{"k": k, "c": "x"} for k in range(10)]))
     for _ in range(2):
-        assert writer.insert_plain(spark, IO, target(table, 0, path=path), rows) == Written(inserted=10, path=path)
+        written = writer.insert_plain(spark, IO, target(table, 0, path=path), rows)
+        assert (written.inserted, written.path, [file.bucket for file in written.files]) == (10, path, [0, 1])
     assert names_below(tmp_path / "t") == ["000000_0", "000000_0_copy_1", "000001_0", "000001_0_copy_1"]
     assert str(tail_of(tmp_path / "t/000001_0").schema) == "struct<k:bigint,c:char(3)>"
     assert orc.ORCFile(tmp_path / "t/000001_0").read().column("c").unique().to_pylist() == ["x  "]

@@ -146,6 +146,19 @@ def test_a_commit_after_others_aborted_it(manager: EmbeddedMetastore) -> None:
     assert txn.state is TransactionState.ABORTED
 
 
+def test_asking_whether_it_is_open(manager: EmbeddedMetastore) -> None:
+    """``check`` knows what the last heartbeat knew, ``confirm`` asks."""
+    txn = Transaction.begin(manager, [T])
+    txn.confirm()
+    manager.abort_txns([txn.txn_id])
+    txn.check()
+    with pytest.raises(TransactionAbortedError):
+        txn.confirm()
+    txn.abort()
+    with pytest.raises(InterfaceError):
+        txn.confirm()
+
+
 def test_committing_twice_is_no_error(manager: EmbeddedMetastore) -> None:
     """Aborting what is committed is one."""
     txn = Transaction.begin(manager)
