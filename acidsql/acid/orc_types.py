@@ -6,7 +6,7 @@ children of ``row``: that is why a footer edit alone can turn the one into the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -18,6 +18,8 @@ ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN = 2, 3, 4
 """Type (and statistics) numbers of the id columns in an event file; 0 is the root, 6 is ``row``."""
 
 _KIND, _SUBTYPES, _NAMES, _MAXIMUM_LENGTH, _PRECISION, _SCALE = 1, 2, 3, 4, 5, 6
+_MAX_PRECISION, _DEFAULT_SCALE = 38, 10
+"""Those of a decimal whose type says neither, as Hive 0.11 wrote them. ORC: TypeDescription."""
 
 
 class OrcKind(IntEnum):
@@ -156,11 +158,19 @@ def _decode(messages: Sequence[Sequence[protobuf.Field]], number: int) -> OrcTyp
     kind, names = OrcKind(one.get(_KIND, 0)), tuple(f.content.decode() for f in fields if f.number == _NAMES)
     if len(children) != (len(names) if kind is OrcKind.STRUCT else _CHILDREN.get(kind, len(children))) or not all(names):
         raise ValueError(f"type {number} is a {kind.name.lower()} of {len(children)} types and {len(names)} names")
+    precision, scale = _precision_and_scale(one, number) if kind is OrcKind.DECIMAL else (0, 0)
     return OrcType(
         kind=kind,
         children=tuple(_decode(messages, child) for child in children),
         names=names,
         maximum_length=one.get(_MAXIMUM_LENGTH, 0),
-        precision=one.get(_PRECISION, 0),
-        scale=one.get(_SCALE, 0),
+        precision=precision,
+        scale=scale,
     )
+
+
+def _precision_and_scale(values: Mapping[int, int], number: int) -> tuple[int, int]:
+    precision, scale = values.get(_PRECISION, _MAX_PRECISION), values.get(_SCALE, _DEFAULT_SCALE)
+    if not max(1, scale) <= precision <= _MAX_PRECISION:
+        raise ValueError(f"type {number} is a decimal({precision},{scale})")
+    return precision, scale

@@ -6,20 +6,20 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.errors import BindError, Error, ParseError, Span
+from acidsql.errors import BindError, Error, Span
 from acidsql.planner.columns import ROW_ID, ColumnFinder, Visible, Word, simple_columns
 from acidsql.planner.conditions import PartitionCondition
 from acidsql.planner.partition_filter import Filters, Relation, filter_by
 from acidsql.planner.plan import Predicate
 from acidsql.planner.predicates import conjuncts
 from acidsql.planner.query_text import Edit, Piece, Slice, Slot, edited
+from acidsql.planner.query_tree import Parsed, is_cte, parse_expression, parse_query
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -50,7 +50,7 @@ class Analysis:
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
     """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree. ParseError, or whatever ``resolve`` raises."""
-    tree = _parse(source, span, "")
+    tree = parse_query(source, span)
     _Walk(source, span.start, tree, resolve, analysis, span).query()
     return tree
 
@@ -76,28 +76,6 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
     return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
 
 
-def output_width(query: exp.Expr) -> int | None:
-    """How many columns a query gives; None where a star leaves that to Spark."""
-    from sqlglot import exp
-
-    if isinstance(query, exp.Values):
-        first = query.expressions[0] if query.expressions else None
-        return len(first.expressions) if isinstance(first, exp.Tuple) else None
-    if not isinstance(query, exp.Query) or not query.selects or query.is_star:
-        return None
-    single = (exp.Alias, exp.Column, exp.Literal, exp.Binary, exp.Cast, exp.Case, exp.Null, exp.Boolean, exp.AggFunc, exp.Neg, exp.Paren)
-    return len(query.selects) if all(isinstance(e, single) for e in query.selects) else None
-
-
-def output_columns(query: exp.Expr) -> dict[str, HiveType | None] | None:
-    """The names of a query's columns; None where a star or an unnamed expression leaves them to Spark."""
-    from sqlglot import exp
-
-    names = [] if not isinstance(query, exp.Query) else [e.output_name.lower() for e in query.selects]
-    stars = isinstance(query, exp.Query) and query.is_star
-    return None if stars or not names or not all(names) else dict.fromkeys(names)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Of an expression: the columns it uses, each with its relation's alias, and its type where that is plain to see.
@@ -117,37 +95,8 @@ class Facts:
 
 def analyse_value(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> None:
     """The same for an expression over no table; sub-queries in it may read some."""
-    _Walk(source, span.start - len(_WRAP), _one_expression(source, span), resolve, analysis, span).query()
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A SELECT of one expression; ``base`` is the place in the source of the text it was parsed from."""
-
-    tree: exp.Expr
-    base: int
-
-
-def parse_expressions(source: str, spans: Iterable[Span]) -> dict[Span, Parsed]:
-    """Many expressions of one statement in one go, which takes a fraction of the time. {} where one is at fault: alone, it will tell."""
-    from sqlglot import exp
-
-    ordered = [span for span in spans if simple_columns(source, span) is None]
-    if len(ordered) < 2 or any("--" in span.cut(source) for span in ordered):
-        return {}
-    text = _WRAP + ", ".join(span.cut(source) for span in ordered)
-    try:
-        tree = _parse(text, Span(0, len(text)), "")
-    except ParseError:
-        return {}
-    if not _is_mere_select(tree) or len(tree.expressions) != len(ordered):
-        return {}
-    found: dict[Span, Parsed] = {}
-    at = len(_WRAP)
-    for span, expression in zip(ordered, tree.expressions, strict=True):
-        found[span] = Parsed(exp.Select(expressions=[expression]), span.start - at)
-        at += span.end - span.start + 2
-    return found
+    parsed = parse_expression(source, span)
+    _Walk(source, parsed.base, parsed.tree, resolve, analysis, span).query()
 
 
 def analyse_expression(
@@ -163,7 +112,7 @@ def analyse_expression(
         [(owner, words), *more] = owners or [(None, [])]
         mere = owner is not None and not more and text == ".".join(word.name for word in words) and finder.is_mere(words, owner)
         return Facts(columns=columns, type=_type_of_simple(text, simple, finder, visible), mere=mere)
-    parsed = parsed or Parsed(_one_expression(source, span), span.start - len(_WRAP))
+    parsed = parsed or parse_expression(source, span)
     walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis, span)
     walk.given = list(visible)
     walk.query()
@@ -180,25 +129,10 @@ def _type_of_simple(text: str, columns: list[list[Word]], finder: ColumnFinder[W
     return None
 
 
-def _one_expression(source: str, span: Span) -> exp.Expr:
-    """A SELECT of the expression and nothing more: no alias, no further column, no clause behind it. ParseError."""
-    tree = _parse(source, span, _WRAP)
-    if not _is_mere_select(tree) or len(tree.expressions) != 1:
-        raise ParseError("this is not one expression", span=span, source=source)
-    return tree
-
-
-def _is_mere_select(tree: exp.Expr) -> bool:
-    from sqlglot import exp
-
-    clauses = {name for name, value in tree.args.items() if value}
-    return isinstance(tree, exp.Select) and clauses == {"expressions"} and not any(isinstance(e, exp.Alias) for e in tree.expressions)
-
-
 def pushed_predicates(source: str, span: Span, table: Table, alias: str, parsed: Parsed | None = None) -> tuple[Predicate, ...]:
     """The conjuncts of the expression ``span`` that a scan of ``table`` may use."""
-    tree = parsed.tree if parsed else _one_expression(source, span)
-    return tuple(conjuncts(tree.expressions[0], table, alias))
+    parsed = parsed or parse_expression(source, span)
+    return tuple(conjuncts(parsed.tree.expressions[0], table, alias))
 
 
 def filter_partitions(source: str, span: Span, read: Read, others: Sequence[Visible] = ()) -> None:
@@ -215,72 +149,10 @@ def holds_query_or_window(source: str, span: Span) -> str | None:
     """What an expression holds that a rule of a table may not: "Subqueries", "Window functions" or nothing."""
     from sqlglot import exp
 
-    tree = _parse(source, span, _WRAP)
+    tree = parse_expression(source, span).tree
     if any(node is not tree for node in tree.find_all(exp.Query)):
         return "Subqueries"
     return "Window functions" if tree.find(exp.Window) else None
-
-
-_WRAP = "SELECT "
-
-
-@cache
-def _dialect() -> Any:
-    from sqlglot.dialects import Spark
-
-    return Spark()
-
-
-def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
-    """One query tree. sqlglot's columns are end columns: places are made from offsets."""
-    from sqlglot.errors import SqlglotError
-
-    text = wrap + span.cut(source)
-    try:
-        trees = _trees(text)
-    except SqlglotError as error:
-        raise _parse_error(error, text, span, len(wrap), source) from None
-    if len(trees) != 1 or trees[0] is None or not isinstance(trees[0], _query_types()):
-        raise ParseError("expected a query", span=span, source=source)
-    return trees[0]
-
-
-_SYSTEM = re.compile(r"\bSYSTEM_(VERSION|TIME)(?=\s+AS\s+OF\b)", re.IGNORECASE)
-"""Words of Spark's that sqlglot knows under another name only."""
-
-
-def _trees(text: str) -> list[exp.Expr | None]:
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
-    try:
-        return sqlglot.parse(text, dialect=_dialect())
-    except SqlglotError:
-        plain = _SYSTEM.sub(lambda found: ("VERSION" if len(found[1]) == 7 else "TIMESTAMP").ljust(len(found[0])), text)
-        if plain == text:
-            raise
-        return sqlglot.parse(plain, dialect=_dialect())
-
-
-@cache
-def _query_types() -> tuple[type, ...]:
-    from sqlglot import exp
-
-    return (exp.Query, exp.Values, exp.Table)
-
-
-def _parse_error(error: Exception, text: str, span: Span, wrapped: int, source: str) -> ParseError:
-    facts = (getattr(error, "errors", None) or [{}])[0]
-    highlight = facts.get("highlight") or ""
-    before = facts.get("start_context") or ""
-    at = text.find(before + highlight) + len(before) if highlight else len(text.rstrip())
-    place = Span(span.start - wrapped + at, span.start - wrapped + at + max(1, len(highlight)))
-    message = str(facts.get("description") or "this is not a query or an expression").split(" but got ")[0].rstrip(".")
-    if message.startswith("Required keyword"):
-        message = "something is missing before or after this"
-    if "Unexpected token" in message:
-        message = f'unexpected "{highlight}"'
-    return ParseError(message[:1].lower() + message[1:], span=place, source=source)
 
 
 class _Walk:
@@ -328,7 +200,7 @@ class _Walk:
         from sqlglot import exp
 
         parts = [p for p in (node.args.get("catalog"), node.args.get("db"), node.this) if isinstance(p, exp.Identifier)]
-        if not isinstance(node.this, exp.Identifier) or node.find_ancestor(exp.Hint) or (len(parts) == 1 and _is_cte(node)):
+        if not isinstance(node.this, exp.Identifier) or node.find_ancestor(exp.Hint) or (len(parts) == 1 and is_cte(node)):
             return
         place = self.span(parts[0], parts[-1])
         table = self.resolve(tuple(p.name for p in parts), place)
@@ -506,23 +378,3 @@ class _Walk:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _is_cte(table: exp.Table) -> bool:
-    """Whether an unqualified name means a common table expression that is visible there."""
-    from sqlglot import exp
-
-    name = table.name.lower()
-    child: exp.Expr = table
-    node = table.parent
-    while node is not None:
-        clause = node if isinstance(node, exp.With) else node.args.get("with_") or node.args.get("with")
-        if isinstance(clause, exp.With) and clause is not child:
-            recursive = bool(clause.args.get("recursive"))
-            for cte in clause.expressions:
-                if cte is child and not recursive:
-                    break
-                if cte.alias.lower() == name:
-                    return True
-        child, node = node, node.parent
-    return False

@@ -11,7 +11,7 @@ from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.parser.tokens import tokenize
 from acidsql.planner import bind_table
-from acidsql.planner.analysis import Analysis, Facts, Read, analyse_query, filter_partitions, output_columns, relation
+from acidsql.planner.analysis import Analysis, Facts, Read, analyse_query, filter_partitions, relation
 from acidsql.planner.bind_insert import insert_columns
 from acidsql.planner.bind_rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bound import NOTHING, BoundMerge, BoundMergeClause, MergeAction
@@ -21,6 +21,7 @@ from acidsql.planner.conditions import Call, ColumnRef, conjuncts
 from acidsql.planner.lowering import identifier, store_cast
 from acidsql.planner.names import Names, bound_reads
 from acidsql.planner.query_text import Piece, edited
+from acidsql.planner.query_tree import output_columns
 from acidsql.planner.rules import default_of, default_value
 
 _Value = tuple[tuple[Piece, ...], str | None]

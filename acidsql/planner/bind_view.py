@@ -7,13 +7,14 @@ from dataclasses import replace
 from acidsql.catalog.model import Table, TableKind, TableName, View
 from acidsql.errors import AlreadyExistsError, BindError, Span
 from acidsql.parser import statements as ast
-from acidsql.planner.analysis import Analysis, analyse_query, output_columns
+from acidsql.planner.analysis import Analysis, analyse_query
 from acidsql.planner.bind_columns import duplicate
 from acidsql.planner.bind_create import new_name
 from acidsql.planner.bound_catalog import BoundCreateView, BoundDropView, ViewColumn
 from acidsql.planner.lowering import identifier
 from acidsql.planner.names import Names
 from acidsql.planner.query_text import QueryText, Slot, edited
+from acidsql.planner.query_tree import output_columns
 
 
 def bind_create_view(names: Names, statement: ast.CreateView) -> BoundCreateView:

@@ -14,14 +14,11 @@ from acidsql.planner import bind_table
 from acidsql.planner.analysis import (
     Analysis,
     Facts,
-    Parsed,
     Read,
     analyse_expression,
     analyse_query,
     analyse_value,
     filter_partitions,
-    output_width,
-    parse_expressions,
     pushed_predicates,
 )
 from acidsql.planner.bound import BoundQuery, BoundRead
@@ -29,6 +26,7 @@ from acidsql.planner.columns import Visible
 from acidsql.planner.lowering import store_cast
 from acidsql.planner.output_names import Output, outputs
 from acidsql.planner.query_text import Piece, QueryText, edited
+from acidsql.planner.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.rules import default_value
 from acidsql.settings import Settings
 

@@ -327,7 +327,7 @@ class Model:
         alter, place = f"ALTER TABLE {self.name}", self.chance.randrange(1, len(self.columns))
         old = self.columns[place]
         match self.chance.randrange(4):
-            case 0:
+            case 0 if self.stored_as == "ORC":  # Parquet has its columns by name
                 new = Column(self._new_column().name, old.type)
                 self.columns[place] = new
                 self.bucketed_by = [new.name if name == old.name else name for name in self.bucketed_by]

@@ -93,6 +93,16 @@ def test_parquet_is_written_in_hives_forms(session: Session, warehouse: Path) ->
     assert rows(session, "SELECT id, ts, ch FROM t WHERE id = 2") == [(2, None, "too l")]
 
 
+def test_a_renamed_parquet_column_is_another_one(session: Session) -> None:
+    """Files written before have NULL in it, as in Hive; its old name brings the values back."""
+    session.sql("CREATE TABLE t (id INT, v STRING) STORED AS PARQUET")
+    session.sql("INSERT INTO t VALUES (1, 'a')")
+    session.sql("ALTER TABLE t CHANGE v w STRING")
+    assert rows(session, "SELECT * FROM t") == [(1, None)]
+    session.sql("ALTER TABLE t CHANGE w v STRING")
+    assert rows(session, "SELECT * FROM t") == [(1, "a")]
+
+
 def test_times_of_another_zone_are_refused(session: Session, warehouse: Path) -> None:
     """A file that says its clock was another one's would be read as other times."""
     session.sql("CREATE TABLE t (id INT, ts TIMESTAMP) STORED AS PARQUET")
