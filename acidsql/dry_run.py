@@ -22,9 +22,10 @@ from acidsql.planner.physical import (
     WritePlan,
 )
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine, Work
+from acidsql.spark.engine import Engine
 from acidsql.spark.snapshots import Snapshots
 from acidsql.spark.touched import Touched
+from acidsql.spark.write_targets import Work
 
 _ANY_WRITE_ID = "<w>"
 

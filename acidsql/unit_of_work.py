@@ -23,10 +23,11 @@ from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, OperationalError
 from acidsql.planner.physical import MergePlan, WritePlan, numbered_from
-from acidsql.spark.engine import Engine, Work
+from acidsql.spark.engine import Engine
 from acidsql.spark.pending import PendingRoot, PendingWrites
 from acidsql.spark.snapshots import Snapshots
 from acidsql.spark.target import Written
+from acidsql.spark.write_targets import Work
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
 from acidsql.txn.transaction import Transaction, TransactionState
 

@@ -24,7 +24,7 @@ def create_tables(connection: Connection) -> None:
     """Everything, with the two rows that Hive seeds too: the default database, and a committed transaction 0, so that there always
     is a highest transaction id.
     """
-    METADATA.create_all(connection)
+    create_missing_tables(connection)
     if connection.scalar(select(TXNS.c.TXN_ID).where(TXNS.c.TXN_ID == 0)) is not None:
         return
     nobody = {"TXN_STARTED": 0, "TXN_LAST_HEARTBEAT": 0, "TXN_USER": "", "TXN_HOST": "", "TXN_TYPE": 0}
@@ -36,16 +36,22 @@ def create_tables(connection: Connection) -> None:
 
 def add_definitions(connection: Connection) -> None:
     """What a table may be beside its columns: views, constraints, partitions, sorting, skew, properties of the serde."""
-    METADATA.create_all(connection)
+    create_missing_tables(connection)
     add_columns(connection, TBLS, TBLS.c.VIEW_ORIGINAL_TEXT, TBLS.c.VIEW_EXPANDED_TEXT)
     add_columns(connection, SDS, SDS.c.IS_STOREDASSUBDIRECTORIES)
 
 
 def add_column_statistics(connection: Connection) -> None:
-    METADATA.create_all(connection)
+    create_missing_tables(connection)
 
 
 MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions, add_column_statistics)
+
+
+def create_missing_tables(connection: Connection) -> None:
+    """One look at what there is, instead of SQLAlchemy's one a table."""
+    there = set(inspect(connection).get_table_names())
+    METADATA.create_all(connection, tables=[table for table in METADATA.sorted_tables if table.name not in there], checkfirst=False)
 
 
 def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:

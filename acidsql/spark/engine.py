@@ -5,26 +5,23 @@ Spark is imported and started only when a statement needs it; literal rows go st
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from acidsql.acid.ids import FIRST_WRITE_ID, NO_STATEMENT, TxnId, WriteId
+from acidsql.acid.ids import FIRST_WRITE_ID
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.statistics import Analyzed, StatisticsChange
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
-from acidsql.planner.bind_table import wrong_column_count
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundQuery, BoundRead, BoundRows, BoundUpdate
 from acidsql.planner.bound_catalog import BoundAnalyze
 from acidsql.planner.counting import row_count
-from acidsql.planner.lowering import identifier, store_cast, text_literal
+from acidsql.planner.lowering import identifier
 from acidsql.planner.physical import MergePlan, WritePlan
 from acidsql.planner.pruning import prune
-from acidsql.planner.query_text import Piece
-from acidsql.planner.rules import default_value, loads_files
+from acidsql.planner.rules import loads_files
 from acidsql.settings import Settings
 from acidsql.spark import driver_writer, statistics
 from acidsql.spark.answers import Answer, columns_of, count_answer, wall_clock
@@ -36,14 +33,14 @@ from acidsql.spark.known_files import KnownFiles
 from acidsql.spark.literal_rows import literal_table
 from acidsql.spark.merge_queries import MergeQueries
 from acidsql.spark.new_tables import NewTable
-from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.pending import PendingRoot, PendingWrites
 from acidsql.spark.publish import publish_files
 from acidsql.spark.running import RunningSpark
 from acidsql.spark.settle import needs_settling, settle
 from acidsql.spark.snapshots import Snapshots, Visibility
 from acidsql.spark.target import StagedFile, WriteTarget, Written
-from acidsql.spark.translation import placed, relocated, translated
+from acidsql.spark.translation import relocated, translated
+from acidsql.spark.write_targets import NO_WRITE, Work, rows_to_insert, write_target
 from acidsql.txn.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -52,19 +49,6 @@ if TYPE_CHECKING:
 
     from acidsql.spark.reader import SnapshotReader
     from acidsql.spark.touched import Touched
-
-
-NO_TXN, NO_WRITE = TxnId(0), WriteId(0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a statement that writes has of its transaction; a table that is not transactional needs no more than ``snapshots``."""
-
-    snapshots: Snapshots
-    txn_id: TxnId = NO_TXN
-    write_id: WriteId = NO_WRITE
-    pending: PendingWrites | None = None
 
 
 class Engine:
@@ -178,7 +162,7 @@ class Engine:
 
     def write(self, plan: WritePlan, work: Work) -> Written:
         """Writes the files of one DML statement on a transactional table; they are published when the transaction commits."""
-        target = self._target(plan, work)
+        target = write_target(self._settings, plan, work)
         action = plan.action
         if isinstance(action, BoundInsert) and isinstance(action.source, BoundRows):
             return self._write_literals(target, checked_rows(plan.table, literal_table(action, action.source)))
@@ -192,7 +176,7 @@ class Engine:
 
         new = NewTable(self._catalog, plan.table, counted=self._settings.flag("hive.stats.autogather"))
         work = Work(snapshots=snapshots, write_id=FIRST_WRITE_ID if plan.table.is_transactional else NO_WRITE)
-        target = replace(self._target(plan, work), publishing=new.publishing)
+        target = replace(write_target(self._settings, plan, work), publishing=new.publishing)
         action = plan.action
         assert isinstance(action, BoundInsert)
         self._running.check_time_zone(plan.table)
@@ -275,7 +259,7 @@ class Engine:
         from acidsql.spark import merge
 
         io = self.files
-        target = self._target(plan, work)
+        target = write_target(self._settings, plan, work)
         self._running.check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
         with translated(), enforcing(plan.table), self._running.tagged():
@@ -285,7 +269,7 @@ class Engine:
         """What the statement would write, by clause, partition and bucket."""
         from acidsql.spark import touched
 
-        target = self._target(plan, work)
+        target = write_target(self._settings, plan, work)
         with translated(), enforcing(plan.table), self._running.tagged():
             if isinstance(plan, MergePlan):
                 check = self._settings.flag("hive.merge.cardinality.check")
@@ -340,7 +324,7 @@ class Engine:
             raise InternalError("only INSERT and LOAD DATA write to a table without transactions")
         snapshots = self.snapshots(visible)
         snapshots.check_unchanged(plan.table)
-        target = self._target(plan, Work(snapshots=snapshots))
+        target = write_target(self._settings, plan, Work(snapshots=snapshots))
         if isinstance(action, BoundLoad):
             return self._load(plan.table, action, target)
         if isinstance(action.source, BoundRows):
@@ -351,6 +335,11 @@ class Engine:
         rows = enforced(plan.table, self._rows_to_insert(action, snapshots))
         with translated(), enforcing(plan.table), self._running.tagged():
             return writer.insert_plain(self.spark, self.files, target, rows)
+
+    def _rows_to_insert(self, action: BoundInsert, snapshots: Snapshots) -> DataFrame:
+        """The rows of the query in the columns of the target."""
+        assert isinstance(action.source, BoundQuery)
+        return rows_to_insert(self.dataframe(action.source, snapshots), action)
 
     # ---- statistics
 
@@ -393,55 +382,3 @@ class Engine:
             with translated():
                 begun = tuple(statistics.as_written(self.files, table, written, self._catalog.list_partitions(table)))
         return begun, tuple(statistics.of_plain_files(table, written, overwrite=overwrite, counted=counted))
-
-    def _target(self, plan: WritePlan | MergePlan, work: Work) -> WriteTarget:
-        table, snapshots = plan.table, work.snapshots
-        insert = plan.action if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert | BoundLoad) else None
-        places = PartitionPlaces.of(table, snapshots.partitions(table)) if table.partition_columns else None
-        return WriteTarget(
-            table=table,
-            write_id=work.write_id,
-            statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
-            codec=table.properties.get("orc.compress", "ZLIB"),
-            max_bytes=int(self._settings.number("acidsql.write.driver.max.bytes")),
-            force_path=self._settings.text("acidsql.write.path"),
-            staging=f".acidsql_{work.txn_id}_{uuid.uuid4().hex[:8]}",
-            places=places,
-            sure=() if insert is None or places is None else _named_partitions(insert, places, snapshots),
-            max_partitions=self._max_partitions(insert),
-            overwrite=insert is not None and insert.overwrite,
-            pending=work.pending,
-        )
-
-    def _max_partitions(self, insert: BoundInsert | BoundLoad | None) -> int | None:
-        dynamic = insert is not None and insert.partition is not None and insert.partition.dynamic
-        return int(self._settings.number("hive.exec.max.dynamic.partitions")) if dynamic else None
-
-    def _rows_to_insert(self, action: BoundInsert, snapshots: Snapshots) -> DataFrame:
-        """The source's columns, cast to the target's and put in its order; columns that were not named are NULL or their DEFAULT."""
-        assert isinstance(action.source, BoundQuery)
-        df = self.dataframe(action.source, snapshots)
-        given = len(df.columns)
-        if given != len(action.columns):
-            raise wrong_column_count(action.table, len(action.columns), given, action.span)
-        places = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
-        static = dict(action.partition.static) if action.partition is not None else {}
-        casts = []
-        for column in (*action.table.columns, *action.table.partition_columns):
-            place = places.get(column.name)
-            if column.name in static:
-                pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
-            else:
-                pieces = default_value(action.table, column) if place is None else store_cast((place,), column.type)
-            casts.append("".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}")
-        with translated(lambda error: placed(error, action)):
-            return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
-
-
-def _named_partitions(action: BoundInsert | BoundLoad, places: PartitionPlaces, snapshots: Snapshots) -> tuple[Partition, ...]:
-    """The partitions a statement names, whatever rows there are."""
-    if isinstance(action, BoundInsert) and action.truncate:
-        columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
-        return tuple(p for p in snapshots.partitions(action.table) if wanted <= set(zip(columns, p.values, strict=True)))
-    values = action.partition.values if action.partition is not None else None
-    return () if values is None else (places.find(values),)
