@@ -13,7 +13,7 @@ from decimal import Decimal
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError, Span
 from acidsql.parser.tokens import Token, TokenKind
-from acidsql.planner.conditions import VOID, Call, Cast, ColumnRef, Condition, Constant, Unread
+from acidsql.planner.conditions import TODAY, VOID, Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.planner.literals import NotPlain, parse_literal
 
 
@@ -262,6 +262,10 @@ class _Reader:
                 return self.number(token.span)
             case TokenKind.MARK:
                 return self.brackets(token)
+            case TokenKind.WORD if token.word == TODAY and self.mark() != ".":
+                if self.take("("):
+                    self.expect(")")
+                return Call(TODAY, (), self.since(start))
             case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_NAMES:
                 return self.call(token.word, start)
             case TokenKind.WORD if token.word in ("NULL", "TRUE", "FALSE"):

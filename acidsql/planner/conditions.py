@@ -10,6 +10,8 @@ from acidsql.errors import Span
 
 VOID = PrimitiveType("void")
 """The type of NULL."""
+TODAY = "CURRENT_DATE"
+"""The call of it, with brackets or without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,17 @@ class PartitionCondition:
     """A condition over partition columns alone that is true for every partition with a row the statement needs.
 
     ``sql``: the user's words for it as Spark SQL, the columns without qualifiers.
+    ``tomorrow``: where they speak of today, the same a day later: midnight may come before the statement reads its rows.
     """
 
     sql: str
     tree: Condition
+    tomorrow: str | None = None
+
+    @property
+    def whenever(self) -> str:
+        """Spark SQL that is true where the condition is, today or tomorrow."""
+        return self.sql if self.tomorrow is None else f"({self.sql}) OR ({self.tomorrow})"
 
     def __str__(self) -> str:
         return self.sql

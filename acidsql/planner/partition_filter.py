@@ -9,7 +9,7 @@ Rows that are missing on the side an outer join fills up would come back as NULL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from acidsql.errors import Span
 from acidsql.parser.tokens import Token, tokenize
 from acidsql.planner.columns import Visible
 from acidsql.planner.condition_reader import read_condition
-from acidsql.planner.conditions import Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts
+from acidsql.planner.conditions import TODAY, Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts
 from acidsql.planner.lowering import identifier
 from acidsql.planner.pruning import columns_of, rejects_nulls
 from acidsql.planner.pruning_functions import DETERMINISTIC
@@ -27,7 +27,7 @@ from acidsql.planner.query_text import Edit, Slice, edited
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_TODAY = re.compile(r"\s*(?:now|today|tomorrow|yesterday)(?:\s.*)?", re.IGNORECASE)
+_RELATIVE_DAY = re.compile(r"\s*(?:now|today|tomorrow|yesterday)(?:\s.*)?", re.IGNORECASE)
 """Text that is another day tomorrow once it is cast."""
 
 
@@ -58,7 +58,7 @@ def whole_condition(source: str, span: Span, target: Relation) -> PartitionCondi
     """The condition ``span`` of ``source``, if all of it is over the partition columns of ``target`` and means the same every time."""
     condition = read_condition(source, [_moved(token, span.start) for token in tokenize(span.cut(source))])
     tree = None if condition is None else _Scope([target]).own(target, condition)
-    return None if tree is None else PartitionCondition(sql=span.cut(source), tree=tree)
+    return None if tree is None or any(map(_is_today, _parts(tree))) else PartitionCondition(sql=span.cut(source), tree=tree)
 
 
 class Filters:
@@ -197,10 +197,15 @@ class _Scope:
         found = self.weakened(relation, condition, True)
         if found is None or not columns_of(found.tree):
             return None
-        edits = [*found.edits, *(Edit(ref.span, (identifier(ref.parts[-1]),)) for ref in _references(found.tree))]
-        pieces = edited(condition.span, edits)
-        sql = "".join(p.span.cut(source) if isinstance(p, Slice) else str(p) for p in pieces)
-        return PartitionCondition(sql=sql, tree=found.tree)
+        parts = list(_parts(found.tree))
+        edits = [*found.edits, *(Edit(part.span, (identifier(part.parts[-1]),)) for part in parts if isinstance(part, ColumnRef))]
+        todays = [part.span for part in parts if _is_today(part)]
+        later = [*edits, *(Edit(span, ("date_add(current_date(), 1)",)) for span in todays)]
+        return PartitionCondition(
+            sql=_edited_text(source, condition.span, edits),
+            tree=found.tree,
+            tomorrow=_edited_text(source, condition.span, later) if todays else None,
+        )
 
     def weakened(self, relation: Relation, node: Condition, positive: bool) -> _Weakened | None:
         """What follows from the condition, or what it follows from if not ``positive``. None: nothing."""
@@ -225,13 +230,16 @@ class _Scope:
         """The node over the bare partition columns of ``relation``; None if there is anything else in it."""
         match node:
             case Constant(value):
-                return None if isinstance(value, str) and _TODAY.fullmatch(value) else node
+                return None if isinstance(value, str) and _RELATIVE_DAY.fullmatch(value) else node
             case ColumnRef(parts, span):
                 name = parts[-1] if self.owner(parts) is relation and parts[-1] in relation.partitioned else None
                 return None if name is None else ColumnRef((name,), span)
             case Cast(argument):
                 inner = self.own(relation, argument)
                 return None if inner is None else replace(node, argument=inner)
+            case Call(name) if name == TODAY:
+                known = [seen.visible.columns for seen in self.relations if not seen.hidden]
+                return node if all(columns is not None and TODAY.lower() not in columns for columns in known) else None
             case Call(name, arguments) if name in DETERMINISTIC:
                 inside = [self.own(relation, argument) for argument in arguments]
                 return None if None in inside else replace(node, arguments=tuple(i for i in inside if i is not None))
@@ -262,12 +270,19 @@ class _Weakened:
     edits: tuple[Edit, ...]
 
 
-def _references(tree: Condition) -> Iterator[ColumnRef]:
+def _is_today(node: Condition) -> bool:
+    return isinstance(node, Call) and node.name == TODAY
+
+
+def _parts(tree: Condition) -> Iterator[Condition]:
+    yield tree
     match tree:
-        case ColumnRef():
-            yield tree
         case Call(_, arguments):
             for argument in arguments:
-                yield from _references(argument)
+                yield from _parts(argument)
         case Cast(argument):
-            yield from _references(argument)
+            yield from _parts(argument)
+
+
+def _edited_text(source: str, span: Span, edits: Iterable[Edit]) -> str:
+    return "".join(p.span.cut(source) if isinstance(p, Slice) else str(p) for p in edited(span, list(edits)))

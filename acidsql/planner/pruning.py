@@ -33,7 +33,7 @@ def prune(
     doubted: list[tuple[str, list[Partition]]] = []
     for condition in conditions:
         answers = _answers(columns, kept, condition.tree, ansi)
-        doubted.append((condition.sql, [p for p, answer in zip(kept, answers, strict=True) if answer is UNKNOWN]))
+        doubted.append((condition.whenever, [p for p, answer in zip(kept, answers, strict=True) if answer is UNKNOWN]))
         kept = [p for p, answer in zip(kept, answers, strict=True) if answer is not False and answer is not None]
     left = set(map(id, kept))
     return Pruning(kept=tuple(kept), undecided=tuple(sql for sql, doubtful in doubted if any(id(p) in left for p in doubtful)))

@@ -17,8 +17,11 @@ SELECT * FROM p WHERE ds = 5;
 SELECT * FROM q WHERE day >= '2024-01-02' AND day < DATE '2024-03-01';
 -- What only Spark can tell it is asked when the statement runs.
 SELECT * FROM p WHERE regexp_replace(ds, '-', '') = '20240101' AND hr = 1;
--- Another day tomorrow: nothing is left out.
+-- So is the day; partitions of today and of tomorrow are kept, because midnight may come before the rows are read.
 SELECT * FROM q WHERE day = current_date();
+SELECT * FROM q WHERE day >= date_sub(current_date, 3) AND day < '2024-02-01';
+-- Another time each time: nothing is left out.
+SELECT * FROM q WHERE day = now();
 -- A condition belongs to the query it stands in.
 SELECT * FROM (SELECT * FROM p WHERE ds LIKE '2024-01-%') j WHERE hr = 0;
 WITH c AS (SELECT * FROM p WHERE hr = 1) SELECT * FROM c JOIN q ON c.ds = q.day AND q.day <> '2024-03-01';

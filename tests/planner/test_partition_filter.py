@@ -88,7 +88,11 @@ def filters(bound: Bind, sql: str) -> dict[str, list[str]]:
         ("datediff(DAY, ds, ds) = 1 AND ds COLLATE UTF8_LCASE = 'a' AND hr = 1", ["`hr` = 1"]),
         ("x BETWEEN 1 AND 2 COLLATE UTF8_LCASE AND hr = 1", ["`hr` = 1"]),
         # what is another thing each time, or only some function's business
-        ("rand() < 0.5 AND ds < current_date AND ds < now() AND ds < 'today' AND hr = 1", ["`hr` = 1"]),
+        ("rand() < 0.5 AND ds < now() AND ds < 'today' AND hr = 1", ["`hr` = 1"]),
+        (
+            "ds >= date_sub(current_date, 7) AND hr = day(current_date())",
+            ["`ds` >= date_sub(current_date, 7)", "`hr` = day(current_date())"],
+        ),
         ("my_function(ds) AND hr = 1", ["`hr` = 1"]),
         ("1 = 1", []),
     ],
@@ -98,6 +102,18 @@ def test_conditions_of_where(bound: Bind, where: str, conditions: list[str]) -> 
     assert filters(bound, f"SELECT * FROM p WHERE {where}").get("p", []) == conditions
     assert filters(bound, f"DELETE FROM p WHERE {where}").get("p", []) == conditions
     assert filters(bound, f"INSERT INTO t SELECT id, x FROM p WHERE {where} ORDER BY id LIMIT 3").get("p", []) == conditions
+
+
+def test_today_is_tomorrow_too(bound: Bind) -> None:
+    """A statement that begins before midnight may read its rows behind it."""
+    [read] = reads(bound, "SELECT * FROM p WHERE NOT (ds <> date_sub(current_date, 7) OR hr = day(current_date()))")
+    [condition] = read.partition_filter
+    assert condition.whenever == (
+        "(NOT (`ds` <> date_sub(current_date, 7) OR `hr` = day(current_date()))) OR "
+        "(NOT (`ds` <> date_sub(date_add(current_date(), 1), 7) OR `hr` = day(date_add(current_date(), 1))))"
+    )
+    pruning = prune(read.table.partition_columns, [Partition(values=("2024-01-01", "1"), location="")], [condition])
+    assert pruning.undecided == (condition.whenever,)
 
 
 @pytest.mark.parametrize(
