@@ -25,6 +25,7 @@ from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Predicate
 from acidsql.spark import driver_writer, merge_job, merge_source, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS, EventFile
+from acidsql.spark.fetching import fetch, fetch_rows
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import by_values, key_names, numbered
 from acidsql.spark.publish import partitions_of, publish, staging
@@ -113,7 +114,7 @@ def _fetch_pairs(spark: SparkSession, plan: MergePlan, target: WriteTarget, quer
     """The pairs of the join; their values are copied from the source."""
     with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
         frame = writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False)
-        pairs = _bounded_arrow(target, frame, row_limit((), target.max_bytes, ids=True))
+        pairs = fetch(target, frame, row_limit((), target.max_bytes, ids=True))
     if pairs is None:
         return None
     keys = key_names(target.table)
@@ -127,11 +128,8 @@ def _fetch_pairs(spark: SparkSession, plan: MergePlan, target: WriteTarget, quer
 def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table | None:
     """None if they are too many, or need Java's writer."""
     columns = target.table.columns
-    named = writer.named(target, frame, *LEADING_COLUMNS)
-    values = [writer.wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
     limit = None if unbounded else row_limit(columns, target.max_bytes, ids=True)
-    found = _bounded_arrow(target, named.selectExpr(*LEADING_COLUMNS, *values, *key_names(target.table)), limit)
-    return None if found is None or needs_java_writer(found) else found
+    return fetch_rows(target, writer.named(target, frame, *LEADING_COLUMNS), LEADING_COLUMNS, columns, limit)
 
 
 def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
@@ -142,21 +140,8 @@ def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
     names = [name.lower() for name in frame.columns]
     if len(set(names)) < len(names) or not _comes_back(frame.schema):
         return None
-    found = _bounded_arrow(target, frame, max(1, target.max_bytes // (_SOURCE_VALUE_BYTES * max(1, len(frame.columns)))))
+    found = fetch(target, frame, max(1, target.max_bytes // (_SOURCE_VALUE_BYTES * max(1, len(frame.columns)))))
     return None if found is None else found.append_column(SOURCE_ROW, pa.array(np.arange(found.num_rows)))
-
-
-def _bounded_arrow(target: WriteTarget, frame: DataFrame, limit: int | None) -> pa.Table | None:
-    """All rows; None if they are more than ``limit``."""
-    if target.force_path == "small":
-        limit = None
-    try:
-        found = (frame if limit is None else frame.limit(limit + 1)).toArrow()
-    except Exception as error:
-        if writer.TOO_LARGE in str(error) and target.force_path != "small":
-            return None
-        raise
-    return found if limit is None or found.num_rows <= limit else None
 
 
 def _comes_back(kind: DataType) -> bool:

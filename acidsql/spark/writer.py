@@ -22,17 +22,16 @@ from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Column, FileFormat, Table
-from acidsql.catalog.types import HiveType
 from acidsql.planner.lowering import identifier, spark_type
 from acidsql.spark import classic, driver_writer, format_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.expressions import bucket_number
+from acidsql.spark.fetching import fetch_rows
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.partition_places import key_names, key_sql
 from acidsql.spark.publish import partitions_of, publish, publish_rows, staging
-from acidsql.spark.stored import holds, is_timestamp, refusals, wall_clock_type
+from acidsql.spark.stored import refusals
 from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
-from acidsql.spark.timestamps import needs_java_writer
 from acidsql.spark.urls import spark_url
 
 if TYPE_CHECKING:
@@ -46,11 +45,6 @@ __all__ = ["WriteTarget", "Written", "delete", "insert", "insert_plain", "update
 _CONCURRENT_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 _INSERT_SHARE = 4
 """An INSERT's share of ``max_bytes``: its rows go to one file, which one thread compresses."""
-
-_FEW_TASKS = 4
-"""So many tasks may send the driver as many rows each as it wants in all."""
-
-TOO_LARGE = "spark.driver.maxResultSize"
 
 
 def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
@@ -74,7 +68,7 @@ def update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFr
     CardinalityError if an id comes twice; nothing is published then.
     """
     changed = named(target, changed, *ID_COLUMNS)
-    found = _fetch(target, changed, target.table.columns, ids=True)
+    found = _fetch_changed(target, changed, target.table.columns)
     if found is not None:
         return driver_writer.write_update(io, target, found)
     with staging(io, target) as directory:
@@ -89,7 +83,7 @@ def delete(spark: SparkSession, io: FileIO, target: WriteTarget, doomed: DataFra
     CardinalityError if an id comes twice; nothing is published then.
     """
     doomed = named(target, doomed, *ID_COLUMNS, values=False)
-    found = _fetch(target, doomed, (), ids=True)
+    found = _fetch_changed(target, doomed, ())
     if found is not None:
         return driver_writer.write_delete(io, target, found)
     with staging(io, target) as directory:
@@ -134,37 +128,12 @@ def _fetch_inserted(target: WriteTarget, rows: DataFrame) -> pa.Table | None:
     share = target.max_bytes // _INSERT_SHARE
     if target.force_path == "auto" and (classic.estimated_bytes(rows) or 0) > share and classic.keeps_all_rows(rows):
         return None
-    return _fetch(target, rows, target.table.columns, ids=False, max_bytes=share)
+    columns = target.table.columns
+    return fetch_rows(target, rows, (), columns, row_limit(columns, share, ids=False))
 
 
-def _fetch(
-    target: WriteTarget, rows: DataFrame, columns: tuple[Column, ...], *, ids: bool, max_bytes: int | None = None
-) -> pa.Table | None:
-    """The rows, or None if they are too many for the driver. Timestamps come as wall clocks of the session's zone."""
-    if target.force_path == "big":
-        return None
-    values = [wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
-    selected = rows.selectExpr(*(ID_COLUMNS if ids else ()), *values, *key_names(target.table))
-    forced = target.force_path == "small"
-    limit = row_limit(columns, max_bytes or target.max_bytes, ids=ids)
-    try:
-        found = (selected if forced else bounded(selected, limit + 1)).toArrow()
-    except Exception as error:
-        if TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
-            return None
-        raise
-    fits = forced or found.num_rows <= limit
-    return found if fits and not needs_java_writer(found) else None
-
-
-def bounded(rows: DataFrame, limit: int) -> DataFrame:
-    """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all."""
-    tasks = classic.task_count(rows)
-    return classic.limit_each_task(rows, limit) if tasks is not None and 1 < tasks <= _FEW_TASKS else rows.limit(limit)
-
-
-def wall_clock(name: str, hive_type: HiveType) -> str:
-    return f"CAST({name} AS {wall_clock_type(hive_type)}) AS {name}" if holds(hive_type, is_timestamp) else name
+def _fetch_changed(target: WriteTarget, rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table | None:
+    return fetch_rows(target, rows, ID_COLUMNS, columns, row_limit(columns, target.max_bytes, ids=True))
 
 
 # ---- the big path's jobs
@@ -282,7 +251,7 @@ def stage_kept(
     """
     columns = target.table.columns
     named = rows.toDF(*ID_COLUMNS, *sinks.data_names(columns))
-    found = _fetch(replace(target, table=replace(target.table, partition_columns=())), named, columns, ids=True)
+    found = _fetch_changed(replace(target, table=replace(target.table, partition_columns=())), named, columns)
     if found is not None:
         files = driver_writer.kept_files(target, found, one_base=one_base)
         return in_parallel(lambda file: driver_writer.stage_file(io, directory, file), files)

@@ -155,11 +155,10 @@ def test_a_changed_bit_in_a_footer(table: Damaged, kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("seed", range(2, 5))
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_bit_anywhere_in_a_footer(table: Damaged, kind: str, seed: int) -> None:
+def test_a_changed_bit_anywhere_in_a_footer(table: Damaged, kind: str) -> None:
     """The same of each byte of the footer."""
-    check_footers(table, kind, None, seed)
+    check_footers(table, kind, None, seed=2)
 
 
 @pytest.mark.parametrize("deletes", ["filter", "join"])
