@@ -53,6 +53,7 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         span=statement.span,
         keys=tuple(binder.keys.items()),
         asked=binder.asked,
+        only_keys=binder.only_keys,
     )
 
 
@@ -77,6 +78,7 @@ class _Merge:
         self.source = self.target
         self.source_read: Read | None = None
         self.keys: dict[str, str] = {}
+        self.only_keys = False
         self.asked: frozenset[str] | None = frozenset()
 
     def bind_source(self) -> tuple[Piece, ...]:
@@ -119,7 +121,7 @@ class _Merge:
             message = f"No columns from target table '{target}' found in ON clause '{on.text}' of MERGE statement."
             raise BindError(message, code=10149, span=on.span)
         self.asks(facts)
-        self.keys = equated(on.text, self.target, self.source)
+        self.keys, self.only_keys = equated(on.text, self.target, self.source)
         return pieces
 
     def filter_by_on(self) -> None:
@@ -227,17 +229,18 @@ class _Merge:
         return own_value(self.read, column), self.keys.get(column.name) if exact else None
 
 
-def equated(on: str, target: Visible, source: Visible) -> dict[str, str]:
-    """The columns of the target that a conjunct of ON equates with a column of the source, with these."""
+def equated(on: str, target: Visible, source: Visible) -> tuple[dict[str, str], bool]:
+    """The columns of the target that a conjunct of ON equates with a column of the source, with these; whether that is all ON says."""
     condition = read_condition(on, tokenize(on))
     found: dict[str, str] = {}
-    for part in conjuncts(condition) if condition is not None else ():
+    parts = conjuncts(condition) if condition is not None else []
+    for part in parts:
         if isinstance(part, Call) and part.name == "=" and all(isinstance(a, ColumnRef) for a in part.arguments):
             sides = [_side(a, target, source) for a in part.arguments if isinstance(a, ColumnRef)]
             by_side = {side: name for side, name in sides if side is not None}
             if target.alias in by_side and source.alias in by_side:
                 found.setdefault(by_side[target.alias], by_side[source.alias])
-    return found
+    return found, 0 < len(found) == len(parts)
 
 
 def _side(column: ColumnRef, target: Visible, source: Visible) -> tuple[str | None, str]:

@@ -157,7 +157,7 @@ class BoundMerge:
 
     The first clause whose condition holds is the one that acts. ``text_source`` is the user's statement, which the pieces cut.
     ``keys``: columns of the target that ON equates with columns of the source.  ``asked``: the source's columns in ON and in the conditions
-    of WHEN MATCHED, None if there may be others.
+    of WHEN MATCHED, None if there may be others.  ``only_keys``: ON says nothing but that the keys are equal.
     """
 
     table: Table
@@ -172,6 +172,7 @@ class BoundMerge:
     span: Span
     keys: tuple[tuple[str, str], ...] = ()
     asked: frozenset[str] | None = None
+    only_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,11 @@ class QueryText:
     source: str
     pieces: tuple[Piece, ...]
 
+    @property
+    def slots(self) -> frozenset[int]:
+        """The numbers of the reads that stand in it."""
+        return frozenset(piece.index for piece in self.pieces if isinstance(piece, Slot))
+
     def render(self, views: Sequence[str]) -> str:
         """The SQL for Spark; ``views[i]`` is the view of read ``i``."""
         return "".join(text for text, _ in self._rendered(views))

@@ -10,30 +10,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.planner.counting import RowCount
 from acidsql.planner.pruning import prune
 from acidsql.settings import Settings
-from acidsql.spark.deletes import DeleteEvents, Longs, read_columns, valid_mask
+from acidsql.spark.deletes import MAX_EVENTS, DeadIds, DeleteEvents, read_columns, valid_mask
 from acidsql.spark.file_constants import bucket_property, first_rows
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.footers import FileKey, RowIdRange, ScanFile
 from acidsql.spark.known_files import KnownFiles
+from acidsql.spark.scan_files import IDS
 
 if TYPE_CHECKING:
     from acidsql.spark.reader import TableSnapshot
     from acidsql.spark.snapshots import Snapshots
-
-MAX_EVENTS = 5_000_000
-"""So many delete events are sorted here; Spark's filter takes more of them in its stride."""
 
 MAX_ROWS_READ = 2_000_000
 """So many rows' ids are read here. A job of Spark's costs about as much before it begins."""
@@ -41,7 +36,6 @@ MAX_ROWS_READ = 2_000_000
 MAX_KEPT = 16
 """Answers that are kept for the next time the same files are counted."""
 
-_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
 _Kept = tuple[tuple[FileKey, ...], tuple[FileKey, ...], str]
 
 
@@ -98,7 +92,7 @@ class RowCounter:
 
     def _hidden(self, inserts: Sequence[ScanFile], events: DeleteEvents, write_ids: ValidWriteIdList | None) -> dict[str, int] | None:
         """How many rows of each file are dead or not visible, by its path; None if too many ids had to be read."""
-        dead = _Dead.of(events)
+        dead = DeadIds.of(events)
         concerned = [file for file in inserts if file.rows and (file.place in dead.places or file.file.needs_row_filter)]
         hidden: dict[str, int] = {}
         left = MAX_ROWS_READ
@@ -113,39 +107,6 @@ class RowCounter:
         return hidden
 
 
-@dataclass(frozen=True, slots=True)
-class _Dead:
-    """The distinct delete events: row numbers in ascending order, by place, write id and bucket property."""
-
-    rows: Mapping[tuple[int, int, int], Longs]
-    places: frozenset[int]
-
-    @classmethod
-    def of(cls, events: DeleteEvents) -> _Dead:
-        order = np.lexsort((events.rows, events.bucket_properties, events.write_ids, events.places))
-        groups = [column[order] for column in (events.places, events.write_ids, events.bucket_properties)]
-        rows = events.rows[order]
-        found = {}
-        for start, end in _runs(groups, len(rows)):
-            place, write_id, bucket = (int(column[start]) for column in groups)
-            found[place, write_id, bucket] = np.unique(rows[start:end])
-        return cls(found, frozenset(place for place, _, _ in found))
-
-    def within(self, place: int, ids: RowIdRange) -> int:
-        """How many of the ids are dead."""
-        rows = self.rows.get((place, ids.write_id, ids.bucket_property))
-        return 0 if rows is None else int(np.searchsorted(rows, ids.last, "right") - np.searchsorted(rows, ids.first, "left"))
-
-
-def _runs(columns: Sequence[Longs], count: int) -> Iterator[tuple[int, int]]:
-    """Where neighbours are equal in every column: start and end of each run."""
-    if not count:
-        return
-    changes = np.flatnonzero(np.logical_or.reduce([np.diff(column) != 0 for column in columns])) + 1
-    edges = [0, *changes.tolist(), count]
-    yield from pairwise(edges)
-
-
 def _told(inserts: Sequence[ScanFile]) -> Iterator[RowIdRange | None]:
     """The ids of the rows of each file, where its footer or its place tells them all."""
     first_row = first_rows([file for file in inserts if file.file.raw])
@@ -157,23 +118,11 @@ def _told(inserts: Sequence[ScanFile]) -> Iterator[RowIdRange | None]:
             yield file.ids
 
 
-def _hidden_in(io: FileIO, file: ScanFile, dead: _Dead, write_ids: ValidWriteIdList | None) -> int:
+def _hidden_in(io: FileIO, file: ScanFile, dead: DeadIds, write_ids: ValidWriteIdList | None) -> int:
     """The rows of a file that an event hits or whose write id is not valid."""
-    *ids, written = read_columns(io, file.path, (*_ID_COLUMNS, "currentTransaction"))
+    *ids, written = read_columns(io, file.path, (*IDS, "currentTransaction"))
     visible = np.ones(file.rows, np.bool_)
     if write_ids is not None and file.file.needs_row_filter:
         visible = valid_mask(written, write_ids)
-    write_id, bucket, row = (column[visible] for column in ids)
-    order = np.lexsort((bucket, write_id))
-    groups, row = [write_id[order], bucket[order]], row[order]
-    alive = len(row)
-    for start, end in _runs(groups, len(row)):
-        doomed = dead.rows.get((file.place, int(groups[0][start]), int(groups[1][start])))
-        if doomed is not None:
-            alive -= int(_are_in(row[start:end], doomed).sum())
-    return file.rows - alive
-
-
-def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
-    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.equal(ascending[places], values)
+    alive = dead.alive(file.place, *(column[visible] for column in ids))
+    return file.rows - int(alive.sum())

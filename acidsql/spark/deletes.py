@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +19,14 @@ import numpy.typing as npt
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.spark.fileio import LOCAL, FileIO
-from acidsql.spark.footers import FileKey, ScanFile
+from acidsql.spark.footers import FileKey, RowIdRange, ScanFile
+from acidsql.spark.scan_files import IDS
 
 Longs = npt.NDArray[np.int64]
 
-_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
+MAX_EVENTS = 5_000_000
+"""So many delete events are sorted here; Spark's filter takes more of them in its stride."""
+
 _DELETE = 2
 _KEY_BITS = 62
 """Sign and one spare: a key is never negative."""
@@ -52,6 +56,53 @@ class DeleteEvents:
             killers=self.killers[mask],
             places=self.places[mask],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DeadIds:
+    """The distinct delete events: row numbers in ascending order, by place, write id and bucket property."""
+
+    rows: Mapping[tuple[int, ...], Longs]
+    places: frozenset[int]
+
+    @classmethod
+    def of(cls, events: DeleteEvents) -> DeadIds:
+        groups = (events.places, events.write_ids, events.bucket_properties)
+        found = {key: np.unique(events.rows[mine]) for key, mine in _grouped(groups)}
+        return cls(found, frozenset(place for place, *_ in found))
+
+    def within(self, place: int, ids: RowIdRange) -> int:
+        """How many of the ids are dead."""
+        rows = self.rows.get((place, ids.write_id, ids.bucket_property))
+        return 0 if rows is None else int(np.searchsorted(rows, ids.last, "right") - np.searchsorted(rows, ids.first, "left"))
+
+    def alive(self, place: int, write_ids: Longs, bucket_properties: Longs, rows: Longs) -> npt.NDArray[np.bool_]:
+        """Which rows of a place no event hits."""
+        found = np.ones(len(rows), np.bool_)
+        for (write_id, bucket), mine in _grouped((write_ids, bucket_properties)):
+            dead = self.rows.get((place, write_id, bucket))
+            if dead is not None:
+                found[mine] = ~_are_in(rows[mine], dead)
+        return found
+
+
+def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs]]:
+    """Each combination of values and the positions where it stands."""
+    count = len(columns[0])
+    if not count:
+        return
+    if all((column == column[0]).all() for column in columns):
+        yield tuple(int(column[0]) for column in columns), np.arange(count)
+        return
+    order = np.lexsort(columns[::-1])
+    changes = np.flatnonzero(np.logical_or.reduce([np.diff(column[order]) != 0 for column in columns])) + 1
+    for start, end in pairwise([0, *changes.tolist(), count]):
+        yield tuple(int(column[order[start]]) for column in columns), order[start:end]
+
+
+def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.equal(ascending[places], values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +223,7 @@ def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
 
 
 def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
-    operation, *ids = read_columns(io, file.path, ("operation", *_ID_COLUMNS, "currentTransaction"))
+    operation, *ids = read_columns(io, file.path, ("operation", *IDS, "currentTransaction"))
     if (operation != _DELETE).any():
         raise FormatError(f'file "{file.path}" holds other events than deletes')
     write_ids, buckets, rows, killers = ids
@@ -185,7 +236,7 @@ def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
 
 def _check_ranges(file: ScanFile, ids: Sequence[Longs]) -> None:
     """A changed bit would let deleted rows come back: what was read must be what the footer tells of. FormatError if it is not."""
-    for name, values, known in zip(_ID_COLUMNS, ids, file.ranges, strict=False):
+    for name, values, known in zip(IDS, ids, file.ranges, strict=False):
         found = (int(values.min()), int(values.max())) if len(values) else None
         if len(values) != file.rows or (known is not None and found != known):
             detail = f"{name}: {len(values)} values within {found}, by the footer {file.rows} within {known}"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from acidsql.spark.reader import SnapshotReader
+    from acidsql.spark.reader import SnapshotReader, TableSnapshot
     from acidsql.spark.touched import Touched
 
 
@@ -131,16 +131,20 @@ class Engine:
             return self.spark.sql(text)
 
     def _views(self, query: BoundQuery, snapshots: Snapshots, columns_used: frozenset[str] | None) -> list[str]:
-        """A view for each read. What is read twice is listed once: both see the same files."""
+        """A view for each read that stands in the query, "" for others. What is read twice is listed once: both see the same files."""
+        used = [(place, read) for place, read in enumerate(query.reads) if place in query.text.slots]
         with translated():
-            seen = [snapshots.take(read.table, self._partitions_needed(read, snapshots)) for read in query.reads]
+            seen = [self._found(read, snapshots) for _, read in used]
         self._running.import_views(query.views)
-        self._running.check_time_zone(*(read.table for read in query.reads))
+        self._running.check_time_zone(*(read.table for _, read in used))
+        views = [""] * len(query.reads)
         with translated():
-            return [
-                self.reader.view(s, row_id=r.row_id, predicates=r.predicates, columns_used=columns_used)
-                for s, r in zip(seen, query.reads, strict=True)
-            ]
+            for snapshot, (place, read) in zip(seen, used, strict=True):
+                views[place] = self.reader.view(snapshot, row_id=read.row_id, predicates=read.predicates, columns_used=columns_used)
+        return views
+
+    def _found(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
+        return snapshots.take(read.table, self._partitions_needed(read, snapshots))
 
     def _partitions_needed(self, read: BoundRead, snapshots: Snapshots) -> tuple[Partition, ...]:
         """The partitions that can hold rows the query needs; what the planner cannot tell by itself is put to Spark."""
@@ -263,7 +267,17 @@ class Engine:
         self._running.check_time_zone(plan.table)
         check = self._settings.flag("hive.merge.cardinality.check")
         with translated(), enforcing(plan.table), self._running.tagged():
-            return merge.merge(self.spark, io, plan, target, MergeQueries(self.dataframe, plan, work.snapshots), check=check)
+            return merge.merge(self.spark, io, plan, target, self._merge_queries(plan, work.snapshots), check=check)
+
+    def _merge_queries(self, plan: MergePlan, snapshots: Snapshots) -> MergeQueries:
+        from acidsql.spark.key_lookup import KeyLookup
+
+        def found(read: BoundRead) -> TableSnapshot:
+            with translated():
+                return self._found(read, snapshots)
+
+        keys = KeyLookup(self._known, int(self._settings.number("acidsql.read.deletes.max.events")))
+        return MergeQueries(plan, lambda query: self.dataframe(query, snapshots), found, keys)
 
     def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
@@ -273,7 +287,7 @@ class Engine:
         with translated(), enforcing(plan.table), self._running.tagged():
             if isinstance(plan, MergePlan):
                 check = self._settings.flag("hive.merge.cardinality.check")
-                return touched.of_merge(plan, target, MergeQueries(self.dataframe, plan, work.snapshots).whole(), check=check)
+                return touched.of_merge(plan, target, self._merge_queries(plan, work.snapshots).whole(), check=check)
             match plan.action:
                 case BoundInsert(source=BoundRows() as rows) as action:
                     return touched.of_literals(target, checked_rows(plan.table, literal_table(action, rows)))

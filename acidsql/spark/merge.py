@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.catalog.model import Column
 from acidsql.parser.statements import Match
 from acidsql.planner.bound import MergeAction
 from acidsql.planner.conditions import PartitionCondition
@@ -40,12 +41,17 @@ _SOURCE_VALUE_BYTES = 64
 """What one value of a source is taken to weigh; its types are Spark's."""
 
 
+Keys = Sequence[tuple[Column, pa.ChunkedArray]]
+"""Columns of the target with the source's values for them."""
+
+
 class Queries(Protocol):
-    """The queries of planner.merge as DataFrames under the statement's snapshot."""
+    """The queries of planner.merge as DataFrames under the statement's snapshot. ``lookup``: see KeyLookup.pairs."""
 
     def source(self) -> DataFrame: ...
     def changes(self, numbered_source: str | None) -> DataFrame: ...
     def pairs(self, numbered_source: str) -> DataFrame: ...
+    def lookup(self, keys: Keys, limit: int) -> pa.Table | None: ...
     def narrowed(self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> Queries: ...
     def inserts(self, unmatched_source: str) -> DataFrame: ...
     def whole(self) -> DataFrame: ...
@@ -87,7 +93,10 @@ def _fetch(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Q
         return None
     if Match.NOT_MATCHED_BY_SOURCE not in matches:
         queries = queries.narrowed(*merge_source.key_predicates(plan, source, frame.schema))
-    pairs = _fetch_pairs(spark, plan, target, queries, source) if copying else _fetch_changes(spark, target, queries, source)
+    if copying:
+        pairs = _fetch_pairs(spark, plan, target, queries, source, merge_source.lookup_keys(plan, source, frame.schema))
+    else:
+        pairs = _fetch_changes(spark, target, queries, source)
     if pairs is None:
         return None
     changes = pairs.filter(pc.is_valid(pairs.column(CLAUSE)))
@@ -110,17 +119,22 @@ def _fetch_changes(spark: SparkSession, target: WriteTarget, queries: Queries, s
         return _fetch_rows(target, queries.changes(numbered))
 
 
-def _fetch_pairs(spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries, source: pa.Table) -> pa.Table | None:
-    """The pairs of the join; their values are copied from the source."""
-    with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
-        frame = writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False)
-        pairs = fetch(target, frame, row_limit((), target.max_bytes, ids=True))
+def _fetch_pairs(
+    spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries, source: pa.Table, keys: Keys | None
+) -> pa.Table | None:
+    """The pairs of the join; their values are copied from the source. ``keys``: what equal values of make a pair, if that is all."""
+    limit = row_limit((), target.max_bytes, ids=True)
+    pairs = None if keys is None else queries.lookup(keys, limit)
+    if pairs is not None:
+        pairs = merge_source.with_clause(plan, pairs)
+    else:
+        with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
+            pairs = fetch(target, writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False), limit)
     if pairs is None:
         return None
-    keys = key_names(target.table)
     found = merge_source.with_copies(plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), source)
     rest = pairs.filter(pc.is_null(pairs.column(CLAUSE)))
-    order = [*LEADING_COLUMNS, *sinks.data_names(target.table.columns), *keys]
+    order = [*LEADING_COLUMNS, *sinks.data_names(target.table.columns), *key_names(target.table)]
     whole = pa.concat_tables([found.select(order), rest], promote_options="default") if rest.num_rows else found.select(order)
     return None if needs_java_writer(whole) else whole
 

@@ -6,34 +6,45 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from acidsql.planner.bound import BoundQuery
+from acidsql.catalog.model import Column
+from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.conditions import PartitionCondition
 from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, narrowed, source_query, whole_query
 from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Predicate
 from acidsql.spark.enforce import enforced
-from acidsql.spark.snapshots import Snapshots
+from acidsql.spark.key_lookup import KeyLookup
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from acidsql.spark.reader import TableSnapshot
 
 
 @dataclass(frozen=True, slots=True)
 class MergeQueries:
-    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for all of them."""
+    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for all of them.
 
-    dataframe: Callable[[BoundQuery, Snapshots], DataFrame]
+    ``found``: a table at the statement's snapshot, without the partitions that the conditions on it leave out.
+    """
+
     plan: MergePlan
-    snapshots: Snapshots
+    dataframe: Callable[[BoundQuery], DataFrame]
+    found: Callable[[BoundRead], TableSnapshot]
+    keys: KeyLookup
 
     def source(self) -> DataFrame:
-        return self._dataframe(source_query(self.plan.merge))
+        return self.dataframe(source_query(self.plan.merge))
 
     def changes(self, numbered_source: str | None) -> DataFrame:
         return self._enforced(changes_query(self.plan, numbered_source))
 
     def pairs(self, numbered_source: str) -> DataFrame:
-        return self._dataframe(changes_query(self.plan, numbered_source, values=False))
+        return self.dataframe(changes_query(self.plan, numbered_source, values=False))
+
+    def lookup(self, keys: Sequence[tuple[Column, pa.ChunkedArray]], limit: int) -> pa.Table | None:
+        return self.keys.pairs(self.found(self.plan.merge.reads[0]), keys, limit)
 
     def narrowed(self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> MergeQueries:
         return replace(self, plan=narrowed(self.plan, predicates, partitions))
@@ -48,7 +59,4 @@ class MergeQueries:
         writing = [str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values]
         exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
         leading = [f"acidsql_{place}" for place in range(len(LEADING_COLUMNS))]
-        return enforced(self.plan.table, self._dataframe(query), *leading, exempt=exempt)
-
-    def _dataframe(self, query: BoundQuery) -> DataFrame:
-        return self.dataframe(query, self.snapshots)
+        return enforced(self.plan.table, self.dataframe(query), *leading, exempt=exempt)

@@ -25,6 +25,7 @@ from acidsql.planner.plan import Comparison, Predicate
 from acidsql.planner.rules import has_check, rules_of
 from acidsql.spark import sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.key_lookup import KEY_TYPES
 from acidsql.spark.schema import arrow_schema
 from acidsql.spark.stored import holds, is_timestamp
 
@@ -56,6 +57,27 @@ def key_predicates(plan: MergePlan, source: pa.Table, schema: StructType) -> tup
             predicates.append(Predicate(column=column.name, op=Comparison.GREATER_EQUAL, values=(ends["min"],)))
             predicates.append(Predicate(column=column.name, op=Comparison.LESS_EQUAL, values=(ends["max"],)))
     return predicates, partitions
+
+
+def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> list[tuple[Column, pa.ChunkedArray]] | None:
+    """The columns that ON equates with the source's values for them, if that alone decides what becomes of a row. See key_lookup."""
+    first = next((clause for clause in plan.merge.clauses if clause.match is Match.MATCHED), None)
+    if not plan.merge.only_keys or (first is not None and first.condition is not None):
+        return None
+    columns, kinds, places = {c.name: c for c in plan.table.columns}, _fields(schema), _places(source)
+    found: list[tuple[Column, pa.ChunkedArray]] = []
+    for name, of_source in plan.merge.keys:
+        column = columns.get(name)
+        if column is None or column.type not in KEY_TYPES or kinds.get(of_source) != spark_type(column.type):
+            return None
+        found.append((column, source.column(places[of_source])))
+    return found
+
+
+def with_clause(plan: MergePlan, pairs: pa.Table) -> pa.Table:
+    """``pairs`` of KeyLookup with CLAUSE: the first WHEN MATCHED acts on each of them, or none does."""
+    matched = (number for number, clause in enumerate(plan.merge.clauses) if clause.match is Match.MATCHED)
+    return pairs.append_column(CLAUSE, pa.repeat(pa.scalar(next(matched, None), pa.int32()), pairs.num_rows))
 
 
 def _keys(plan: MergePlan, source: pa.Table, schema: StructType) -> Iterator[tuple[Column, pa.Array]]:

@@ -77,7 +77,12 @@ OF_BOTH = (*OF_TARGET, *OF_SOURCE, Test("t.n < s.n", lambda t, s: _less(_cell(t,
 TESTS = {"MATCHED": OF_BOTH, "NOT MATCHED": OF_SOURCE, "NOT MATCHED BY SOURCE": OF_TARGET}
 
 ACTIONS = {
-    "MATCHED": {"delete": "DELETE", "n": "UPDATE SET n = s.n", "both": "UPDATE SET s = concat(t.s, s.s), n = t.n + s.n"},
+    "MATCHED": {
+        "delete": "DELETE",
+        "n": "UPDATE SET n = s.n",
+        "copy": "UPDATE SET n = s.n, s = s.s",
+        "both": "UPDATE SET s = concat(t.s, s.s), n = t.n + s.n",
+    },
     "NOT MATCHED": {"all": "INSERT VALUES (s.id, s.n, s.s, s.p)", "some": "INSERT (n, id, p) VALUES (s.n + 1, s.id, 'new')"},
     "NOT MATCHED BY SOURCE": {"delete": "DELETE", "mark": "UPDATE SET s = 'gone'"},
 }
@@ -90,6 +95,8 @@ def _made(clause: Clause, t: Row | None, s: Row | None) -> Row | None:
             return None
         case "n":
             return (_cell(t, 0), _cell(s, 1), _cell(t, 2), _cell(t, 3))
+        case "copy":
+            return (_cell(t, 0), _cell(s, 1), _cell(s, 2), _cell(t, 3))
         case "both":
             joined = None if _cell(t, 2) is None or _cell(s, 2) is None else f"{_cell(t, 2)}{_cell(s, 2)}"
             summed = None if _cell(t, 1) is None or _cell(s, 1) is None else int(_cell(t, 1)) + int(_cell(s, 1))  # type: ignore[arg-type]

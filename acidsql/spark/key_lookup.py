@@ -1,0 +1,216 @@
+"""The join of a small MERGE without a job of Spark's: rows of the target are looked up by their keys on the driver.
+
+Only the key columns of the insert files are read, and the row numbers of those files that hold a match: a hundred thousand keys are
+found among a million rows in the time Spark takes to plan the join. Where anything but equal keys of one plain type counts, Spark joins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.acid.orc_types import ROW_FIELD
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import PrimitiveType
+from acidsql.errors import FormatError
+from acidsql.planner.merge import SOURCE_ROW
+from acidsql.spark.deletes import MAX_EVENTS, DeadIds, Longs, read_columns, valid_mask
+from acidsql.spark.file_constants import bucket_property, first_rows
+from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.footers import ScanFile
+from acidsql.spark.known_files import KnownFiles
+from acidsql.spark.partition_places import canonical, key_names
+from acidsql.spark.scan_files import IDS
+from acidsql.spark.schema import orc_type
+
+if TYPE_CHECKING:
+    from acidsql.spark.reader import TableSnapshot
+
+KEY_TYPES = frozenset(map(PrimitiveType, ("tinyint", "smallint", "int", "bigint", "string")))
+"""Types whose values are equal to Spark where they are equal to Arrow."""
+
+MAX_ROWS = 16_000_000
+"""So many rows' keys are read here; of more, Spark reads them in several places at once."""
+
+_ROWS_AT_ONCE = 2_000_000
+
+
+class KeyLookup:
+    """Of one session. ``max_events``: so many delete events may be kept in memory."""
+
+    def __init__(self, known: KnownFiles, max_events: int) -> None:
+        self._known = known
+        self._max_events = max_events
+
+    @property
+    def _io(self) -> FileIO:
+        return self._known.events.io
+
+    def pairs(self, snapshot: TableSnapshot, keys: Sequence[tuple[Column, pa.ChunkedArray]], limit: int) -> pa.Table | None:
+        """Each row of the snapshot with each source row of equal keys: SOURCE_ROW, IDS, ``key_names``.
+
+        ``keys``: columns of the table with the values in the source's rows, in order.  None if it takes Spark: for too many rows,
+        events or pairs (more than ``limit``), or files of other types.  FormatError names a file that is not as it must be.
+        """
+        events = self._known.events
+        places = snapshot.places
+        footers = self._known.footers
+        inserts = footers.insert_files(self._io, [f for number, place in enumerate(places) for f in place.insert_files(number)])
+        deletes = footers.delete_files(self._io, [f for number, place in enumerate(places) for f in place.delete_files(number)])
+        wanted = _SourceKeys.of([values for _, values in keys])
+        names = [_stored_names(file, [column for column, _ in keys], snapshot.table.columns) for file in inserts]
+        if sum(file.rows for file in inserts) > MAX_ROWS or sum(file.rows for file in deletes) > min(self._max_events, MAX_EVENTS):
+            return None
+        if wanted is None or None in names:
+            return None
+        first_row = first_rows([file for file in inserts if file.file.raw])
+        dead = DeadIds.of(events.read(deletes, snapshot.write_ids, keep=self._max_events))
+        parts: list[pa.Table] = []
+        count = 0
+        # A file that is older than a key column has NULLs there, which equal nothing.
+        found = [(file, of_file) for file, of_file in zip(inserts, names, strict=True) if of_file and file.rows]
+        for file, positions, source_rows in self._matches(found, wanted):
+            count += len(positions)
+            if count > limit:
+                return None
+            ids, visible = self._identities(file, positions, first_row(file) if file.file.raw else 0, snapshot)
+            visible &= dead.alive(file.place, *ids)
+            texts = places[file.place].partition
+            values = canonical(snapshot.table.partition_columns, texts.values) if texts is not None else ()
+            parts.append(_table(source_rows[visible], [column[visible] for column in ids], values, key_names(snapshot.table)))
+        return (
+            pa.concat_tables(parts)
+            if parts
+            else _table(_NOTHING, [_NOTHING] * 3, ("",) * len(snapshot.table.partition_columns), key_names(snapshot.table))
+        )
+
+    def _matches(self, files: Sequence[tuple[ScanFile, tuple[str, ...]]], wanted: _SourceKeys) -> Iterator[tuple[ScanFile, Longs, Longs]]:
+        """The positions of matching rows in each file that has some, with the numbers of the source's rows."""
+        for some in _batches(files):
+            columns = in_parallel(lambda item: _read_keys(self._io, *item), some)
+            together = [pa.chunked_array([chunk for of_file in columns for chunk in of_file[i].chunks]) for i in range(len(columns[0]))]
+            positions, source_rows = wanted.matches(together)
+            edges = np.cumsum([0, *(file.rows for file, _ in some)])
+            places = np.searchsorted(positions, edges)
+            for number, (file, _) in enumerate(some):
+                mine = slice(places[number], places[number + 1])
+                if mine.start < mine.stop:
+                    yield file, positions[mine] - edges[number], source_rows[mine]
+
+    def _identities(
+        self, file: ScanFile, positions: Longs, first_row: int, snapshot: TableSnapshot
+    ) -> tuple[list[Longs], npt.NDArray[np.bool_]]:
+        """The three ids of the rows at ``positions``, and which of them are visible."""
+        visible = np.ones(len(positions), np.bool_)
+        if file.file.raw:
+            write_id, bucket = np.full(len(positions), file.file.max_write_id), np.full(len(positions), bucket_property(file))
+            return [write_id.astype(np.int64), bucket.astype(np.int64), first_row + positions], visible
+        filtered = file.file.needs_row_filter and snapshot.write_ids is not None
+        if file.ids is not None and not filtered:
+            [rows] = read_columns(self._io, file.path, IDS[2:])
+            same = [np.full(len(positions), value, np.int64) for value in (file.ids.write_id, file.ids.bucket_property)]
+            return [*same, rows[positions]], visible
+        *ids, written = read_columns(self._io, file.path, (*IDS, "currentTransaction"))
+        if filtered and snapshot.write_ids is not None:
+            visible = valid_mask(written[positions], snapshot.write_ids)
+        return [column[positions] for column in ids], visible
+
+
+class _SourceKeys:
+    """The source's keys, each combination as one number."""
+
+    def __init__(self, values: Sequence[pa.Array], columns: Sequence[pa.ChunkedArray]) -> None:
+        self._values = values
+        numbers = self._numbers(columns)
+        rows = np.flatnonzero(numbers >= 0)
+        order = np.argsort(numbers[rows], kind="stable")
+        self._rows = rows[order]
+        self._sorted = numbers[self._rows]
+
+    @classmethod
+    def of(cls, columns: Sequence[pa.ChunkedArray]) -> _SourceKeys | None:
+        """None if the combinations are too many to be numbered."""
+        values = [pc.drop_null(pc.unique(column)) for column in columns]
+        return cls(values, columns) if math.prod(map(len, values)) < 1 << 62 else None
+
+    def matches(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, Longs]:
+        """Positions of rows, ascending, and the source's row that each of them equals; a row that equals several comes as often."""
+        numbers = self._numbers(columns)
+        positions = np.flatnonzero(numbers >= 0)
+        first, last = (np.searchsorted(self._sorted, numbers[positions], side) for side in ("left", "right"))
+        counts = last - first
+        starts = np.repeat(first - np.cumsum(counts) + counts, counts)
+        return np.repeat(positions, counts), self._rows[starts + np.arange(len(starts))]
+
+    def _numbers(self, columns: Sequence[pa.ChunkedArray]) -> Longs:
+        """-1 for a value that is NULL or not the source's."""
+        count = len(columns[0])
+        numbers, unknown = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        for column, values in zip(columns, self._values, strict=True):
+            found = pc.fill_null(pc.index_in(column, value_set=values), -1).to_numpy().astype(np.int64)
+            unknown |= found < 0
+            numbers = numbers * len(values) + found
+        numbers[unknown] = -1
+        return numbers
+
+
+_NOTHING = np.array([], np.int64)
+
+
+def _table(source_rows: Longs, ids: Sequence[Longs], values: Sequence[str], names: Sequence[str]) -> pa.Table:
+    kinds = (pa.int64(), pa.int32(), pa.int64())
+    columns = {SOURCE_ROW: pa.array(source_rows, pa.int64())}
+    columns |= {name: pa.array(column, kind) for name, column, kind in zip(IDS, ids, kinds, strict=True)}
+    return pa.table(columns | {name: pa.repeat(pa.scalar(text), len(source_rows)) for name, text in zip(names, values, strict=True)})
+
+
+def _stored_names(file: ScanFile, keys: Sequence[Column], columns: Sequence[Column]) -> tuple[str, ...] | None:
+    """How the file names the keys; () if it has not all of them, None if it has one under another type or a name Arrow cannot say."""
+    stored = dict(zip((c.name for c in columns), zip(file.columns.names, file.columns.children, strict=True), strict=False))
+    if file.file.raw:  # rows of other writers are found by name where they can be: see file_layout
+        by_name = {name.lower(): (name, kind) for name, kind in zip(file.columns.names, file.columns.children, strict=True)}
+        if all(c.name in by_name for c in columns):
+            stored = by_name
+    found = [stored.get(column.name) for column in keys]
+    if None in found:
+        return ()
+    names = [pair[0] for pair in found if pair is not None]
+    if any(pair is not None and pair[1] != orc_type(c.type) for pair, c in zip(found, keys, strict=True)) or any("." in n for n in names):
+        return None
+    return tuple(names if file.file.raw else [f"{ROW_FIELD}.{name}" for name in names])
+
+
+def _read_keys(io: FileIO, file: ScanFile, names: tuple[str, ...]) -> list[pa.ChunkedArray]:
+    from pyarrow import orc
+
+    try:
+        with io.open_input(file.path) as opened:
+            table = orc.ORCFile(opened).read(columns=list(names))
+            if not file.file.raw:
+                table = table.flatten()
+            found = [table.column(name) for name in names]
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise FormatError(f'cannot read file "{file.path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
+    if any(len(column) != file.rows for column in found):
+        raise FormatError(f'file "{file.path}" holds {len(found[0])} rows, by its footer {file.rows}')
+    return found
+
+
+def _batches(files: Sequence[tuple[ScanFile, tuple[str, ...]]]) -> Iterator[list[tuple[ScanFile, tuple[str, ...]]]]:
+    """Files that are looked at together."""
+    batch: list[tuple[ScanFile, tuple[str, ...]]] = []
+    rows = 0
+    for file, names in files:
+        if batch and rows + file.rows > _ROWS_AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+        batch.append((file, names))
+        rows += file.rows
+    if batch:
+        yield batch
