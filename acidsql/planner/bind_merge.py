@@ -144,17 +144,19 @@ class _Merge:
             Match.NOT_MATCHED: [self.source],
             Match.NOT_MATCHED_BY_SOURCE: [self.target],
         }[clause.match]
-        condition = None
+        condition, of_source = None, False
         if clause.condition is not None:
             reads = len(self.analysis.reads)
             condition, facts = self.names.known_expression(clause.condition, visible, self.analysis)
             self.asks(facts)
+            of_source = facts.used <= {self.source.alias}
             if len(self.analysis.reads) > reads:
-                self.asked = None
+                self.asked, of_source = None, False
         action = clause.action
         match action:
             case ast.MergeDelete():
-                return BoundMergeClause(match=clause.match, action=MergeAction.DELETE, span=clause.span, condition=condition)
+                kind = MergeAction.DELETE
+                return BoundMergeClause(match=clause.match, action=kind, span=clause.span, condition=condition, of_source=of_source)
             case ast.MergeUpdate():
                 changed, values = self.update(action, visible)
                 kind = MergeAction.UPDATE
@@ -169,6 +171,7 @@ class _Merge:
             values=tuple(value for value, _ in values),
             changed=changed,
             copies=tuple(copy for _, copy in values),
+            of_source=of_source,
         )
 
     def update(self, action: ast.MergeUpdate, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[_Value, ...]]:

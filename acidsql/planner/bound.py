@@ -139,7 +139,7 @@ class BoundMergeClause:
     """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target in its order; () for DELETE.
 
     ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the column of the source that it is a mere
-    copy of, NOTHING for NULL, None for any other value.
+    copy of, NOTHING for NULL, None for any other value.  ``of_source``: the condition asks for nothing but columns of the source.
     """
 
     match: Match
@@ -149,6 +149,7 @@ class BoundMergeClause:
     values: tuple[tuple[Piece, ...], ...] = ()
     changed: tuple[Column, ...] = ()
     copies: tuple[str | None, ...] = ()
+    of_source: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

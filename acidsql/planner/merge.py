@@ -21,12 +21,24 @@ from acidsql.planner.query_text import Piece, QueryText, Slot
 CLAUSE, SOURCE_ROW = "acidsql_clause", "acidsql_source_row"
 """Columns of the answers: the place of the clause among the statement's, the number of the source's row."""
 
+MATCHED_CLAUSE = "acidsql_matched"
+"""Column of a source: which clause acts on a row of the target that matches."""
+
 LEADING_COLUMNS = (SOURCE_ROW, CLAUSE, *ROW_ID_PARTS)
 
 
 def source_query(merge: BoundMerge) -> BoundQuery:
-    """All rows of the source."""
-    return _query(merge, ("SELECT * FROM ", *merge.source))
+    """All rows of the source; with MATCHED_CLAUSE where its own columns decide that, and not the first clause alone."""
+    matched = [clause for clause in _numbered(merge) if clause[1].match is Match.MATCHED]
+    if not matched or matched[0][1].condition is None or not decided_by_source(merge):
+        return _query(merge, ("SELECT * FROM ", *merge.source))
+    return _query(merge, ("SELECT *, ", *_case(matched, _any_side), f" AS {MATCHED_CLAUSE} FROM ", *merge.source))
+
+
+def decided_by_source(merge: BoundMerge) -> bool:
+    """Whether equal keys make a match, and the source's row tells what becomes of it."""
+    matched = (clause for clause in merge.clauses if clause.match is Match.MATCHED)
+    return merge.only_keys and all(clause.condition is None or clause.of_source for clause in matched)
 
 
 def narrowed(plan: MergePlan, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> MergePlan:
@@ -140,13 +152,8 @@ def _select(
     merge: BoundMerge, clauses: Clauses, side: Side, *, numbered: str, identity: tuple[Piece, ...] | None = None, values: bool = True
 ) -> tuple[Piece, ...]:
     """SELECT of LEADING_COLUMNS and the target's columns. The first clause whose conditions hold gives the values."""
-    pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, CASE WHEN FALSE THEN -1"]
-    for number, clause in clauses:
-        pieces.append(f" WHEN {side(clause) or 'TRUE'}")
-        if clause.condition is not None:
-            pieces += [" AND (", *clause.condition, ")"]
-        pieces.append(f" THEN {number}")
-    pieces += [f" END AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
+    pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, ", *_case(clauses, side)]
+    pieces += [f" AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
     every = (*merge.table.columns, *merge.table.partition_columns)
     for place, column in enumerate(every):
         if place < len(merge.table.columns) and not values:
@@ -159,3 +166,14 @@ def _select(
                 pieces.append(f" WHEN {number} THEN {identifier(merge.alias)}.{identifier(column.name)}")
         pieces.append(f" END AS {identifier(column.name)}")
     return tuple(pieces)
+
+
+def _case(clauses: Clauses, side: Side) -> Iterator[Piece]:
+    """The number of the first clause whose conditions hold."""
+    yield "CASE WHEN FALSE THEN -1"
+    for number, clause in clauses:
+        yield f" WHEN {side(clause) or 'TRUE'}"
+        if clause.condition is not None:
+            yield from (" AND (", *clause.condition, ")")
+        yield f" THEN {number}"
+    yield " END"

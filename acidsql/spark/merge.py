@@ -126,7 +126,7 @@ def _fetch_pairs(
     limit = row_limit((), target.max_bytes, ids=True)
     pairs = None if keys is None else queries.lookup(keys, limit)
     if pairs is not None:
-        pairs = merge_source.with_clause(plan, pairs)
+        pairs = merge_source.with_clause(plan, pairs, source)
     else:
         with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
             pairs = fetch(target, writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False), limit)

@@ -19,7 +19,7 @@ from acidsql.parser.statements import Match
 from acidsql.planner.bound import NOTHING, BoundMergeClause, MergeAction
 from acidsql.planner.conditions import Call, ColumnRef, Constant, PartitionCondition
 from acidsql.planner.lowering import identifier, is_limited, spark_type
-from acidsql.planner.merge import CLAUSE, SOURCE_ROW
+from acidsql.planner.merge import CLAUSE, MATCHED_CLAUSE, SOURCE_ROW, decided_by_source
 from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.planner.rules import has_check, rules_of
@@ -61,8 +61,7 @@ def key_predicates(plan: MergePlan, source: pa.Table, schema: StructType) -> tup
 
 def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> list[tuple[Column, pa.ChunkedArray]] | None:
     """The columns that ON equates with the source's values for them, if that alone decides what becomes of a row. See key_lookup."""
-    first = next((clause for clause in plan.merge.clauses if clause.match is Match.MATCHED), None)
-    if not plan.merge.only_keys or (first is not None and first.condition is not None):
+    if not decided_by_source(plan.merge):
         return None
     columns, kinds, places = {c.name: c for c in plan.table.columns}, _fields(schema), _places(source)
     found: list[tuple[Column, pa.ChunkedArray]] = []
@@ -74,8 +73,10 @@ def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> list[t
     return found
 
 
-def with_clause(plan: MergePlan, pairs: pa.Table) -> pa.Table:
-    """``pairs`` of KeyLookup with CLAUSE: the first WHEN MATCHED acts on each of them, or none does."""
+def with_clause(plan: MergePlan, pairs: pa.Table, source: pa.Table) -> pa.Table:
+    """``pairs`` of KeyLookup with CLAUSE: what the source's row says, else the first WHEN MATCHED, else none."""
+    if MATCHED_CLAUSE in source.column_names:
+        return pairs.append_column(CLAUSE, source.column(MATCHED_CLAUSE).take(pairs.column(SOURCE_ROW)))
     matched = (number for number, clause in enumerate(plan.merge.clauses) if clause.match is Match.MATCHED)
     return pairs.append_column(CLAUSE, pa.repeat(pa.scalar(next(matched, None), pa.int32()), pairs.num_rows))
 

@@ -93,6 +93,31 @@ def test_rows_are_those_of_sparks_join(
     assert rows(session, "here") == rows(session, "there")
 
 
+CLAUSES = {
+    "WHEN MATCHED AND s.n > 3 THEN DELETE WHEN MATCHED AND s.s <> 's3' THEN UPDATE SET n = s.n, s = s.s, p = s.s": True,
+    "WHEN MATCHED AND s.n = 5 THEN UPDATE SET n = s.id, s = s.s, p = s.s WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.n = 1 THEN "
+    "INSERT (id, s) VALUES (s.id, s.s)": True,
+    "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, s.s, s.s)": True,
+    "WHEN MATCHED AND t.n = s.n THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, s.s, s.s)": False,
+    "WHEN MATCHED AND s.n IN (SELECT n FROM t) THEN DELETE": False,
+}
+
+
+@pytest.mark.parametrize("clauses", CLAUSES)
+def test_conditions_of_the_source(session: Session, answers: list[bool], monkeypatch: pytest.MonkeyPatch, clauses: str) -> None:
+    """They are answered when it is fetched; those that ask for the target's columns take a join."""
+    for name in ("here", "there"):
+        make(session, name, "plain")
+    values = f"(SELECT * FROM VALUES {literals(SOURCE)} AS v(id, n, s)) s"
+    stats = session.sql(f"MERGE INTO here t USING {values} ON t.id = s.id {clauses.replace('FROM t', 'FROM here')}").stats
+    assert answers == [True] * CLAUSES[clauses]
+    monkeypatch.setattr(KeyLookup, "pairs", lambda *_: None)
+    same = session.sql(f"MERGE INTO there t USING {values} ON t.id = s.id {clauses.replace('FROM t', 'FROM there')}").stats
+    assert stats.clauses == same.clauses
+    assert stats.rows_changed > 0
+    assert rows(session, "here") == rows(session, "there")
+
+
 def test_two_source_rows_of_one_key(session: Session, answers: list[bool]) -> None:
     """Both are found, which is one too many for the row."""
     make(session, "t", "plain")
