@@ -176,4 +176,4 @@ def test_rows_and_ids_are_those_of_the_model(session: Session, warehouse: Path, 
 def test_rows_and_ids_are_those_of_the_model_at_length(session: Session, warehouse: Path, spark: SparkSession, tens: int) -> None:
     """The same, 200 longer sequences."""
     for seed in range(100 + 10 * tens, 110 + 10 * tens):
-        run_sequence(session, warehouse, spark, seed, steps=12)
+        run_sequence(session, warehouse, spark, seed, steps=8)
