@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 import pyarrow as pa
 
@@ -82,10 +83,8 @@ class OrcTail:
     def integer_range(self, column: int) -> tuple[int, int] | None:
         """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
         with _format_errors(self.path):
-            statistics = [f.content for f in self.footer if f.number == _STATISTICS]
-            if column >= len(statistics):
-                return None
-            for field in protobuf.parse_message(statistics[column]):
+            statistics = next(islice((f for f in self.footer if f.number == _STATISTICS), column, None), None)
+            for field in protobuf.parse_message(statistics.content) if statistics is not None else ():
                 if field.number == _INTEGER_STATISTICS:
                     found = {f.number: protobuf.signed(f.integer) for f in protobuf.parse_message(field.content)}
                     return (found[_MINIMUM], found[_MAXIMUM]) if _MINIMUM in found and _MAXIMUM in found else None
@@ -203,7 +202,7 @@ class _Known:
             stripes=tuple(stripe.rows for stripe in stripes),
             stripe_offsets=tuple(stripe.offset for stripe in stripes),
             user_metadata=dict(_name_and_value(f.content) for f in found if f.number == _METADATA),
-            schema=decode_types(types) if types else None,
+            schema=decode_types(tuple(types)) if types else None,
             row_count=numbers.get(_ROW_COUNT, 0),
             row_index_stride=numbers.get(_ROW_INDEX_STRIDE, 0),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from acidsql.acid import protobuf
 
@@ -91,7 +92,8 @@ def encode_types(root: OrcType) -> list[bytes]:
     return [_encode(node, first_child) for node, first_child in _numbered(root)]
 
 
-def decode_types(messages: Sequence[bytes]) -> OrcType:
+@lru_cache(maxsize=256)
+def decode_types(messages: tuple[bytes, ...]) -> OrcType:
     """The tree of a footer's ``Type`` messages. ValueError, IndexError or RecursionError if they make none."""
     parsed = [protobuf.parse_message(m) for m in messages]
     return _decode(parsed, 0)

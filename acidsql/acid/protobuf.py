@@ -6,14 +6,13 @@ Keeping the raw bytes lets an edit copy every field it does not know. Broken inp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MAX_SHIFT = 63
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """``value`` is an int for a varint and bytes for all else; ``raw`` holds tag and value."""
 
     number: int
@@ -101,27 +100,27 @@ def decode_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes) -> Iterator[Field]:
-    at = 0
-    while at < len(data):
+    at, end = 0, len(data)
+    while at < end:
         start = at
-        tag, at = decode_varint(data, at)
-        number, wire = tag >> 3, tag & 7
-        if wire == _VARINT:
-            value, at = decode_varint(data, at)
-            yield Field(number, value, data[start:at])
-            continue
-        length, at = _content_length(data, at, wire)
-        if at + length > len(data):
+        value = data[at]
+        at += 1
+        if value > 0x7F:
+            value, at = decode_varint(data, start)
+        number, wire = value >> 3, value & 7
+        if wire in (_BYTES, _VARINT):
+            value = data[at]  # most fit one byte
+            at += 1
+            if value > 0x7F:
+                value, at = decode_varint(data, at - 1)
+            if wire == _VARINT:
+                yield Field(number, value, data[start:at])
+                continue
+        elif wire in (_FIXED64, _FIXED32):
+            value = 8 if wire == _FIXED64 else 4
+        else:
+            raise ValueError(f"unknown wire type {wire}")
+        if at + value > end:
             raise ValueError(f"field {number} ends after the message")
-        yield Field(number, data[at : at + length], data[start : at + length])
-        at += length
-
-
-def _content_length(data: bytes, at: int, wire: int) -> tuple[int, int]:
-    if wire == _BYTES:
-        return decode_varint(data, at)
-    if wire == _FIXED64:
-        return 8, at
-    if wire == _FIXED32:
-        return 4, at
-    raise ValueError(f"unknown wire type {wire}")
+        yield Field(number, data[at : at + value], data[start : at + value])
+        at += value

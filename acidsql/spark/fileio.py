@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from acidsql.acid.paths import is_hidden
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _THREADS = 8
+_MOST_HANDED_OUT = 1024
+"""Handing an item to a thread takes as long as looking into a small file."""
 _PIECE = 4 << 20
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP)
 """What a file system says that has no second names for this file, or not for us."""
@@ -275,8 +278,10 @@ def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
     """``work`` on each item in a few threads; results in order; the first error is raised when all have ended."""
     if len(items) < 2:
         return [work(item) for item in items]
+    size = -(-len(items) // _MOST_HANDED_OUT)
+    pieces = [items[at : at + size] for at in range(0, len(items), size)]
     with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
-        return list(pool.map(work, items))
+        return list(chain.from_iterable(pool.map(lambda piece: [work(item) for item in piece], pieces)))
 
 
 def _write_all(handle: int, data: bytes | memoryview) -> None:

@@ -8,17 +8,18 @@ the file. Files never change once they are visible, so the answers are kept by p
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acidsql.acid.footer_keys import STATS
-from acidsql.acid.orc_tail import OrcTail, load_tail
+from acidsql.acid.orc_tail import FIRST_READ, OrcTail, load_tail
 from acidsql.acid.orc_types import BUCKET_COLUMN, EVENT_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_FIELD, ROW_ID_COLUMN, OrcKind, OrcType
 from acidsql.acid.snapshot import DataFile
 from acidsql.errors import FormatError
 from acidsql.spark.fileio import FileIO, in_parallel
 
 MAX_KEPT = 200_000
+_FILES_AT_ONCE = 4096
 _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
 ID_COLUMNS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
@@ -100,10 +101,13 @@ class Footers:
     def _look_at_all(self, io: FileIO, files: Iterable[FoundFile], operation: int) -> tuple[ScanFile, ...]:
         found = tuple(files)
         missing = [file for file in found if file.key not in self._kept]
-        looked = in_parallel(lambda file: _look(read_footer(io, file.path), operation, raw=file.file.raw), missing)
-        for file, facts in zip(missing, looked, strict=True):
-            schema = self._schemas.setdefault(facts.columns, facts.columns)  # one object for all files of a schema
-            self._kept[file.key] = replace(facts, columns=schema)
+        for some in _batches(missing):
+            # Threads wait for files, and would wait for each other if they parsed too.
+            ends = in_parallel(lambda file: _read_end(io, file.path, FIRST_READ), some)
+            for file, end in zip(some, ends, strict=True):
+                facts = _look(_tail(io, file.path, end), operation, raw=file.file.raw)
+                schema = self._schemas.setdefault(facts.columns, facts.columns)  # one object for all files of a schema
+                self._kept[file.key] = facts if facts.columns is schema else replace(facts, columns=schema)
         seen = tuple(self._scan_file(file) for file in found)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
@@ -125,10 +129,24 @@ class Footers:
 
 def read_footer(io: FileIO, path: str) -> OrcTail:
     """FormatError naming the file if it cannot be read as ORC or is gone."""
+    return _tail(io, path, _read_end(io, path, FIRST_READ))
+
+
+def _tail(io: FileIO, path: str, end: tuple[bytes, int]) -> OrcTail:
+    """``end``: the first answer of ``_read_end``."""
+    return load_tail(lambda count: end if count == FIRST_READ else _read_end(io, path, count), path)
+
+
+def _read_end(io: FileIO, path: str, count: int) -> tuple[bytes, int]:
     try:
-        return load_tail(lambda count: io.read_tail(path, count), path)
+        return io.read_tail(path, count)
     except OSError as error:
         raise FormatError(f'cannot read file "{path}"', detail=error.strerror or str(error)) from error
+
+
+def _batches(files: Sequence[FoundFile]) -> Iterator[Sequence[FoundFile]]:
+    """So many files whose ends may be in memory."""
+    return (files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE))
 
 
 def has_acid_columns(io: FileIO, path: str) -> bool:

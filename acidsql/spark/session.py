@@ -43,6 +43,8 @@ _DERIVED_CONF = {
     "spark.sql.files.openCostInBytes": "262144",
     # Hundreds of deltas are listed faster by the driver than by a job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
+    # And thousands by a few tasks, not by one for each file.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     # The flat files of the big write path have an empty struct.
     "spark.sql.legacy.allowEmptySchemaWrite": "true",
     # Larger relations from the driver are better not part of the plan: the optimizer would compute on them row by row.
