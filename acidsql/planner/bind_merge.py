@@ -17,9 +17,10 @@ from acidsql.planner.bind_rows import assigned, changed_target, check_writable, 
 from acidsql.planner.bound import NOTHING, BoundMerge, BoundMergeClause, MergeAction
 from acidsql.planner.columns import Visible
 from acidsql.planner.condition_reader import read_condition
-from acidsql.planner.conditions import Call, ColumnRef, conjuncts
+from acidsql.planner.conditions import Call, ColumnRef, Unread, conjuncts, parts_of
 from acidsql.planner.lowering import identifier, store_cast
 from acidsql.planner.names import Names, bound_reads
+from acidsql.planner.pruning_functions import CANNOT_FAIL
 from acidsql.planner.query_text import Piece, edited
 from acidsql.planner.query_tree import output_columns
 from acidsql.planner.rules import default_of, default_value
@@ -149,7 +150,7 @@ class _Merge:
             reads = len(self.analysis.reads)
             condition, facts = self.names.known_expression(clause.condition, visible, self.analysis)
             self.asks(facts)
-            of_source = facts.used <= {self.source.alias}
+            of_source = facts.used <= {self.source.alias} and self.cannot_fail(clause.condition)
             if len(self.analysis.reads) > reads:
                 self.asked, of_source = None, False
         action = clause.action
@@ -173,6 +174,13 @@ class _Merge:
             copies=tuple(copy for _, copy in values),
             of_source=of_source,
         )
+
+    def cannot_fail(self, condition: ast.Fragment) -> bool:
+        """Whether it may be asked of rows that the statement does not ask it of: it answers for all of them, every time the same."""
+        tree = read_condition(condition.text, tokenize(condition.text))
+        if tree is None or self.names.around.settings.flag("acidsql.ansi"):
+            return False
+        return not any(isinstance(p, Unread) or (isinstance(p, Call) and p.name not in CANNOT_FAIL) for p in parts_of(tree))
 
     def update(self, action: ast.MergeUpdate, visible: Sequence[Visible]) -> tuple[tuple[Column, ...], tuple[_Value, ...]]:
         table = self.read.table

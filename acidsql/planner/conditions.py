@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,3 +85,14 @@ def conjuncts(condition: Condition) -> list[Condition]:
     if isinstance(condition, Call) and condition.name == "AND":
         return [part for argument in condition.arguments for part in conjuncts(argument)]
     return [condition]
+
+
+def parts_of(condition: Condition) -> Iterator[Condition]:
+    """It and all that is in it."""
+    yield condition
+    match condition:
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from parts_of(argument)
+        case Cast(argument):
+            yield from parts_of(argument)

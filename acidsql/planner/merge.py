@@ -22,16 +22,16 @@ CLAUSE, SOURCE_ROW = "acidsql_clause", "acidsql_source_row"
 """Columns of the answers: the place of the clause among the statement's, the number of the source's row."""
 
 MATCHED_CLAUSE = "acidsql_matched"
-"""Column of a source: which clause acts on a row of the target that matches."""
+"""Column of a source: which clause acts on a row of the target that matches, if any."""
 
 LEADING_COLUMNS = (SOURCE_ROW, CLAUSE, *ROW_ID_PARTS)
 
 
 def source_query(merge: BoundMerge) -> BoundQuery:
-    """All rows of the source; with MATCHED_CLAUSE where its own columns decide that, and not the first clause alone."""
-    matched = [clause for clause in _numbered(merge) if clause[1].match is Match.MATCHED]
-    if not matched or matched[0][1].condition is None or not decided_by_source(merge):
+    """All rows of the source; with MATCHED_CLAUSE where its own columns decide that."""
+    if not decided_by_source(merge):
         return _query(merge, ("SELECT * FROM ", *merge.source))
+    matched = [clause for clause in _numbered(merge) if clause[1].match is Match.MATCHED]
     return _query(merge, ("SELECT *, ", *_case(matched, _any_side), f" AS {MATCHED_CLAUSE} FROM ", *merge.source))
 
 

@@ -9,7 +9,7 @@ Rows that are missing on the side an outer join fills up would come back as NULL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,11 @@ from acidsql.errors import Span
 from acidsql.parser.tokens import Token, tokenize
 from acidsql.planner.columns import Visible
 from acidsql.planner.condition_reader import read_condition
-from acidsql.planner.conditions import TODAY, Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts
+from acidsql.planner.conditions import TODAY, Call, Cast, ColumnRef, Condition, Constant, PartitionCondition, conjuncts, parts_of
 from acidsql.planner.lowering import identifier
 from acidsql.planner.pruning import columns_of, rejects_nulls
 from acidsql.planner.pruning_functions import DETERMINISTIC
-from acidsql.planner.query_text import Edit, Slice, edited
+from acidsql.planner.query_text import Edit, QueryText, edited
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -58,7 +58,7 @@ def whole_condition(source: str, span: Span, target: Relation) -> PartitionCondi
     """The condition ``span`` of ``source``, if all of it is over the partition columns of ``target`` and means the same every time."""
     condition = read_condition(source, [_moved(token, span.start) for token in tokenize(span.cut(source))])
     tree = None if condition is None else _Scope([target]).own(target, condition)
-    return None if tree is None or any(map(_is_today, _parts(tree))) else PartitionCondition(sql=span.cut(source), tree=tree)
+    return None if tree is None or any(map(_is_today, parts_of(tree))) else PartitionCondition(sql=span.cut(source), tree=tree)
 
 
 class Filters:
@@ -197,15 +197,12 @@ class _Scope:
         found = self.weakened(relation, condition, True)
         if found is None or not columns_of(found.tree):
             return None
-        parts = list(_parts(found.tree))
+        parts = list(parts_of(found.tree))
         edits = [*found.edits, *(Edit(part.span, (identifier(part.parts[-1]),)) for part in parts if isinstance(part, ColumnRef))]
         todays = [part.span for part in parts if _is_today(part)]
         later = [*edits, *(Edit(span, ("date_add(current_date(), 1)",)) for span in todays)]
-        return PartitionCondition(
-            sql=_edited_text(source, condition.span, edits),
-            tree=found.tree,
-            tomorrow=_edited_text(source, condition.span, later) if todays else None,
-        )
+        sql, tomorrow = (QueryText(source, edited(condition.span, some)).render(()) for some in (edits, later))
+        return PartitionCondition(sql=sql, tree=found.tree, tomorrow=tomorrow if todays else None)
 
     def weakened(self, relation: Relation, node: Condition, positive: bool) -> _Weakened | None:
         """What follows from the condition, or what it follows from if not ``positive``. None: nothing."""
@@ -272,17 +269,3 @@ class _Weakened:
 
 def _is_today(node: Condition) -> bool:
     return isinstance(node, Call) and node.name == TODAY
-
-
-def _parts(tree: Condition) -> Iterator[Condition]:
-    yield tree
-    match tree:
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from _parts(argument)
-        case Cast(argument):
-            yield from _parts(argument)
-
-
-def _edited_text(source: str, span: Span, edits: Iterable[Edit]) -> str:
-    return "".join(p.span.cut(source) if isinstance(p, Slice) else str(p) for p in edited(span, list(edits)))

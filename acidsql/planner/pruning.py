@@ -12,7 +12,7 @@ from typing import Any
 
 from acidsql.catalog.model import Column, Partition
 from acidsql.catalog.types import HiveType
-from acidsql.planner.conditions import Call, Cast, ColumnRef, Condition, PartitionCondition
+from acidsql.planner.conditions import ColumnRef, Condition, PartitionCondition, parts_of
 from acidsql.planner.pruning_compiler import compile_condition
 from acidsql.planner.pruning_values import UNKNOWN, partition_value
 
@@ -48,14 +48,7 @@ def rejects_nulls(columns: Mapping[str, HiveType], tree: Condition) -> bool:
 
 def columns_of(tree: Condition) -> set[str]:
     """The last part of each name."""
-    match tree:
-        case ColumnRef(parts):
-            return {parts[-1]}
-        case Call(_, arguments):
-            return {name for argument in arguments for name in columns_of(argument)}
-        case Cast(argument):
-            return columns_of(argument)
-    return set()
+    return {part.parts[-1] for part in parts_of(tree) if isinstance(part, ColumnRef)}
 
 
 def _answers(columns: Sequence[Column], partitions: Sequence[Partition], tree: Condition, ansi: bool) -> list[Any]:

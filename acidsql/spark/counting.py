@@ -80,7 +80,7 @@ class RowCounter:
             return None
         key = (tuple(file.key for file in inserts), tuple(file.key for file in deletes), "" if write_ids is None else str(write_ids))
         if key not in self._kept:
-            hidden = self._hidden(inserts, self._events.read(deletes, write_ids, keep=max_events), write_ids)
+            hidden = self._hidden(inserts, self._events.parts(deletes, write_ids, keep=max_events), write_ids)
             if hidden is None:
                 return None
             self._kept[key] = hidden
@@ -90,7 +90,9 @@ class RowCounter:
             counts[file.place] -= self._kept[key].get(file.path, 0)
         return tuple(counts.tolist())
 
-    def _hidden(self, inserts: Sequence[ScanFile], events: DeleteEvents, write_ids: ValidWriteIdList | None) -> dict[str, int] | None:
+    def _hidden(
+        self, inserts: Sequence[ScanFile], events: Sequence[DeleteEvents], write_ids: ValidWriteIdList | None
+    ) -> dict[str, int] | None:
         """How many rows of each file are dead or not visible, by its path; None if too many ids had to be read."""
         dead = DeadIds.of(events)
         concerned = [file for file in inserts if file.rows and (file.place in dead.places or file.file.needs_row_filter)]

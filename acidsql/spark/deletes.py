@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from acidsql.errors import FormatError
 from acidsql.spark.fileio import LOCAL, FileIO
 from acidsql.spark.footers import FileKey, RowIdRange, ScanFile
 from acidsql.spark.scan_files import IDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Longs = npt.NDArray[np.int64]
 
@@ -66,10 +70,13 @@ class DeadIds:
     places: frozenset[int]
 
     @classmethod
-    def of(cls, events: DeleteEvents) -> DeadIds:
-        groups = (events.places, events.write_ids, events.bucket_properties)
-        found = {key: np.unique(events.rows[mine]) for key, mine in _grouped(groups)}
-        return cls(found, frozenset(place for place, *_ in found))
+    def of(cls, files: Iterable[DeleteEvents]) -> DeadIds:
+        """Most files hold ids of one write id and bucket in ascending order: then nothing is sorted."""
+        parts: dict[tuple[int, ...], list[Longs]] = {}
+        for events in files:
+            for key, mine in _grouped((events.places, events.write_ids, events.bucket_properties)):
+                parts.setdefault(key, []).append(events.rows[mine])
+        return cls({key: _ascending(rows) for key, rows in parts.items()}, frozenset(place for place, *_ in parts))
 
     def within(self, place: int, ids: RowIdRange) -> int:
         """How many of the ids are dead."""
@@ -86,13 +93,19 @@ class DeadIds:
         return found
 
 
-def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs]]:
+def _ascending(parts: Sequence[Longs]) -> Longs:
+    """The distinct values of all of them."""
+    rows = np.concatenate(parts)
+    return rows if (rows[1:] > rows[:-1]).all() else np.unique(rows)
+
+
+def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs | slice]]:
     """Each combination of values and the positions where it stands."""
     count = len(columns[0])
     if not count:
         return
     if all((column == column[0]).all() for column in columns):
-        yield tuple(int(column[0]) for column in columns), np.arange(count)
+        yield tuple(int(column[0]) for column in columns), slice(None)
         return
     order = np.lexsort(columns[::-1])
     changes = np.flatnonzero(np.logical_or.reduce([np.diff(column[order]) != 0 for column in columns])) + 1
@@ -160,13 +173,17 @@ class DeleteEventReader:
 
     def read(self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int) -> DeleteEvents:
         """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how many events may be held for the next time."""
+        return _concatenate(self.parts(files, write_ids, keep))
+
+    def parts(self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int) -> list[DeleteEvents]:
+        """The same by file."""
         missing = [file for file in files if file.key not in self._kept]
         self._kept.update(zip((file.key for file in missing), self._pool.map(lambda file: _read_file(self.io, file), missing), strict=True))
         parts = [_placed(_visible(self._kept[file.key], file, write_ids), file.place) for file in files]
         for file in files:
             self._kept.move_to_end(file.key)
         self._shrink(keep)
-        return _concatenate(parts)
+        return parts
 
     def _shrink(self, keep: int) -> None:
         total = sum(map(len, self._kept.values()))
@@ -191,8 +208,7 @@ def valid_mask(ids: Longs, write_ids: ValidWriteIdList) -> npt.NDArray[np.bool_]
     return (ids <= write_ids.high_watermark) & ~np.isin(ids, exceptions)
 
 
-def _concatenate(parts: Iterable[DeleteEvents]) -> DeleteEvents:
-    found = list(parts)
+def _concatenate(found: Sequence[DeleteEvents]) -> DeleteEvents:
     empty = np.array([], dtype=np.int64)
 
     def column(arrays: list[Longs]) -> Longs:
@@ -207,16 +223,21 @@ def _concatenate(parts: Iterable[DeleteEvents]) -> DeleteEvents:
     )
 
 
-def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
-    """Event columns of an ACID file. FormatError if it cannot be read or has NULLs there."""
+def read_table(io: FileIO, path: str, names: Sequence[str]) -> pa.Table:
+    """Columns of an ORC file. FormatError if they cannot be read."""
     import pyarrow as pa
     from pyarrow import orc
 
     try:
         with io.open_input(path) as opened:
-            table = orc.ORCFile(opened).read(columns=list(names))
+            return orc.ORCFile(opened).read(columns=list(names))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise FormatError(f'cannot read file "{path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
+
+
+def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
+    """Event columns of an ACID file. FormatError if it cannot be read or has NULLs there."""
+    table = read_table(io, path, names)
     if any(column.null_count for column in table.columns):
         raise FormatError(f'file "{path}" holds events without ids')
     return [column.to_numpy().astype(np.int64) for column in table.columns]

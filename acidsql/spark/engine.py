@@ -132,7 +132,8 @@ class Engine:
 
     def _views(self, query: BoundQuery, snapshots: Snapshots, columns_used: frozenset[str] | None) -> list[str]:
         """A view for each read that stands in the query, "" for others. What is read twice is listed once: both see the same files."""
-        used = [(place, read) for place, read in enumerate(query.reads) if place in query.text.slots]
+        slots = query.text.slots
+        used = [(place, read) for place, read in enumerate(query.reads) if place in slots]
         with translated():
             seen = [self._found(read, snapshots) for _, read in used]
         self._running.import_views(query.views)
@@ -272,12 +273,8 @@ class Engine:
     def _merge_queries(self, plan: MergePlan, snapshots: Snapshots) -> MergeQueries:
         from acidsql.spark.key_lookup import KeyLookup
 
-        def found(read: BoundRead) -> TableSnapshot:
-            with translated():
-                return self._found(read, snapshots)
-
         keys = KeyLookup(self._known, int(self._settings.number("acidsql.read.deletes.max.events")))
-        return MergeQueries(plan, lambda query: self.dataframe(query, snapshots), found, keys)
+        return MergeQueries(plan, lambda query: self.dataframe(query, snapshots), lambda read: self._found(read, snapshots), keys)
 
     def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""

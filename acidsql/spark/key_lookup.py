@@ -20,8 +20,9 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import FormatError
 from acidsql.planner.merge import SOURCE_ROW
-from acidsql.spark.deletes import MAX_EVENTS, DeadIds, Longs, read_columns, valid_mask
+from acidsql.spark.deletes import MAX_EVENTS, DeadIds, Longs, read_columns, read_table, valid_mask
 from acidsql.spark.file_constants import bucket_property, first_rows
+from acidsql.spark.file_layout import layout
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.footers import ScanFile
 from acidsql.spark.known_files import KnownFiles
@@ -31,6 +32,9 @@ from acidsql.spark.schema import orc_type
 
 if TYPE_CHECKING:
     from acidsql.spark.reader import TableSnapshot
+
+Keys = Sequence[tuple[Column, pa.ChunkedArray]]
+"""Columns of a table with a source's values for them."""
 
 KEY_TYPES = frozenset(map(PrimitiveType, ("tinyint", "smallint", "int", "bigint", "string")))
 """Types whose values are equal to Spark where they are equal to Arrow."""
@@ -52,26 +56,25 @@ class KeyLookup:
     def _io(self) -> FileIO:
         return self._known.events.io
 
-    def pairs(self, snapshot: TableSnapshot, keys: Sequence[tuple[Column, pa.ChunkedArray]], limit: int) -> pa.Table | None:
+    def pairs(self, snapshot: TableSnapshot, keys: Keys, limit: int) -> pa.Table | None:
         """Each row of the snapshot with each source row of equal keys: SOURCE_ROW, IDS, ``key_names``.
 
-        ``keys``: columns of the table with the values in the source's rows, in order.  None if it takes Spark: for too many rows,
-        events or pairs (more than ``limit``), or files of other types.  FormatError names a file that is not as it must be.
+        None if it takes Spark: for too many rows, events or pairs (more than ``limit``), or files of other types.
+        FormatError names a file that is not as it must be.
         """
-        events = self._known.events
-        places = snapshot.places
+        table, places = snapshot.table, snapshot.places
         footers = self._known.footers
         inserts = footers.insert_files(self._io, [f for number, place in enumerate(places) for f in place.insert_files(number)])
         deletes = footers.delete_files(self._io, [f for number, place in enumerate(places) for f in place.delete_files(number)])
         wanted = _SourceKeys.of([values for _, values in keys])
-        names = [_stored_names(file, [column for column, _ in keys], snapshot.table.columns) for file in inserts]
+        names = [_stored_names(file, [column for column, _ in keys], table.columns) for file in inserts]
         if sum(file.rows for file in inserts) > MAX_ROWS or sum(file.rows for file in deletes) > min(self._max_events, MAX_EVENTS):
             return None
         if wanted is None or None in names:
             return None
         first_row = first_rows([file for file in inserts if file.file.raw])
-        dead = DeadIds.of(events.read(deletes, snapshot.write_ids, keep=self._max_events))
-        parts: list[pa.Table] = []
+        dead = DeadIds.of(self._known.events.parts(deletes, snapshot.write_ids, keep=self._max_events))
+        parts = [_table(_NOTHING, [_NOTHING] * len(IDS), [""] * len(table.partition_columns), key_names(table))]
         count = 0
         # A file that is older than a key column has NULLs there, which equal nothing.
         found = [(file, of_file) for file, of_file in zip(inserts, names, strict=True) if of_file and file.rows]
@@ -81,14 +84,10 @@ class KeyLookup:
                 return None
             ids, visible = self._identities(file, positions, first_row(file) if file.file.raw else 0, snapshot)
             visible &= dead.alive(file.place, *ids)
-            texts = places[file.place].partition
-            values = canonical(snapshot.table.partition_columns, texts.values) if texts is not None else ()
-            parts.append(_table(source_rows[visible], [column[visible] for column in ids], values, key_names(snapshot.table)))
-        return (
-            pa.concat_tables(parts)
-            if parts
-            else _table(_NOTHING, [_NOTHING] * 3, ("",) * len(snapshot.table.partition_columns), key_names(snapshot.table))
-        )
+            partition = places[file.place].partition
+            values = canonical(table.partition_columns, partition.values) if partition is not None else ()
+            parts.append(_table(source_rows[visible], [column[visible] for column in ids], values, key_names(table)))
+        return pa.concat_tables(parts)
 
     def _matches(self, files: Sequence[tuple[ScanFile, tuple[str, ...]]], wanted: _SourceKeys) -> Iterator[tuple[ScanFile, Longs, Longs]]:
         """The positions of matching rows in each file that has some, with the numbers of the source's rows."""
@@ -170,33 +169,25 @@ def _table(source_rows: Longs, ids: Sequence[Longs], values: Sequence[str], name
     return pa.table(columns | {name: pa.repeat(pa.scalar(text), len(source_rows)) for name, text in zip(names, values, strict=True)})
 
 
-def _stored_names(file: ScanFile, keys: Sequence[Column], columns: Sequence[Column]) -> tuple[str, ...] | None:
+def _stored_names(file: ScanFile, keys: Sequence[Column], columns: tuple[Column, ...]) -> tuple[str, ...] | None:
     """How the file names the keys; () if it has not all of them, None if it has one under another type or a name Arrow cannot say."""
-    stored = dict(zip((c.name for c in columns), zip(file.columns.names, file.columns.children, strict=True), strict=False))
-    if file.file.raw:  # rows of other writers are found by name where they can be: see file_layout
-        by_name = {name.lower(): (name, kind) for name, kind in zip(file.columns.names, file.columns.children, strict=True)}
-        if all(c.name in by_name for c in columns):
-            stored = by_name
-    found = [stored.get(column.name) for column in keys]
-    if None in found:
+    stored = {found.column.name: found.name for found in layout(columns, file.columns, raw=file.file.raw).found}
+    kinds = dict(zip(file.columns.names, file.columns.children, strict=True))
+    names = [stored[column.name] for column in keys if column.name in stored]
+    if len(names) < len(keys):
         return ()
-    names = [pair[0] for pair in found if pair is not None]
-    if any(pair is not None and pair[1] != orc_type(c.type) for pair, c in zip(found, keys, strict=True)) or any("." in n for n in names):
+    if len(kinds) < len(file.columns.names) or any(
+        kinds[name] != orc_type(column.type) or "." in name for name, column in zip(names, keys, strict=True)
+    ):
         return None
     return tuple(names if file.file.raw else [f"{ROW_FIELD}.{name}" for name in names])
 
 
 def _read_keys(io: FileIO, file: ScanFile, names: tuple[str, ...]) -> list[pa.ChunkedArray]:
-    from pyarrow import orc
-
-    try:
-        with io.open_input(file.path) as opened:
-            table = orc.ORCFile(opened).read(columns=list(names))
-            if not file.file.raw:
-                table = table.flatten()
-            found = [table.column(name) for name in names]
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise FormatError(f'cannot read file "{file.path}"', detail=str(error).splitlines()[0] if str(error) else None) from error
+    table = read_table(io, file.path, names)
+    if not file.file.raw:
+        table = table.flatten()
+    found = [table.column(name) for name in names]
     if any(len(column) != file.rows for column in found):
         raise FormatError(f'file "{file.path}" holds {len(found[0])} rows, by its footer {file.rows}')
     return found

@@ -1,7 +1,7 @@
 """MERGE: which of the two paths, and how the answers of its queries become the files of each clause.
 
-Small path: the source's rows are fetched once and numbered on the driver, the target is joined with them by a broadcast, and what
-no pair of that join names was not matched. So the target is scanned once, nothing is shuffled, and a source that gives other rows each
+Small path: the source's rows are fetched once and numbered on the driver, the target's are looked up by their keys (key_lookup) or, where
+more than equal keys counts, joined with them by a broadcast, and what no pair names was not matched. So the target is scanned once, nothing is shuffled, and a source that gives other rows each
 time it is read is read once. Values that are mere columns of the source are copied on the driver (merge_source). Big path: see merge_job.
 """
 
@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.catalog.model import Column
 from acidsql.parser.statements import Match
 from acidsql.planner.bound import MergeAction
 from acidsql.planner.conditions import PartitionCondition
@@ -28,6 +27,7 @@ from acidsql.spark import driver_writer, merge_job, merge_source, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS, EventFile
 from acidsql.spark.fetching import fetch, fetch_rows
 from acidsql.spark.fileio import FileIO
+from acidsql.spark.key_lookup import Keys
 from acidsql.spark.partition_places import by_values, key_names, numbered
 from acidsql.spark.publish import partitions_of, publish, staging
 from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 
 _SOURCE_VALUE_BYTES = 64
 """What one value of a source is taken to weigh; its types are Spark's."""
-
-
-Keys = Sequence[tuple[Column, pa.ChunkedArray]]
-"""Columns of the target with the source's values for them."""
 
 
 class Queries(Protocol):
@@ -126,7 +122,7 @@ def _fetch_pairs(
     limit = row_limit((), target.max_bytes, ids=True)
     pairs = None if keys is None else queries.lookup(keys, limit)
     if pairs is not None:
-        pairs = merge_source.with_clause(plan, pairs, source)
+        pairs = merge_source.with_clause(pairs, source)
     else:
         with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
             pairs = fetch(target, writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False), limit)

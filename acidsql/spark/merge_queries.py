@@ -6,19 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Column
 from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.conditions import PartitionCondition
 from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, narrowed, source_query, whole_query
 from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Predicate
 from acidsql.spark.enforce import enforced
-from acidsql.spark.key_lookup import KeyLookup
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from acidsql.spark.key_lookup import KeyLookup, Keys
     from acidsql.spark.reader import TableSnapshot
 
 
@@ -43,7 +42,7 @@ class MergeQueries:
     def pairs(self, numbered_source: str) -> DataFrame:
         return self.dataframe(changes_query(self.plan, numbered_source, values=False))
 
-    def lookup(self, keys: Sequence[tuple[Column, pa.ChunkedArray]], limit: int) -> pa.Table | None:
+    def lookup(self, keys: Keys, limit: int) -> pa.Table | None:
         return self.keys.pairs(self.found(self.plan.merge.reads[0]), keys, limit)
 
     def narrowed(self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]) -> MergeQueries:

@@ -25,7 +25,7 @@ from acidsql.planner.plan import Comparison, Predicate
 from acidsql.planner.rules import has_check, rules_of
 from acidsql.spark import sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
-from acidsql.spark.key_lookup import KEY_TYPES
+from acidsql.spark.key_lookup import KEY_TYPES, Keys
 from acidsql.spark.schema import arrow_schema
 from acidsql.spark.stored import holds, is_timestamp
 
@@ -59,7 +59,7 @@ def key_predicates(plan: MergePlan, source: pa.Table, schema: StructType) -> tup
     return predicates, partitions
 
 
-def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> list[tuple[Column, pa.ChunkedArray]] | None:
+def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> Keys | None:
     """The columns that ON equates with the source's values for them, if that alone decides what becomes of a row. See key_lookup."""
     if not decided_by_source(plan.merge):
         return None
@@ -73,12 +73,9 @@ def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> list[t
     return found
 
 
-def with_clause(plan: MergePlan, pairs: pa.Table, source: pa.Table) -> pa.Table:
-    """``pairs`` of KeyLookup with CLAUSE: what the source's row says, else the first WHEN MATCHED, else none."""
-    if MATCHED_CLAUSE in source.column_names:
-        return pairs.append_column(CLAUSE, source.column(MATCHED_CLAUSE).take(pairs.column(SOURCE_ROW)))
-    matched = (number for number, clause in enumerate(plan.merge.clauses) if clause.match is Match.MATCHED)
-    return pairs.append_column(CLAUSE, pa.repeat(pa.scalar(next(matched, None), pa.int32()), pairs.num_rows))
+def with_clause(pairs: pa.Table, source: pa.Table) -> pa.Table:
+    """``pairs`` of KeyLookup with CLAUSE, as the source's rows say."""
+    return pairs.append_column(CLAUSE, source.column(MATCHED_CLAUSE).take(pairs.column(SOURCE_ROW)))
 
 
 def _keys(plan: MergePlan, source: pa.Table, schema: StructType) -> Iterator[tuple[Column, pa.Array]]:

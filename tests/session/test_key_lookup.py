@@ -118,6 +118,19 @@ def test_conditions_of_the_source(session: Session, answers: list[bool], monkeyp
     assert rows(session, "here") == rows(session, "there")
 
 
+@pytest.mark.parametrize(
+    ("condition", "ansi"),
+    [("if(s.id = 99, raise_error('no') IS NULL, TRUE)", False), ("10 / s.id > 0", True), ("rand() >= 0 AND s.n > 0", False)],
+)
+def test_a_condition_is_not_asked_of_rows_without_a_match(session: Session, answers: list[bool], condition: str, ansi: bool) -> None:
+    """One that could fail there is left to the join; so is one that gives another answer each time."""
+    make(session, "t", "plain")
+    session.sql(f"SET acidsql.ansi={str(ansi).lower()}")
+    values = f"(SELECT * FROM VALUES {literals(SOURCE)} AS v(id, n, s)) s"
+    assert session.sql(f"MERGE INTO t USING {values} ON t.id = s.id WHEN MATCHED AND {condition} THEN DELETE").stats.rows_deleted > 0
+    assert answers == []
+
+
 def test_two_source_rows_of_one_key(session: Session, answers: list[bool]) -> None:
     """Both are found, which is one too many for the row."""
     make(session, "t", "plain")
