@@ -57,6 +57,10 @@ class RowCounter:
             if pruning.undecided:
                 return None
             partitions = pruning.kept
+        if table.is_full_acid:
+            told = snapshots.row_count(table, partitions if table.partition_columns else None)
+            if told is not None:
+                return told
         found = self.rows(snapshots.take(table, partitions), max_events=int(settings.number("acidsql.read.deletes.max.events")))
         return None if found is None else sum(found)
 

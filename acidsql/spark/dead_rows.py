@@ -20,7 +20,8 @@ from acidsql.spark.deletes import DeadRows, DeleteEventReader, DeleteEvents, pac
 from acidsql.spark.file_constants import in_order, of_file, with_file_number
 from acidsql.spark.file_layout import stored_type
 from acidsql.spark.footers import ScanFile
-from acidsql.spark.scan_files import IDS, META_DDL, META_NEEDED, file_uri, visible_sql
+from acidsql.spark.orc_scan import scan_of
+from acidsql.spark.scan_files import IDS, META_DDL, META_NEEDED, visible_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -104,7 +105,7 @@ class DeadRowFilters:
         ddl = f"{META_DDL}, row struct<{identifier(first.names[0])}:{stored_type(first.children[0])}>"
         # The last condition holds for every event and needs the column "row", which is null in all of them.
         condition = f"{META_NEEDED} AND (row IS NULL OR operation >= 0)" + visible_sql(write_ids, files)
-        events = classic.read_orc(self._spark, [file_uri(file.path) for file in files], ddl, {})
+        events = scan_of(self._spark, files, ddl, {})
         if places:
             events = with_file_number(self._spark, events, files)
         shown = [f"{name} AS _dead_{name}" for name in IDS]

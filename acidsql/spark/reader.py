@@ -26,7 +26,7 @@ from acidsql.catalog.types import CharType, DecimalType, PrimitiveType, VarcharT
 from acidsql.planner.lowering import identifier, spark_type
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
-from acidsql.spark import classic, pushdown
+from acidsql.spark import pushdown
 from acidsql.spark.dead_rows import PLACE, DeadRowFilters, Filter
 from acidsql.spark.file_constants import first_rows, in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.file_layout import Layout, layout
@@ -34,8 +34,9 @@ from acidsql.spark.fileio import LOCAL, FileIO
 from acidsql.spark.footers import FoundFile, ScanFile
 from acidsql.spark.format_reader import FormatReader, FormatScan
 from acidsql.spark.known_files import KnownFiles
+from acidsql.spark.orc_scan import scan_of
 from acidsql.spark.partition_values import PartitionValues
-from acidsql.spark.scan_files import HIVE_TYPE, META_DDL, META_NEEDED, ROW_ID, ROW_ID_SQL, ROW_ID_TYPE, file_uri, visible_sql
+from acidsql.spark.scan_files import HIVE_TYPE, META_DDL, META_NEEDED, ROW_ID, ROW_ID_SQL, ROW_ID_TYPE, visible_sql
 from acidsql.spark.schema import arrow_type
 from acidsql.spark.urls import path_of
 from acidsql.spark.views import Views
@@ -214,14 +215,14 @@ class SnapshotReader:
 
     def _event_rows(self, scan: _Scan, part: _Part) -> DataFrame:
         schema = self._schema(f"{META_DDL}, row {part.layout.struct}", part.layout, nested=True)
-        rows = classic.read_orc(self._spark, part.uris, schema, self._read_options(scan, part))
+        rows = scan_of(self._spark, part.files, schema, self._read_options(scan, part))
         return self._placed(scan, with_file_number(self._spark, rows, part.files), part) if scan.is_partitioned else rows
 
     def _raw_rows(self, scan: _Scan, part: _Part, *, ids: bool) -> DataFrame:
         """``ids``: with the id columns; then no row is skipped."""
         schema = self._schema(part.layout.ddl, part.layout, nested=False)
         options = {} if ids else self._read_options(scan, part)
-        rows = classic.read_orc(self._spark, part.uris, schema, options)
+        rows = scan_of(self._spark, part.files, schema, options)
         if not ids and not scan.is_partitioned:
             return rows
         rows = with_file_number(self._spark, rows, part.files)
@@ -277,10 +278,6 @@ class _Part:
     layout: Layout
     raw: bool
     files: tuple[ScanFile, ...]
-
-    @property
-    def uris(self) -> list[str]:
-        return [file_uri(file.path) for file in self.files]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from acidsql.acid.snapshot import AcidDirectory, choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.statistics import is_accurate
 from acidsql.errors import TransactionAbortedError
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.pending import PendingRoot
@@ -25,6 +26,7 @@ class Visibility(Protocol):
     """What a statement may see: a transaction, or a snapshot taken for reading only."""
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
+    def is_latest(self, table: TableName) -> bool: ...
 
 
 class Snapshots:
@@ -76,6 +78,23 @@ class Snapshots:
         self.check_unchanged(table)
         places = tuple(self._with_own(self._places[root]) for root, _ in wanted)
         return TableSnapshot(table=table, write_ids=write_ids, places=places)
+
+    def row_count(self, table: Table, partitions: Sequence[Partition] | None) -> int | None:
+        """What the statistics of a transactional table, or of these partitions of it, say; None where they may not be the snapshot's.
+
+        They change in the metastore transaction of each commit. So they hold where nothing began or ended while they were read.
+        """
+        self._visible.write_ids(table.name)
+        if partitions is None:
+            now = self._catalog.find_table(table.name)
+            found = [now.statistics] if now is not None and _identity(now) == _identity(table) else []
+        else:
+            known = {p.values: p for p in self._catalog.list_partitions(table)}
+            found = [known[p.values].statistics if p.values in known else {} for p in partitions]
+        told = all(is_accurate(statistics) and statistics.get("numRows", "").isdigit() for statistics in found)
+        if not told or (partitions is None and not found):
+            return None
+        return sum(int(statistics["numRows"]) for statistics in found) if self._visible.is_latest(table.name) else None
 
     def check_unchanged(self, table: Table) -> None:
         """TransactionAbortedError if the table is not any more what was bound: files of another one, or none, would be looked at."""

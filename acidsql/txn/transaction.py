@@ -79,6 +79,10 @@ class ReadSnapshot:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
+    def is_latest(self, table: TableName) -> bool:
+        """Whether nobody has begun or ended a change of the table since: what the metastore told of it meanwhile holds for the snapshot."""
+        return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(table)
+
 
 class TransactionState(Enum):
     OPEN = "open"
@@ -126,6 +130,10 @@ class Transaction:
         if table not in self._write_ids:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
+
+    def is_latest(self, table: TableName) -> bool:
+        """Never: what it has written itself is told by no metastore."""
+        return False
 
     def record(self, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange] = ()) -> None:
         """Notes what it wrote; told to the metastore with the commit, or with the abort for the cleaner's sake."""

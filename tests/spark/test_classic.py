@@ -1,11 +1,14 @@
-"""Spark's inner classes still are what classic.py takes them for: a change of Spark shows here first."""
+"""Spark's inner classes still are what acidsql.spark.classic takes them for: a change of Spark shows here first."""
 
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.orc as pa_orc
 import pytest
 from pyspark.sql import functions as F
 
@@ -111,3 +114,30 @@ def test_causes(spark: SparkSession) -> None:
         spark.sql("SELECT raise_error('boom')").collect()
     assert any("boom" in message for _, message in classic.java_causes(failed.value))
     assert list(classic.java_causes(ValueError("boom"))) == []
+
+
+def test_a_scan_without_listing(spark: SparkSession, tmp_path: Path) -> None:
+    """Files are read by their names and sizes, whatever stands in the names; nothing beside them is."""
+    names = ["plain", "a b", "ümläut", "per%20cent", "x=1", "hash#", "_hidden"]
+    for number, name in enumerate(names):
+        pa_orc.write_table(pa.table({"v": [number, number + 100]}), tmp_path / name)
+    pa_orc.write_table(pa.table({"v": [-1]}), tmp_path / "beside")
+    files = [tmp_path / name for name in names]
+    frame = classic.read_listed_orc(spark, [f"file:{file}" for file in files], [file.stat().st_size for file in files], "v bigint", {})
+    assert frame is not None
+    assert sorted(row.v for row in frame.collect()) == sorted([*range(len(names)), *range(100, 100 + len(names))])
+    assert [row.v for row in frame.where("v = 103").collect()] == [103]
+    assert classic.estimated_bytes(frame) == sum(file.stat().st_size for file in files)
+    assert classic.keeps_all_rows(frame)
+
+
+def test_a_scan_without_listing_is_not_refreshed(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's REFRESH would list anew: that fails, and the rows are still there."""
+    pa_orc.write_table(pa.table({"v": [1]}), tmp_path / "file")
+    frame = classic.read_listed_orc(spark, [(tmp_path / "file").as_uri()], [(tmp_path / "file").stat().st_size], "v bigint", {})
+    assert frame is not None
+    frame.createOrReplaceTempView("classic_listed")
+    with pytest.raises(Exception, match="UNSUPPORTED_FILE_SYSTEM"):
+        spark.catalog.refreshTable("classic_listed")
+    assert spark.table("classic_listed").count() == 1
+    spark.catalog.dropTempView("classic_listed")

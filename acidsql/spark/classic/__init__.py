@@ -1,0 +1,50 @@
+"""Everything that reaches into Spark's Java process: the only package that may say ``_jvm``, ``_jsc``, ``_jdf`` or ``sparkContext``.
+
+Each use stands behind a plain function. What acidsql needs for right answers never depends on them: ``jvm`` gives None on Spark
+Connect, and the callers then take the way that needs no Java handle. Spark's internal classes that are named here are pinned by
+tests/spark/test_classic.py.
+"""
+
+from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm
+from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in, sorted_longs
+from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, task_count
+from acidsql.spark.classic.scans import read_files, read_listed_orc, search_argument_options
+from acidsql.spark.classic.sessions import (
+    clone_session,
+    hadoop_configuration,
+    import_view,
+    launch,
+    running_session,
+    running_tasks,
+    same_time_zone,
+    time_zone_of_jvm,
+)
+
+__all__ = [
+    "JavaObject",
+    "Jvm",
+    "clone_session",
+    "estimated_bytes",
+    "first_in_task",
+    "hadoop_configuration",
+    "import_view",
+    "is_in_bitmap",
+    "is_literal",
+    "java_causes",
+    "java_date",
+    "java_objects",
+    "jvm",
+    "keeps_all_rows",
+    "launch",
+    "limit_each_task",
+    "position_in",
+    "read_files",
+    "read_listed_orc",
+    "running_session",
+    "running_tasks",
+    "same_time_zone",
+    "search_argument_options",
+    "sorted_longs",
+    "task_count",
+    "time_zone_of_jvm",
+]

@@ -1,0 +1,108 @@
+"""Filters whose constants are objects: the code Spark generates for them is the same whatever they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from acidsql.spark.classic.java import (
+    CATALYST,
+    TYPES,
+    JavaObject,
+    Jvm,
+    class_object,
+    java_class,
+    jvm,
+    longs,
+    none,
+    remembered,
+    scala_object,
+    seq,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+_BITMAP = "org.roaringbitmap.longlong.Roaring64Bitmap"
+
+
+def sorted_longs(spark: SparkSession, values: npt.NDArray[np.int64]) -> JavaObject:
+    """``values`` (ascending) as a Java long[]."""
+    return longs(spark, values)
+
+
+def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
+    """``java.util.Arrays.binarySearch(array, value)``: the position of a bigint ``value``, negative if it is not there.
+
+    The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
+    """
+    door = cast(Any, jvm(spark))
+    search = java_class(door, f"{CATALYST}.objects.StaticInvoke")(
+        class_object(door, "java.util.Arrays"),
+        scala_object(door, f"{TYPES}.IntegerType"),
+        "binarySearch",
+        seq(door, _literal(door, array, "[J"), _expression(door, value)),
+        seq(door),
+        False,  # propagate nulls: both arguments are known not to be null
+        False,  # may return null
+        True,  # deterministic
+        none(door),
+    )
+    return _column(door, search)
+
+
+def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
+    """The ``value`` (bigint) that came with the first row of this ``key`` (bigint) in the task; NULL for that row itself.
+
+    Each task has a map of its own (``HashMap.putIfAbsent``), because it unpacks a plan of its own.
+    """
+    door = cast(Any, jvm(spark))
+    first = java_class(door, f"{CATALYST}.objects.Invoke")(
+        _literal(door, java_class(door, "java.util.HashMap")(), "java.util.HashMap"),
+        "putIfAbsent",
+        scala_object(door, f"{TYPES}.LongType"),
+        seq(door, _expression(door, key), _expression(door, value)),
+        seq(door),
+        False,  # propagate nulls: there are none
+        True,  # may return null
+        False,  # deterministic: the answer depends on the rows before
+    )
+    return _column(door, first)
+
+
+def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
+    """Whether a bigint ``value`` is one of ``values`` (ascending), by a compressed bitmap that is sent once to each executor.
+
+    The bitmap travels as a broadcast: the plan's own text would otherwise list every member of it, and every task carry a copy.
+    """
+    door = cast(Any, jvm(spark))
+    bitmap = java_class(door, _BITMAP)()
+    bitmap.add(sorted_longs(spark, values))
+    bitmap.runOptimize()
+    broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
+    shipped = _literal(door, broadcast, "org.apache.spark.broadcast.Broadcast")
+    opened = _invoke(door, shipped, "value", java_class(door, f"{TYPES}.ObjectType")(class_object(door, _BITMAP)))
+    boolean = scala_object(door, f"{TYPES}.BooleanType")
+    return _column(door, _invoke(door, opened, "contains", boolean, _expression(door, value)))
+
+
+def _literal(door: Jvm, value: JavaObject, class_name: str) -> JavaObject:
+    kind = remembered(door, f"type {class_name}", lambda: java_class(door, f"{TYPES}.ObjectType")(class_object(door, class_name)))
+    return java_class(door, f"{CATALYST}.Literal")(value, kind)
+
+
+def _invoke(door: Jvm, target: JavaObject, method: str, returns: JavaObject, *arguments: JavaObject) -> JavaObject:
+    invoke = java_class(door, f"{CATALYST}.objects.Invoke")
+    return invoke(target, method, returns, seq(door, *arguments), seq(door), False, False, True)
+
+
+def _expression(door: Jvm, column: Column) -> JavaObject:
+    return java_class(door, "org.apache.spark.sql.classic.ExpressionUtils").expression(cast(Any, column)._jc)
+
+
+def _column(door: Jvm, expression: JavaObject) -> Column:
+    from pyspark.sql.classic.column import Column
+
+    return Column(java_class(door, "org.apache.spark.sql.classic.ExpressionUtils").column(expression))
