@@ -14,11 +14,12 @@ Format: orc_proto.proto of Apache ORC; sections of a compressed file are chunks 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import islice
+from functools import lru_cache
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -61,8 +62,8 @@ class OrcCodec(IntEnum):
 class OrcTail:
     """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and ask again.
 
-    ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they begin; ``schema`` is None only when
-    ``short``.
+    ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they begin; ``postscript`` and ``footer``
+    are messages without compression; ``schema`` is None only when ``short``.
     """
 
     path: str
@@ -70,25 +71,35 @@ class OrcTail:
     block_size: int
     offset: int
     length: int
-    short: bool
-    postscript: tuple[protobuf.Field, ...]
-    footer: tuple[protobuf.Field, ...] = ()
+    postscript: bytes
+    footer: bytes = b""
     stripes: tuple[int, ...] = ()
     stripe_offsets: tuple[int, ...] = ()
-    user_metadata: Mapping[str, str]
     schema: OrcType | None = None
     row_count: int = 0
     row_index_stride: int = 0
+    metadata: Sequence[bytes] = ()
+    statistics: Sequence[bytes] = ()
 
-    def integer_range(self, column: int) -> tuple[int, int] | None:
-        """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
+    @property
+    def short(self) -> bool:
+        return self.schema is None
+
+    @property
+    def size(self) -> int:
+        """Of the file."""
+        return self.offset + self.length
+
+    @property
+    def user_metadata(self) -> dict[str, str]:
+        """FormatError for what is not a text."""
         with _format_errors(self.path):
-            statistics = next(islice((f for f in self.footer if f.number == _STATISTICS), column, None), None)
-            for field in protobuf.parse_message(statistics.content) if statistics is not None else ():
-                if field.number == _INTEGER_STATISTICS:
-                    found = {f.number: protobuf.signed(f.integer) for f in protobuf.parse_message(field.content)}
-                    return (found[_MINIMUM], found[_MAXIMUM]) if _MINIMUM in found and _MAXIMUM in found else None
-        return None
+            return dict(map(_name_and_value, self.metadata))
+
+    def integer_ranges(self, columns: Sequence[int]) -> list[tuple[int, int] | None]:
+        """Minimum and maximum of integer columns by the file's statistics; None where it keeps none."""
+        with _format_errors(self.path):
+            return [_integer_range(self.statistics[column]) if column < len(self.statistics) else None for column in columns]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +116,42 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
         postscript_length = end[-1]
         if postscript_length + 1 > len(end):
             raise ValueError("the postscript is longer than the file")
-        postscript = protobuf.parse_message(end[-1 - postscript_length : -1])
-        numbers = {f.number: f.value for f in postscript if isinstance(f.value, int)}
-        if not any(f.number == _PS_MAGIC and f.value == _MAGIC for f in postscript):
-            raise ValueError("there is no ORC postscript at its end")
-        footer_length = numbers[_PS_FOOTER_LENGTH]
+        postscript = end[-1 - postscript_length : -1]
+        footer_length, codec, block_size = _read_postscript(postscript)
         length = footer_length + postscript_length + 1
         if length > file_size:
             raise ValueError("the footer is longer than the file")
-        codec = OrcCodec(numbers.get(_PS_COMPRESSION, 0))
-        block_size = numbers.get(_PS_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
-        known = _Known(path=path, codec=codec, block_size=block_size, offset=file_size - length, length=length, postscript=postscript)
+        offset = file_size - length
         if length > len(end):
-            return known.tail(None)
-        packed = end[len(end) - length : len(end) - 1 - postscript_length]
-        return known.tail(protobuf.parse_message(unpack(packed, codec)))
+            return OrcTail(path=path, codec=codec, block_size=block_size, offset=offset, length=length, postscript=postscript)
+        content = unpack(end[len(end) - length : len(end) - 1 - postscript_length], codec)
+        footer = protobuf.Message(content)
+        types = footer.contents(_TYPES)
+        if not types:
+            raise ValueError("the footer has no types")
+        row_count = footer.integer(_ROW_COUNT)
+        stripes = [_stripe(stripe) for stripe in footer.contents(_STRIPES)]
+        rows = tuple(stripe.rows for stripe in stripes)
+        if sum(rows) != row_count:
+            raise ValueError(f"the footer counts {row_count} rows, its stripes {sum(rows)}")
+        if any(stripe.end > offset for stripe in stripes):
+            raise ValueError("a stripe ends behind the footer's beginning")
+        return OrcTail(
+            path=path,
+            codec=codec,
+            block_size=block_size,
+            offset=offset,
+            length=length,
+            postscript=postscript,
+            footer=content,
+            stripes=rows,
+            stripe_offsets=tuple(stripe.offset for stripe in stripes),
+            schema=decode_types(tuple(types)),
+            row_count=row_count,
+            row_index_stride=footer.integer(_ROW_INDEX_STRIDE),
+            metadata=footer.contents(_METADATA),
+            statistics=footer.contents(_STATISTICS),
+        )
 
 
 def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
@@ -137,8 +169,9 @@ def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None
     types = [protobuf.bytes_field(_TYPES, t) for t in encode_types(_checked(tail, schema))] if schema else None
     items = [protobuf.bytes_field(_METADATA, _item(name, value)) for name, value in metadata.items()]
     footer = pack(protobuf.message(*_edited(tail, types, items, metadata)), tail.codec, tail.block_size)
+    fields = protobuf.split_message(tail.postscript)
     postscript = protobuf.message(
-        *(protobuf.varint_field(_PS_FOOTER_LENGTH, len(footer)) if f.number == _PS_FOOTER_LENGTH else f.raw for f in tail.postscript)
+        *(protobuf.varint_field(_PS_FOOTER_LENGTH, len(footer)) if f.number == _PS_FOOTER_LENGTH else f.raw for f in fields)
     )
     return TailEdit(offset=tail.offset, data=footer + postscript + bytes([len(postscript)]))
 
@@ -167,45 +200,16 @@ def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
     return b"".join(_chunk(data[at : at + size], codec) for at in range(0, len(data), size))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """What the postscript says."""
-
-    path: str
-    codec: OrcCodec
-    block_size: int
-    offset: int
-    length: int
-    postscript: tuple[protobuf.Field, ...]
-
-    def tail(self, footer: tuple[protobuf.Field, ...] | None) -> OrcTail:
-        found = footer or ()
-        numbers = {f.number: f.value for f in found if isinstance(f.value, int)}
-        types = [f.content for f in found if f.number == _TYPES]
-        if footer is not None and not types:
-            raise ValueError("the footer has no types")
-        stripes = [_stripe(f.content) for f in found if f.number == _STRIPES]
-        rows = sum(stripe.rows for stripe in stripes)
-        if rows != numbers.get(_ROW_COUNT, 0):
-            raise ValueError(f"the footer counts {numbers.get(_ROW_COUNT, 0)} rows, its stripes {rows}")
-        if any(stripe.end > self.offset for stripe in stripes):
-            raise ValueError("a stripe ends behind the footer's beginning")
-        return OrcTail(
-            path=self.path,
-            codec=self.codec,
-            block_size=self.block_size,
-            offset=self.offset,
-            length=self.length,
-            short=footer is None,
-            postscript=self.postscript,
-            footer=found,
-            stripes=tuple(stripe.rows for stripe in stripes),
-            stripe_offsets=tuple(stripe.offset for stripe in stripes),
-            user_metadata=dict(_name_and_value(f.content) for f in found if f.number == _METADATA),
-            schema=decode_types(tuple(types)) if types else None,
-            row_count=numbers.get(_ROW_COUNT, 0),
-            row_index_stride=numbers.get(_ROW_INDEX_STRIDE, 0),
-        )
+@lru_cache(maxsize=1024)
+def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
+    """Length of the footer, codec and its block size. Many files of a table have the same one."""
+    postscript = protobuf.Message(data)
+    if postscript.content(_PS_MAGIC) != _MAGIC:
+        raise ValueError("there is no ORC postscript at its end")
+    if _PS_FOOTER_LENGTH not in postscript:
+        raise ValueError("the postscript does not say how long the footer is")
+    codec = OrcCodec(postscript.integer(_PS_COMPRESSION))
+    return postscript.integer(_PS_FOOTER_LENGTH), codec, postscript.integer(_PS_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
 
 
 @contextmanager
@@ -219,14 +223,14 @@ def _format_errors(path: str) -> Iterator[None]:
 def _edited(tail: OrcTail, types: list[bytes] | None, items: list[bytes], names: Mapping[str, str]) -> Iterator[bytes]:
     """The footer's fields, still in the order of their numbers."""
     waiting = items
-    for field in tail.footer:
+    for field in protobuf.split_message(tail.footer):
         if field.number > _METADATA and waiting:
             yield from waiting
             waiting = []
         if field.number == _TYPES and types is not None:
             yield from types
             types = []
-        elif field.number != _METADATA or _name_and_value(field.content)[0] not in names:
+        elif field.number != _METADATA or not isinstance(field.value, bytes) or _name_and_value(field.value)[0] not in names:
             yield field.raw
     yield from waiting
 
@@ -242,17 +246,25 @@ def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
     return schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stripe:
+class _Stripe(NamedTuple):
     offset: int
     end: int
     rows: int
 
 
 def _stripe(data: bytes) -> _Stripe:
-    found = {f.number: f.integer for f in protobuf.parse_message(data) if f.number <= _STRIPE_ROWS}
-    offset = found.get(_STRIPE_OFFSET, 0)
-    return _Stripe(offset=offset, end=offset + sum(found.get(part, 0) for part in _STRIPE_LENGTHS), rows=found.get(_STRIPE_ROWS, 0))
+    found = protobuf.Message(data)
+    offset = found.integer(_STRIPE_OFFSET)
+    return _Stripe(offset, offset + sum(map(found.integer, _STRIPE_LENGTHS)), found.integer(_STRIPE_ROWS))
+
+
+def _integer_range(statistics: bytes) -> tuple[int, int] | None:
+    """Of a column's statistics."""
+    of_integers = protobuf.Message(statistics).content(_INTEGER_STATISTICS)
+    found = protobuf.Message(of_integers)
+    if _MINIMUM not in found or _MAXIMUM not in found:
+        return None
+    return protobuf.signed(found.integer(_MINIMUM)), protobuf.signed(found.integer(_MAXIMUM))
 
 
 def _item(name: str, value: str) -> bytes:
@@ -260,8 +272,8 @@ def _item(name: str, value: str) -> bytes:
 
 
 def _name_and_value(data: bytes) -> tuple[str, str]:
-    found = {f.number: f.content for f in protobuf.parse_message(data)}
-    return found[_ITEM_NAME].decode(), found.get(_ITEM_VALUE, b"").decode(errors="replace")
+    found = protobuf.Message(data)
+    return found.content(_ITEM_NAME).decode(), found.content(_ITEM_VALUE).decode(errors="replace")
 
 
 def _chunk(data: bytes, codec: OrcCodec) -> bytes:

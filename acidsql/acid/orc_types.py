@@ -6,10 +6,11 @@ children of ``row``: that is why a footer edit alone can turn the one into the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from acidsql.acid import protobuf
 
@@ -51,7 +52,7 @@ _CHILDREN = {OrcKind.LIST: 1, OrcKind.MAP: 2}
 _TEXT = {OrcKind.BYTE: "tinyint", OrcKind.SHORT: "smallint", OrcKind.LONG: "bigint", OrcKind.LIST: "array", OrcKind.UNION: "uniontype"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class OrcType:
     """One type with its children; ``names`` are a struct's field names. Prints as ORC and Hive do."""
 
@@ -94,9 +95,12 @@ def encode_types(root: OrcType) -> list[bytes]:
 
 @lru_cache(maxsize=256)
 def decode_types(messages: tuple[bytes, ...]) -> OrcType:
-    """The tree of a footer's ``Type`` messages. ValueError, IndexError or RecursionError if they make none."""
-    parsed = [protobuf.parse_message(m) for m in messages]
-    return _decode(parsed, 0)
+    """The tree of a footer's ``Type`` messages, one object for all equal ones. ValueError, IndexError or RecursionError if they make none."""
+    root = _decode([protobuf.Message(m) for m in messages], 0)
+    return _trees.setdefault(root, root)
+
+
+_trees: WeakValueDictionary[OrcType, OrcType] = WeakValueDictionary()
 
 
 def preorder(root: OrcType) -> Iterator[OrcType]:
@@ -151,28 +155,27 @@ def _encode(node: OrcType, children: tuple[int, ...]) -> bytes:
     )
 
 
-def _decode(messages: Sequence[Sequence[protobuf.Field]], number: int) -> OrcType:
-    fields = messages[number]
-    one = {f.number: f.value for f in fields if isinstance(f.value, int)}
-    children = protobuf.repeated_integers(fields, _SUBTYPES)
+def _decode(messages: Sequence[protobuf.Message], number: int) -> OrcType:
+    message = messages[number]
+    children = message.integers(_SUBTYPES)
     if any(child <= number for child in children):
         raise ValueError(f"type {number} has a child before it")
-    kind, names = OrcKind(one.get(_KIND, 0)), tuple(f.content.decode() for f in fields if f.number == _NAMES)
+    kind, names = OrcKind(message.integer(_KIND)), tuple(name.decode() for name in message.contents(_NAMES))
     if len(children) != (len(names) if kind is OrcKind.STRUCT else _CHILDREN.get(kind, len(children))) or not all(names):
         raise ValueError(f"type {number} is a {kind.name.lower()} of {len(children)} types and {len(names)} names")
-    precision, scale = _precision_and_scale(one, number) if kind is OrcKind.DECIMAL else (0, 0)
+    precision, scale = _precision_and_scale(message, number) if kind is OrcKind.DECIMAL else (0, 0)
     return OrcType(
         kind=kind,
         children=tuple(_decode(messages, child) for child in children),
         names=names,
-        maximum_length=one.get(_MAXIMUM_LENGTH, 0),
+        maximum_length=message.integer(_MAXIMUM_LENGTH),
         precision=precision,
         scale=scale,
     )
 
 
-def _precision_and_scale(values: Mapping[int, int], number: int) -> tuple[int, int]:
-    precision, scale = values.get(_PRECISION, _MAX_PRECISION), values.get(_SCALE, _DEFAULT_SCALE)
+def _precision_and_scale(message: protobuf.Message, number: int) -> tuple[int, int]:
+    precision, scale = message.integer(_PRECISION, _MAX_PRECISION), message.integer(_SCALE, _DEFAULT_SCALE)
     if not max(1, scale) <= precision <= _MAX_PRECISION:
         raise ValueError(f"type {number} is a decimal({precision},{scale})")
     return precision, scale

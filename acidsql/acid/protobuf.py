@@ -1,39 +1,74 @@
-"""As much of the protobuf wire format as ORC tails need: fields as (number, value, the bytes they came as).
+"""As much of the protobuf wire format as ORC tails need: a message by its fields' numbers to read, as a list of raw fields to edit.
 
 Keeping the raw bytes lets an edit copy every field it does not know. Broken input raises ValueError or IndexError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_FIXED = {_FIXED64: 8, _FIXED32: 4}
 _MAX_SHIFT = 63
 
 
+class Message:
+    """The values of a message's fields by their numbers: ints of varints, bytes of all else."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, data: bytes) -> None:
+        self._values = _read(data)
+
+    def integer(self, number: int, default: int = 0) -> int:
+        """The last one, as protobuf wants it."""
+        found = self._values.get(number)
+        if found is None:
+            return default
+        if isinstance(found[-1], int):
+            return found[-1]
+        raise ValueError(f"field {number} is not a number")
+
+    def content(self, number: int, default: bytes = b"") -> bytes:
+        found = self.contents(number)
+        return found[-1] if found else default
+
+    def contents(self, number: int) -> list[bytes]:
+        found = self._values.get(number, [])
+        if int in map(type, found):
+            raise ValueError(f"field {number} is not a byte string")
+        return found  # type: ignore[return-value]
+
+    def integers(self, number: int) -> tuple[int, ...]:
+        """The values of a ``repeated`` field, packed or not: writers use both forms."""
+        found: list[int] = []
+        for value in self._values.get(number, []):
+            if isinstance(value, int):
+                found.append(value)
+                continue
+            at = 0
+            while at < len(value):
+                element, at = decode_varint(value, at)
+                found.append(element)
+        return tuple(found)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._values
+
+
 class Field(NamedTuple):
-    """``value`` is an int for a varint and bytes for all else; ``raw`` holds tag and value."""
+    """``raw`` holds tag and value."""
 
     number: int
     value: int | bytes
     raw: bytes
 
-    @property
-    def integer(self) -> int:
-        if isinstance(self.value, int):
-            return self.value
-        raise ValueError(f"field {self.number} is not a number")
 
-    @property
-    def content(self) -> bytes:
-        if isinstance(self.value, bytes):
-            return self.value
-        raise ValueError(f"field {self.number} is not a byte string")
-
-
-def parse_message(data: bytes) -> tuple[Field, ...]:
-    return tuple(_fields(data))
+def split_message(data: bytes) -> list[Field]:
+    fields: list[Field] = []
+    _read(data, fields)
+    return fields
 
 
 def message(*parts: bytes) -> bytes:
@@ -53,22 +88,6 @@ def packed_field(number: int, values: Iterable[int]) -> bytes:
     """A packed ``repeated uint32``; nothing at all for no values."""
     content = b"".join(map(encode_varint, values))
     return bytes_field(number, content) if content else b""
-
-
-def repeated_integers(fields: Iterable[Field], number: int) -> tuple[int, ...]:
-    """The values of a ``repeated`` integer field, packed or not: writers use both forms."""
-    found: list[int] = []
-    for field in fields:
-        if field.number != number:
-            continue
-        if isinstance(field.value, int):
-            found.append(field.value)
-            continue
-        at = 0
-        while at < len(field.value):
-            value, at = decode_varint(field.value, at)
-            found.append(value)
-    return tuple(found)
 
 
 def signed(value: int) -> int:
@@ -99,28 +118,37 @@ def decode_varint(data: bytes, at: int) -> tuple[int, int]:
             raise ValueError("a varint is longer than ten bytes")
 
 
-def _fields(data: bytes) -> Iterator[Field]:
+def _read(data: bytes, fields: list[Field] | None = None) -> dict[int, list[int | bytes]]:
+    """The values by number; all there is is appended to ``fields``, too. One loop without a call for most fields: many files are read."""
+    found: dict[int, list[int | bytes]] = {}
     at, end = 0, len(data)
     while at < end:
         start = at
-        value = data[at]
+        tag = data[at]
         at += 1
-        if value > 0x7F:
-            value, at = decode_varint(data, start)
-        number, wire = value >> 3, value & 7
+        if tag > 0x7F:
+            tag, at = decode_varint(data, start)
+        number, wire = tag >> 3, tag & 7
+        value: int | bytes
         if wire in (_BYTES, _VARINT):
             value = data[at]  # most fit one byte
             at += 1
             if value > 0x7F:
                 value, at = decode_varint(data, at - 1)
-            if wire == _VARINT:
-                yield Field(number, value, data[start:at])
-                continue
-        elif wire in (_FIXED64, _FIXED32):
-            value = 8 if wire == _FIXED64 else 4
+        elif wire in _FIXED:
+            value = _FIXED[wire]
         else:
             raise ValueError(f"unknown wire type {wire}")
-        if at + value > end:
-            raise ValueError(f"field {number} ends after the message")
-        yield Field(number, data[at : at + value], data[start : at + value])
-        at += value
+        if wire != _VARINT:
+            after = at + value
+            if after > end:
+                raise ValueError(f"field {number} ends after the message")
+            value, at = data[at:after], after
+        known = found.get(number)
+        if known is None:
+            found[number] = [value]
+        else:
+            known.append(value)
+        if fields is not None:
+            fields.append(Field(number, value, data[start:at]))
+    return found

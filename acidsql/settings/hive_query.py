@@ -34,7 +34,7 @@ INSERTS = (
     switch("hive.stats.autogather", True, "Statements that change rows keep numRows right.", "metastore.stats.autogather", honoured=True),
     switch("hive.stats.column.autogather", True, "INSERT keeps column statistics."),
     switch("hive.stats.fetch.column.stats", True, "Plan with column statistics."),
-    switch("hive.compute.query.using.stats", True, "Answer `count(*)` from the footers of files, where they tell.", honoured=True),
+    switch("hive.compute.query.using.stats", True, "Answer `count(*)` from statistics, or the footers of files, where they tell.", honoured=True),
 )
 
 QUERIES = (

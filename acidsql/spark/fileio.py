@@ -163,10 +163,12 @@ class LocalFileIO:
         return pa.OSFile(local_path(path))
 
     def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
-        with open(local_path(path), "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - count))
-            return file.read(), size
+        handle = os.open(local_path(path), os.O_RDONLY)
+        try:
+            size = os.fstat(handle).st_size
+            return os.pread(handle, count, max(0, size - count)), size
+        finally:
+            os.close(handle)
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         self.write_pieces(path, parts)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import FIRST_READ, OrcTail, load_tail
@@ -24,6 +25,8 @@ _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
 ID_COLUMNS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
 
+_Range = tuple[int, int] | None
+"""The least and the greatest."""
 FileKey = tuple[str, int, int]
 """Absolute path, size, modification time in nanoseconds."""
 
@@ -55,7 +58,7 @@ class RowIdRange:
 class ScanFile:
     """A data file that was looked at.
 
-    ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
+    ``size``: in bytes, as it was found.  ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
     ``ids``: of its insert events, where the footer tells them all; a file that was compacted has others.
     ``ranges``: the least and the greatest of each of ID_COLUMNS, of delete events, where the footer tells them.
     """
@@ -63,11 +66,12 @@ class ScanFile:
     file: DataFile
     path: str
     place: int
+    size: int
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...]
     ids: RowIdRange | None = None
-    ranges: tuple[tuple[int, int] | None, ...] = ()
+    ranges: tuple[_Range, ...] = ()
 
     @property
     def key(self) -> FileKey:
@@ -76,11 +80,12 @@ class ScanFile:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
+    size: int
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...] = ()
     ids: RowIdRange | None = None
-    ranges: tuple[tuple[int, int] | None, ...] = ()
+    ranges: tuple[_Range, ...] = ()
 
 
 class Footers:
@@ -88,7 +93,6 @@ class Footers:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[FileKey, _Facts] = OrderedDict()
-        self._schemas: dict[OrcType, OrcType] = {}
 
     def insert_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
         """The files of insert events, and raw ones. FormatError for a file that is not what its ``raw`` says."""
@@ -105,9 +109,7 @@ class Footers:
             # Threads wait for files, and would wait for each other if they parsed too.
             ends = in_parallel(lambda file: _read_end(io, file.path, FIRST_READ), some)
             for file, end in zip(some, ends, strict=True):
-                facts = _look(_tail(io, file.path, end), operation, raw=file.file.raw)
-                schema = self._schemas.setdefault(facts.columns, facts.columns)  # one object for all files of a schema
-                self._kept[file.key] = facts if facts.columns is schema else replace(facts, columns=schema)
+                self._kept[file.key] = _look(_tail(io, file.path, end), operation, raw=file.file.raw)
         seen = tuple(self._scan_file(file) for file in found)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
@@ -119,6 +121,7 @@ class Footers:
             file=found.file,
             path=found.path,
             place=found.place,
+            size=facts.size,
             rows=facts.rows,
             columns=facts.columns,
             stripes=facts.stripes,
@@ -156,7 +159,12 @@ def has_acid_columns(io: FileIO, path: str) -> bool:
 
 def is_event_file(tail: OrcTail) -> bool:
     """Whether the file has the six columns of an ACID file. Hive: OrcInputFormat.isOriginal, the other way round."""
-    return tail.schema is not None and [name.lower() for name in tail.schema.names] == [name.lower() for name in EVENT_FIELDS]
+    return tail.schema is not None and _are_event_fields(tail.schema.names)
+
+
+@lru_cache(maxsize=256)
+def _are_event_fields(names: tuple[str, ...]) -> bool:
+    return [name.lower() for name in names] == [name.lower() for name in EVENT_FIELDS]
 
 
 def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
@@ -167,22 +175,22 @@ def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
     row = tail.schema.children[EVENT_FIELDS.index(ROW_FIELD)]
     if row.kind is not OrcKind.STRUCT:
         raise FormatError(f'file "{tail.path}" has no struct of data columns', detail=f"its columns are {tail.schema}")
-    if tail.row_count and _holds_other_operations(tail, operation):
+    operations, *ids = tail.integer_ranges((_OPERATION_COLUMN, *ID_COLUMNS))
+    if tail.row_count and _holds_other_operations(tail, operations, operation):
         raise FormatError(
             f'file "{tail.path}" mixes insert, update and delete events',
             detail="such files were written before Hive 3 (ACID version 1)",
             hint="Run a major compaction with the Hive that wrote them.",
         )
     if operation == _DELETE:
-        return _Facts(tail.row_count, row, ranges=tuple(map(tail.integer_range, ID_COLUMNS)))
-    return _Facts(tail.row_count, row, ids=_row_ids(tail))
+        return _Facts(tail.size, tail.row_count, row, ranges=tuple(ids))
+    return _Facts(tail.size, tail.row_count, row, ids=_row_ids(tail.row_count, *ids))
 
 
-def _row_ids(tail: OrcTail) -> RowIdRange | None:
-    write_id, bucket_property, row = map(tail.integer_range, ID_COLUMNS)
+def _row_ids(count: int, write_id: _Range, bucket_property: _Range, row: _Range) -> RowIdRange | None:
     if write_id is None or bucket_property is None or row is None or write_id[0] != write_id[1] or bucket_property[0] != bucket_property[1]:
         return None
-    return RowIdRange(write_id[0], bucket_property[0], *row) if row[1] - row[0] + 1 == tail.row_count else None
+    return RowIdRange(write_id[0], bucket_property[0], *row) if row[1] - row[0] + 1 == count else None
 
 
 def _look_at_raw(tail: OrcTail) -> _Facts:
@@ -190,11 +198,10 @@ def _look_at_raw(tail: OrcTail) -> _Facts:
         raise FormatError(f'file "{tail.path}" has no columns', detail=f"it holds {tail.schema}")
     if is_event_file(tail):
         raise FormatError(f'file "{tail.path}" holds ACID events where plain rows should be')
-    return _Facts(tail.row_count, tail.schema, tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)))
+    return _Facts(tail.size, tail.row_count, tail.schema, tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)))
 
 
-def _holds_other_operations(tail: OrcTail, operation: int) -> bool:
-    found = tail.integer_range(_OPERATION_COLUMN)
+def _holds_other_operations(tail: OrcTail, found: _Range, operation: int) -> bool:
     if found is not None:
         return found != (operation, operation)
     stats = tail.user_metadata.get(STATS, "").split(",")

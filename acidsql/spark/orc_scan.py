@@ -1,4 +1,4 @@
-"""A scan of ORC files in Spark, by the sizes the snapshot has listed them with."""
+"""A scan of ORC files in Spark, by the sizes they had when their footers were read: Spark loses the rows behind the size it knows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACES_MATTER = ("hdfs:", "viewfs:")
 def scan_of(spark: SparkSession, files: Sequence[ScanFile], schema: StructType | str, options: Mapping[str, str]) -> DataFrame:
     urls = [spark_url(file.path) for file in files]
     if not any(url.startswith(_PLACES_MATTER) for url in urls):
-        found = classic.read_listed_orc(spark, urls, [file.file.size for file in files], schema, options)
+        found = classic.read_listed_orc(spark, urls, [file.size for file in files], schema, options)
         if found is not None:
             return found
     return classic.read_files(spark, "orc", [file_uri(file.path) for file in files], schema, options)

@@ -63,7 +63,7 @@ class PendingRoot:
     def _data_file(self, file: StagedFile) -> DataFile:
         return DataFile(
             path=file.path,
-            size=1,  # not asked for: the name is as good as unique
+            size=file.size,
             mtime_ns=0,
             min_write_id=self.write_id,
             max_write_id=self.write_id,

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from acidsql import crash_points
 from acidsql.catalog.model import Partition, TableName
 from acidsql.errors import BindError, Error
 from acidsql.session import Session
+from acidsql.spark.snapshots import Snapshots
 
 BASIC = '{"BASIC_STATS":"true"}'
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -417,6 +419,46 @@ def test_columns_are_measured(session: Session) -> None:
 
 
 @pytest.mark.spark
+def test_a_count_by_statistics_reads_no_file(plain: Session, warehouse: Path) -> None:
+    """Numbers that hold are believed, whatever lies there; those nobody answers for are not."""
+    plain.sql(T)
+    plain.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    plain.sql(P)
+    plain.sql("INSERT INTO p VALUES (1, 'a', 1), (2, 'a', 1), (3, 'b', 2)")
+    for table in ("t", "p"):
+        (warehouse / table).rename(warehouse / f"{table} elsewhere")
+    assert value(plain, "SELECT count(*) FROM t") == 3
+    assert value(plain, "SELECT count(*) FROM p") == 3
+    assert value(plain, "SELECT count(*) FROM p WHERE hr = 1") == 2
+    plain.sql("ALTER TABLE t SET TBLPROPERTIES ('numRows'='77')")
+    assert value(plain, "SELECT count(*) FROM t") == 0
+
+
+@pytest.mark.parametrize("table", ["t", "p"])
+def test_statistics_of_another_snapshot_are_not_believed(plain: Session, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    """Who commits while a count begins is not counted, nor who is still at it; the next count has them."""
+    plain.sql(T if table == "t" else P)
+    row = "(1, 'a')" if table == "t" else "(1, 'a', 1)"
+    plain.sql(f"INSERT INTO {table} VALUES {row}, {row}")
+    with Session(plain.warehouse) as other:
+        other.begin()
+        other.sql(f"INSERT INTO {table} VALUES {row}")
+        assert value(plain, f"SELECT count(*) FROM {table}") == 2
+        assert value(other, f"SELECT count(*) FROM {table}") == 3
+        told, answers = Snapshots.row_count, []
+
+        def late(self: Snapshots, *given: Any) -> int | None:
+            other.commit()
+            monkeypatch.undo()
+            answers.append(told(self, *given))
+            return answers[-1]
+
+        monkeypatch.setattr(Snapshots, "row_count", late)
+        assert value(plain, f"SELECT count(*) FROM {table}") == 2
+        assert answers == [None]
+    assert value(plain, f"SELECT count(*) FROM {table}") == 3
+
+
 def test_a_handed_in_spark_is_not_asked_for_a_count(session: Session) -> None:
     """Neither is one started for the rows of the answer, but its DataFrame can be had."""
     session.sql(T)
