@@ -47,6 +47,10 @@ _INTEGER_STATISTICS = 2
 _MINIMUM, _MAXIMUM = 1, 2
 
 
+ColumnStatistics = bytes
+"""The message of that name in a footer."""
+
+
 class OrcCodec(IntEnum):
     """CompressionKind of orc_proto.proto."""
 
@@ -79,7 +83,7 @@ class OrcTail:
     row_count: int = 0
     row_index_stride: int = 0
     metadata: Sequence[bytes] = ()
-    statistics: Sequence[bytes] = ()
+    statistics: Sequence[ColumnStatistics] = ()
 
     @property
     def short(self) -> bool:
@@ -96,10 +100,9 @@ class OrcTail:
         with _format_errors(self.path):
             return dict(map(_name_and_value, self.metadata))
 
-    def integer_ranges(self, columns: Sequence[int]) -> list[tuple[int, int] | None]:
-        """Minimum and maximum of integer columns by the file's statistics; None where it keeps none."""
-        with _format_errors(self.path):
-            return [_integer_range(self.statistics[column]) if column < len(self.statistics) else None for column in columns]
+    def integer_range(self, column: int) -> tuple[int, int] | None:
+        """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
+        return integer_range(self.statistics[column], self.path) if column < len(self.statistics) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +163,17 @@ def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
     return read_tail(*read(tail.length), path) if tail.short else tail
 
 
+def integer_range(statistics: ColumnStatistics, path: str) -> tuple[int, int] | None:
+    """Minimum and maximum of an integer column of the file at ``path``; None where it keeps none."""
+    try:
+        found = protobuf.Message(protobuf.Message(statistics).content(_INTEGER_STATISTICS))
+        if _MINIMUM not in found or _MAXIMUM not in found:
+            return None
+        return protobuf.signed(found.integer(_MINIMUM)), protobuf.signed(found.integer(_MAXIMUM))
+    except _BROKEN as error:
+        raise _format_error(path, error) from error
+
+
 def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None) -> TailEdit:
     """The tail with these metadata keys set (others stay) and, if given, the types of ``schema``.
 
@@ -216,8 +230,15 @@ def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
 def _format_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, IndexError, KeyError, RecursionError, OSError, zlib.error, pa.ArrowException) as error:
-        raise FormatError(f'"{path}" is not a valid ORC file', detail=str(error)) from error
+    except _BROKEN as error:
+        raise _format_error(path, error) from error
+
+
+_BROKEN = (ValueError, IndexError, KeyError, RecursionError, OSError, zlib.error, pa.ArrowException)
+
+
+def _format_error(path: str, error: Exception) -> FormatError:
+    return FormatError(f'"{path}" is not a valid ORC file', detail=str(error))
 
 
 def _edited(tail: OrcTail, types: list[bytes] | None, items: list[bytes], names: Mapping[str, str]) -> Iterator[bytes]:
@@ -256,15 +277,6 @@ def _stripe(data: bytes) -> _Stripe:
     found = protobuf.Message(data)
     offset = found.integer(_STRIPE_OFFSET)
     return _Stripe(offset, offset + sum(map(found.integer, _STRIPE_LENGTHS)), found.integer(_STRIPE_ROWS))
-
-
-def _integer_range(statistics: bytes) -> tuple[int, int] | None:
-    """Of a column's statistics."""
-    of_integers = protobuf.Message(statistics).content(_INTEGER_STATISTICS)
-    found = protobuf.Message(of_integers)
-    if _MINIMUM not in found or _MAXIMUM not in found:
-        return None
-    return protobuf.signed(found.integer(_MINIMUM)), protobuf.signed(found.integer(_MAXIMUM))
 
 
 def _item(name: str, value: str) -> bytes:

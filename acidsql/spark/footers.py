@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from acidsql.acid.footer_keys import STATS
-from acidsql.acid.orc_tail import FIRST_READ, OrcTail, load_tail
+from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
 from acidsql.acid.orc_types import BUCKET_COLUMN, EVENT_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_FIELD, ROW_ID_COLUMN, OrcKind, OrcType
 from acidsql.acid.snapshot import DataFile
 from acidsql.errors import FormatError
-from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.fileio import FileIO, look_at_all
 
 MAX_KEPT = 200_000
 _FILES_AT_ONCE = 4096
@@ -25,8 +25,6 @@ _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
 ID_COLUMNS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
 
-_Range = tuple[int, int] | None
-"""The least and the greatest."""
 FileKey = tuple[str, int, int]
 """Absolute path, size, modification time in nanoseconds."""
 
@@ -59,8 +57,7 @@ class ScanFile:
     """A data file that was looked at.
 
     ``size``: in bytes, as it was found.  ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
-    ``ids``: of its insert events, where the footer tells them all; a file that was compacted has others.
-    ``ranges``: the least and the greatest of each of ID_COLUMNS, of delete events, where the footer tells them.
+    ``id_statistics``: what the footer of a file of events says of each of ID_COLUMNS.
     """
 
     file: DataFile
@@ -70,12 +67,24 @@ class ScanFile:
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...]
-    ids: RowIdRange | None = None
-    ranges: tuple[_Range, ...] = ()
+    id_statistics: tuple[ColumnStatistics, ...] = ()
 
     @property
     def key(self) -> FileKey:
         return self.path, self.file.size, self.file.mtime_ns
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int] | None, ...]:
+        """The least and the greatest of each of ID_COLUMNS, where the footer tells them."""
+        return tuple(integer_range(statistics, self.path) for statistics in self.id_statistics)
+
+    @property
+    def ids(self) -> RowIdRange | None:
+        """Of its insert events, where the footer tells them all; a file that was compacted has others."""
+        match self.ranges:
+            case ((write_id, other), (bucket_property, another), (first, last)) if (write_id, bucket_property) == (other, another):
+                return RowIdRange(write_id, bucket_property, first, last) if last - first + 1 == self.rows else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +93,7 @@ class _Facts:
     rows: int
     columns: OrcType
     stripes: tuple[tuple[int, int], ...] = ()
-    ids: RowIdRange | None = None
-    ranges: tuple[_Range, ...] = ()
+    id_statistics: tuple[ColumnStatistics, ...] = ()
 
 
 class Footers:
@@ -106,8 +114,8 @@ class Footers:
         found = tuple(files)
         missing = [file for file in found if file.key not in self._kept]
         for some in _batches(missing):
-            # Threads wait for files, and would wait for each other if they parsed too.
-            ends = in_parallel(lambda file: _read_end(io, file.path, FIRST_READ), some)
+            # Should they wait for files, threads would wait for each other if they parsed too.
+            ends = look_at_all(lambda file: _read_end(io, file.path, FIRST_READ), some)
             for file, end in zip(some, ends, strict=True):
                 self._kept[file.key] = _look(_tail(io, file.path, end), operation, raw=file.file.raw)
         seen = tuple(self._scan_file(file) for file in found)
@@ -125,8 +133,7 @@ class Footers:
             rows=facts.rows,
             columns=facts.columns,
             stripes=facts.stripes,
-            ids=facts.ids,
-            ranges=facts.ranges,
+            id_statistics=facts.id_statistics,
         )
 
 
@@ -175,22 +182,13 @@ def _look(tail: OrcTail, operation: int, *, raw: bool) -> _Facts:
     row = tail.schema.children[EVENT_FIELDS.index(ROW_FIELD)]
     if row.kind is not OrcKind.STRUCT:
         raise FormatError(f'file "{tail.path}" has no struct of data columns', detail=f"its columns are {tail.schema}")
-    operations, *ids = tail.integer_ranges((_OPERATION_COLUMN, *ID_COLUMNS))
-    if tail.row_count and _holds_other_operations(tail, operations, operation):
+    if tail.row_count and _holds_other_operations(tail, operation):
         raise FormatError(
             f'file "{tail.path}" mixes insert, update and delete events',
             detail="such files were written before Hive 3 (ACID version 1)",
             hint="Run a major compaction with the Hive that wrote them.",
         )
-    if operation == _DELETE:
-        return _Facts(tail.size, tail.row_count, row, ranges=tuple(ids))
-    return _Facts(tail.size, tail.row_count, row, ids=_row_ids(tail.row_count, *ids))
-
-
-def _row_ids(count: int, write_id: _Range, bucket_property: _Range, row: _Range) -> RowIdRange | None:
-    if write_id is None or bucket_property is None or row is None or write_id[0] != write_id[1] or bucket_property[0] != bucket_property[1]:
-        return None
-    return RowIdRange(write_id[0], bucket_property[0], *row) if row[1] - row[0] + 1 == count else None
+    return _Facts(tail.size, tail.row_count, row, id_statistics=tuple(tail.statistics[i] for i in ID_COLUMNS if i < len(tail.statistics)))
 
 
 def _look_at_raw(tail: OrcTail) -> _Facts:
@@ -201,7 +199,8 @@ def _look_at_raw(tail: OrcTail) -> _Facts:
     return _Facts(tail.size, tail.row_count, tail.schema, tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)))
 
 
-def _holds_other_operations(tail: OrcTail, found: _Range, operation: int) -> bool:
+def _holds_other_operations(tail: OrcTail, operation: int) -> bool:
+    found = tail.integer_range(_OPERATION_COLUMN)
     if found is not None:
         return found != (operation, operation)
     stats = tail.user_metadata.get(STATS, "").split(",")

@@ -111,9 +111,10 @@ class KeyLookup:
             write_id, bucket = np.full(len(positions), file.file.max_write_id), np.full(len(positions), bucket_property(file))
             return [write_id.astype(np.int64), bucket.astype(np.int64), first_row + positions], visible
         filtered = file.file.needs_row_filter and snapshot.write_ids is not None
-        if file.ids is not None and not filtered:
+        told = file.ids
+        if told is not None and not filtered:
             [rows] = read_columns(self._io, file.path, IDS[2:])
-            same = [np.full(len(positions), value, np.int64) for value in (file.ids.write_id, file.ids.bucket_property)]
+            same = [np.full(len(positions), value, np.int64) for value in (told.write_id, told.bucket_property)]
             return [*same, rows[positions]], visible
         *ids, written = read_columns(self._io, file.path, (*IDS, "currentTransaction"))
         if filtered and snapshot.write_ids is not None:

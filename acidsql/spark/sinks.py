@@ -277,7 +277,7 @@ def finish_inserts(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFil
         BUCKET_COLUMN: (bucket_property, bucket_property),
         ROW_ID_COLUMN: (0, rows - 1),
     }
-    found = dict(zip(wanted, tail.integer_ranges(list(wanted)), strict=True))
+    found = {column: tail.integer_range(column) for column in wanted}
     if found != wanted:
         raise InternalError(f'"{part.path}" holds other row ids than it should', detail=f"{found} instead of {wanted}")
     last = [RowId(target.write_id, bucket_property, row) for row in last_rows(tail.stripes)]

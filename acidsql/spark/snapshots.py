@@ -14,7 +14,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.statistics import is_accurate
 from acidsql.errors import TransactionAbortedError
-from acidsql.spark.fileio import FileIO, in_parallel
+from acidsql.spark.fileio import FileIO, look_at_all
 from acidsql.spark.pending import PendingRoot
 from acidsql.spark.urls import path_of
 
@@ -73,7 +73,7 @@ class Snapshots:
         if not table.partition_columns:
             wanted = [(path_of(table.location), None)]
         missing = [pair for pair in wanted if pair[0] not in self._places]
-        for place in in_parallel(lambda pair: self._place(table, *pair, write_ids), missing):
+        for place in look_at_all(lambda pair: self._place(table, *pair, write_ids), missing):
             self._places[place.root] = place
         self.check_unchanged(table)
         places = tuple(self._with_own(self._places[root]) for root, _ in wanted)

@@ -118,8 +118,9 @@ def test_stripes_and_statistics_are_read() -> None:
     assert len(tail.stripes) > 1
     assert sum(tail.stripes) == tail.row_count == 30_007
     assert tail.row_index_stride == 5000
-    assert tail.integer_ranges([1]) == [(-7, 29_999)]
-    assert tail.integer_ranges([2, 9]) == [None, None]
+    assert tail.integer_range(1) == (-7, 29_999)
+    assert tail.integer_range(2) is None
+    assert tail.integer_range(9) is None
 
 
 def test_short_reads_say_how_much_they_need() -> None:
@@ -143,7 +144,7 @@ def test_files_that_hive_wrote(shared: Path) -> None:
             assert tail.codec.name == facts["compression"]
             assert tail.row_index_stride == facts["row_index_stride"]
             assert str(tail.schema) == facts["orc_schema"]
-            assert tail.integer_ranges([ROW_ID_COLUMN]) != [None] or tail.schema is None or tail.schema.names != EVENT_FIELDS
+            assert tail.integer_range(ROW_ID_COLUMN) is not None or tail.schema is None or tail.schema.names != EVENT_FIELDS
             seen += 1
     assert seen
 
