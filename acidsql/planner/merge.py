@@ -73,10 +73,19 @@ def inserts_query(plan: MergePlan, unmatched_source: str) -> BoundQuery:
     return _query(merge, ("SELECT * FROM (", *text, f") WHERE {CLAUSE} IS NOT NULL"))
 
 
-def whole_query(plan: MergePlan) -> BoundQuery:
-    """LEADING_COLUMNS (no row numbers) and values of every row that some clause writes, by one join."""
+def keeps_target(plan: MergePlan) -> bool:
+    """Whether rows of the target count that have no match, or ON does not equate columns that could tell which have none."""
+    return not plan.merge.keys or plan.join not in (MergeJoin.RIGHT_OUTER, MergeJoin.RIGHT_ANTI)
+
+
+def whole_query(plan: MergePlan, *, by_keys: bool = False) -> BoundQuery:
+    """LEADING_COLUMNS (no row numbers) and values of every row that some clause writes, by one join.
+
+    ``by_keys``: the target's rows whose keys the source has not are left out before the join, which does not broadcast the side it keeps
+    all rows of, however small that is. Then the source is read twice.
+    """
     merge = plan.merge
-    target, source = _target(merge), _source(merge, None)
+    target, source = _target_by_keys(merge) if by_keys else _target(merge), _source(merge, None)
     anti = plan.join in (MergeJoin.LEFT_ANTI, MergeJoin.RIGHT_ANTI)
     head = _select(
         merge,
@@ -114,6 +123,15 @@ def _query(merge: BoundMerge, pieces: tuple[Piece, ...]) -> BoundQuery:
 
 def _target(merge: BoundMerge) -> tuple[Piece, ...]:
     return (Slot(0), f" AS {identifier(merge.alias)}")
+
+
+def _target_by_keys(merge: BoundMerge) -> tuple[Piece, ...]:
+    """The rows of the target whose keys are among the source's."""
+    alias, source = identifier(merge.alias), identifier(merge.source_alias)
+    keys = ", ".join(f"{source}.{identifier(key)} AS acidsql_key{place}" for place, (_, key) in enumerate(merge.keys))
+    on = " AND ".join(f"{alias}.{identifier(column)} = acidsql_key{place}" for place, (column, _) in enumerate(merge.keys))
+    head = (f"(SELECT {alias}.* FROM ", Slot(0), f" AS {alias} LEFT SEMI JOIN (SELECT {keys} FROM ")
+    return (*head, *merge.source, f") AS acidsql_keys ON {on}) AS {alias}")
 
 
 def _source(merge: BoundMerge, numbered: str | None) -> tuple[Piece, ...]:

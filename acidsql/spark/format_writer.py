@@ -5,8 +5,6 @@ Parquet is written in the forms Hive itself writes: INT96 timestamps, decimals a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ from acidsql.spark import sinks, text_values
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.parquet_times import read_metadata
 from acidsql.spark.partition_places import key_names
+from acidsql.spark.session import settings_during
 from acidsql.spark.sinks import PartFile
 from acidsql.spark.stored import refusals
 from acidsql.spark.target import StagedFile, WriteTarget
@@ -44,7 +43,7 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
     match table.file_format:
         case FileFormat.PARQUET:
             named = [f"{name} AS {identifier(c.name)}" for name, c in zip(names, table.columns, strict=True)]
-            with spark_settings(spark, _PARQUET_SETTINGS):
+            with settings_during(spark, _PARQUET_SETTINGS):
                 written = rows.selectExpr(*named, *keys).write.partitionBy(*keys)
                 written.option("compression", _parquet_codec(table)).parquet(spark_url(folder))
         case FileFormat.TEXTFILE:
@@ -76,22 +75,6 @@ def finished(io: FileIO, target: WriteTarget, part: PartFile) -> StagedFile | No
     return StagedFile(
         path=part.path, directory=target.plain_directory, bucket=part.bucket, rows=rows, size=size, partition=target.partition, raw=True
     )
-
-
-@contextmanager
-def spark_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of Spark's that hold inside, and are what they were before afterwards."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
 
 
 def _parquet_codec(table: Table) -> str:

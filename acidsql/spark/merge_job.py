@@ -1,6 +1,6 @@
 """MERGE's big path: one join, one Spark job that writes the sinks of all clauses.
 
-Each row of the join becomes the events of its clause, told apart by SINK and by the clause's statement; the tasks sort them so that one file
+Each row of the join becomes the events of its clause, told apart by SINK; the tasks sort them so that one file
 is written after the other. The old ids of all clauses are then looked at together: one that comes twice is the cardinality violation.
 """
 
@@ -22,6 +22,7 @@ from acidsql.spark import driver_writer, sinks, writer
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import key_names
+from acidsql.spark.session import settings_during
 from acidsql.spark.sinks import PartFile
 from acidsql.spark.stored import refusals
 from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget
@@ -29,6 +30,9 @@ from acidsql.spark.urls import spark_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_LOCAL_READER = "spark.sql.adaptive.localShuffleReader.enabled"
+"""Where Spark finds while it runs that the rows of the target are few, it joins the source as it was read: by one task, if it is one file."""
 
 
 def stage_merge(
@@ -46,18 +50,19 @@ def stage_merge(
     placed = writer.in_tasks_of_merge(target, rows, f"{CLAUSE} IN ({', '.join(map(str, inserting))})" if inserting else "FALSE")
     root = f"{directory}/rows"
     keys = key_names(target.table)
-    with refusals():
+    with refusals(), settings_during(spark, {_LOCAL_READER: "false"}):
         events = sinks.merge_events(target, clauses, placed)
-        sinks.orc_writer(target, events).partitionBy(sinks.SINK, sinks.STATEMENT, *keys).orc(spark_url(root))
-    new = _by_statement(io, f"{root}/{sinks.SINK}={sinks.INSERTS}")
-    old = _by_statement(io, f"{root}/{sinks.SINK}={sinks.DELETES}")
+        sinks.orc_writer(target, events).partitionBy(sinks.SINK, *keys).orc(spark_url(root))
+    folders = {entry.path.partition("/")[0] for entry in io.list_files(root)}
+    parts = {int(folder.partition("=")[2]): sinks.part_files(io, f"{root}/{folder}") for folder in sorted(folders)}
+    old = {statement: parts.get(sinks.sink(statement, deletes=True), []) for _, statement in clauses}
     _check_once(spark, io, target, root, old)
     files: list[StagedFile] = []
     counts: dict[int, int] = {}
     for number, (_, statement) in enumerate(clauses):
         of_clause = replace(target, statement_id=statement)
-        inserts = writer.finish_inserts(io, of_clause, new.get(statement, []))
-        deletes = writer.delete_files(spark, io, of_clause, root, f"{directory}/clause{number}", old.get(statement, []))
+        inserts = writer.finish_inserts(io, of_clause, parts.get(sinks.sink(statement), []))
+        deletes = writer.delete_files(spark, io, of_clause, root, f"{directory}/clause{number}", old[statement])
         counts[number] = sum(file.rows for file in inserts or deletes)
         files += [*deletes, *inserts]
     return files, counts
@@ -68,13 +73,6 @@ def _once_each(plan: MergePlan, rows: DataFrame) -> DataFrame:
     changing = [str(number) for number, clause in enumerate(plan.merge.clauses) if changes_rows(clause)]
     alone = f"IF({CLAUSE} IN ({', '.join(changing) or '-1'}), 0L, monotonically_increasing_id() + 1) AS acidsql_alone"
     return rows.selectExpr("*", alone).dropDuplicates([*ID_COLUMNS, *key_names(plan.table), "acidsql_alone"]).drop("acidsql_alone")
-
-
-def _by_statement(io: FileIO, folder: str) -> dict[StatementId, list[PartFile]]:
-    found: dict[StatementId, list[PartFile]] = {}
-    for name in sorted({entry.path.partition("/")[0] for entry in io.list_files(folder)}):
-        found[StatementId(int(name.partition("=")[2]))] = sinks.part_files(io, f"{folder}/{name}")
-    return found
 
 
 def _check_once(spark: SparkSession, io: FileIO, target: WriteTarget, root: str, old: Mapping[StatementId, Sequence[PartFile]]) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from acidsql.planner.bound import BoundQuery, BoundRead
 from acidsql.planner.conditions import PartitionCondition
-from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, narrowed, source_query, whole_query
+from acidsql.planner.lowering import identifier
+from acidsql.planner.merge import LEADING_COLUMNS, changes_query, inserts_query, keeps_target, narrowed, source_query, whole_query
 from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Predicate
+from acidsql.spark import classic
 from acidsql.spark.enforce import enforced
 
 if TYPE_CHECKING:
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
     from acidsql.spark.key_lookup import KeyLookup, Keys
     from acidsql.spark.reader import TableSnapshot
+
+
+MAX_KEY_BYTES = 10 << 20
+"""Of the source's keys as Spark estimates them: what it broadcasts by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,18 @@ class MergeQueries:
         return self._enforced(inserts_query(self.plan, unmatched_source))
 
     def whole(self) -> DataFrame:
-        return self._enforced(whole_query(self.plan))
+        return self._enforced(whole_query(self.plan, by_keys=self._has_few_keys()))
+
+    def _has_few_keys(self) -> bool:
+        """Whether the target can be filtered by the source's keys at little cost, and the source has the same rows when it is read again."""
+        if keeps_target(self.plan):
+            return False
+        source = self.source()
+        names, keys = [name.lower() for name in source.columns], [key for _, key in self.plan.merge.keys]
+        if any(names.count(key) != 1 for key in keys) or not classic.reads_the_same(source):
+            return False
+        size = classic.estimated_bytes(source.select(*map(identifier, keys)))
+        return size is not None and size <= MAX_KEY_BYTES
 
     def _enforced(self, query: BoundQuery) -> DataFrame:
         writing = [str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values]

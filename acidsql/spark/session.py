@@ -95,6 +95,22 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     return ours
 
 
+@contextlib.contextmanager
+def settings_during(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings of Spark's that hold inside, and are what they were before afterwards."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
 def import_view(ours: SparkSession, theirs: SparkSession, name: str) -> None:
     """Copies a temporary view of the user's session into ours, as it stands now."""
     classic.import_view(ours, theirs, name)

@@ -51,7 +51,8 @@ MAX_TASKS = MAX_BUCKET_ID + 1
 DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE bucket END"
 """The bucket number in Spark SQL, for both versions of the codec (acid.bucket_codec)."""
 
-SINK, INSERTS, DELETES = "acidsql_sink", "inserts", "deletes"
+SINK = "acidsql_sink"
+"""Which files an event goes to, as a number, because Spark sorts those fastest: see ``sink``."""
 BUCKET_DIRECTORY = "acidsql_bucket"
 STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
@@ -63,6 +64,11 @@ _CODECS = {OrcCodec.NONE: "none", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snapp
 _PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*")
 _BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
 _KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
+
+
+def sink(statement: int = 0, *, deletes: bool = False) -> int:
+    """Of the insert events of a statement, or of its delete events; a statement that is alone in its job is number 0."""
+    return 2 * statement + deletes
 
 
 # ---- what Spark writes
@@ -87,19 +93,19 @@ def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
 def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
     """Changed rows (ID_COLUMNS, ``data_names``, ``key_names``), in the tasks of their new buckets, as two flat events each, told apart by SINK.
 
-    ``inserts`` are complete; ``deletes`` carry the old ids and no values: they are raw material for delete files.
+    Insert events are complete; delete events carry the old ids and no values: they are raw material for delete files.
     """
     columns, keys = target.table.columns, key_names(target.table)
     old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
     is_new = f"operation = {INSERT_OPERATION}"
-    sink = f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}"
+    of_sink = f"IF({is_new}, {sink()}, {sink(deletes=True)}) AS {SINK}"
     both = f"explode(array({INSERT_OPERATION}, {DELETE_OPERATION})) AS operation"
     if keys:  # sorted for Spark's writer, which has a file open for each value; numbered when that is done
         twice = changed.selectExpr(*old, "spark_partition_id() AS task", *stored_columns(columns), *keys).selectExpr("*", both)
-        events = _numbered(twice.selectExpr("*", sink).sortWithinPartitions(SINK, *keys), [SINK, *keys])
+        events = _numbered(twice.selectExpr("*", of_sink).sortWithinPartitions(SINK, *keys), [SINK, *keys])
     else:
         numbered = changed.selectExpr(*old, f"{_ROW_NUMBER} AS rowId", "spark_partition_id() AS task", *stored_columns(columns))
-        events = numbered.selectExpr("*", both).selectExpr("*", sink)
+        events = numbered.selectExpr("*", both).selectExpr("*", of_sink)
     new = _new_ids(target, "task", "rowId")
     ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
     values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
@@ -109,11 +115,11 @@ def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
 def merge_events(target: WriteTarget, clauses: Sequence[tuple[MergeAction, StatementId]], rows: DataFrame) -> DataFrame:
     """Rows of a MERGE (CLAUSE, ID_COLUMNS, ``data_names``, ``key_names``), in the tasks of their buckets, as flat events.
 
-    They are told apart by SINK, as in ``update_events``, and by STATEMENT, and sorted by both and the partition.
+    They are told apart by SINK, as in ``update_events``, and sorted by that and the partition.
     """
     columns, keys = target.table.columns, key_names(target.table)
     old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
-    statement = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {s}" for number, (_, s) in enumerate(clauses)) + " ELSE -1 END"
+    statement = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {s}" for number, (_, s) in enumerate(clauses)) + " END"
     events_of = {
         MergeAction.INSERT: f"array({INSERT_OPERATION})",
         MergeAction.DELETE: f"array({DELETE_OPERATION})",
@@ -124,13 +130,14 @@ def merge_events(target: WriteTarget, clauses: Sequence[tuple[MergeAction, State
         *old, "spark_partition_id() AS task", f"{statement} AS {STATEMENT}", f"{events} AS events", *stored_columns(columns), *keys
     )
     is_new = f"operation = {INSERT_OPERATION}"
-    single = located.selectExpr("*", "explode(events) AS operation").selectExpr("*", f"IF({is_new}, '{INSERTS}', '{DELETES}') AS {SINK}")
-    numbered = _numbered(single.sortWithinPartitions(SINK, STATEMENT, *keys), [SINK, STATEMENT, *keys])
+    of_sink = f"2 * {STATEMENT} + IF({is_new}, 0, 1) AS {SINK}"
+    single = located.selectExpr("*", "explode(events) AS operation").selectExpr("*", of_sink)
+    numbered = _numbered(single.sortWithinPartitions(SINK, *keys), [SINK, *keys])
     new = _new_ids(replace(target, statement_id=StatementId(0)), "task", "rowId")
     new[2] = new[2].replace(" AS bucket", f" + {STATEMENT} AS bucket")
     ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
     values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
-    return numbered.selectExpr(*ids, *new[4:], *values, SINK, STATEMENT, *keys)
+    return numbered.selectExpr(*ids, *new[4:], *values, SINK, *keys)
 
 
 def _numbered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:

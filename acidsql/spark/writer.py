@@ -15,8 +15,7 @@ attempt counts; the files are then finished and published.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from acidsql.spark.fetching import fetch_rows
 from acidsql.spark.fileio import FileIO, in_parallel
 from acidsql.spark.partition_places import key_names, key_sql
 from acidsql.spark.publish import partitions_of, publish, publish_rows, staging
+from acidsql.spark.session import settings_during
 from acidsql.spark.stored import refusals
 from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
 from acidsql.spark.urls import spark_url
@@ -154,10 +154,10 @@ def stage_update(
     placed = _in_tasks_of_old_rows(target, changed)
     keys = key_names(target.table)
     # Without partitions a task may write both sinks at once, instead of sorting its rows by sink first.
-    with _open_files(spark, 0 if keys else 2), refusals():
+    with settings_during(spark, {_CONCURRENT_WRITERS: "0" if keys else "2"}), refusals():
         sinks.orc_writer(target, sinks.update_events(target, placed)).partitionBy(sinks.SINK, *keys).orc(spark_url(f"{directory}/rows"))
-    new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.INSERTS}")
-    old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.DELETES}")
+    new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink()}")
+    old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink(deletes=True)}")
     deletes = delete_files(spark, io, target, f"{directory}/rows", directory, old)
     return deletes, finish_inserts(io, target, new)
 
@@ -264,16 +264,6 @@ def stage_kept(
         statement = replace(target, statement_id=StatementId(int(entry.partition("=")[2])), overwrite=one_base)
         staged += _finish(lambda part, of=statement: sinks.finish_kept(io, of, part), sinks.part_files(io, f"{folder}/{entry}"))  # type: ignore[misc]
     return staged
-
-
-@contextmanager
-def _open_files(spark: SparkSession, count: int) -> Iterator[None]:
-    """How many files a task may write at once."""
-    spark.conf.set(_CONCURRENT_WRITERS, count)
-    try:
-        yield
-    finally:
-        spark.conf.unset(_CONCURRENT_WRITERS)
 
 
 def _finish(finish: Callable[[PartFile], StagedFile | None], parts: list[PartFile]) -> list[StagedFile]:

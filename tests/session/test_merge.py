@@ -11,7 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.errors import CardinalityError, Error
+from acidsql.planner.bound import BoundQuery
+from acidsql.planner.merge import whole_query
+from acidsql.planner.physical import MergePlan
 from acidsql.session import Session
+from acidsql.spark import merge_queries
 from tests.session.merge_model import JOINS, Row, merged, random_clauses, random_row
 
 pytestmark = pytest.mark.spark
@@ -185,6 +189,51 @@ def test_values_of_every_kind_pass_through_the_source(session: Session, path: st
     for _ in range(2):
         session.sql(text)
         assert sorted(map(str, session.sql("SELECT * FROM t").rows())) == sorted(map(str, session.sql("SELECT * FROM s").rows()))
+
+
+@pytest.mark.parametrize(
+    ("source", "clauses", "filtered"),
+    [
+        ("files", "WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", True),
+        ("files", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", True),
+        ("(SELECT id, n FROM files WHERE n < 40)", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", True),
+        ("files", "WHEN MATCHED THEN UPDATE SET n = s.n", False),
+        ("files", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b') WHEN NOT MATCHED BY SOURCE THEN DELETE", False),
+        (
+            "(SELECT id, n FROM files WHERE coalesce(rand() + id >= id, TRUE))",
+            "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')",
+            False,
+        ),
+        ("(SELECT id, n FROM files LIMIT 5)", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", False),
+        ("(SELECT id, max(n) AS n FROM files GROUP BY id)", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", False),
+        ("rdd", "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.n, 'new', 'b')", False),
+    ],
+)
+def test_the_target_is_filtered_by_keys(
+    spark: SparkSession, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, clauses: str, filtered: bool
+) -> None:
+    """Before the join of the big path, if the source has the same rows when it is read again; the result is the same."""
+    rows = [(1, 10), (2, 20), (40, 40), (41, 41), (None, 50)]
+    spark.createDataFrame(rows, "id INT, n INT").write.parquet(str(tmp_path / "files"))
+    spark.read.parquet(str(tmp_path / "files")).createOrReplaceTempView("files")
+    spark.createDataFrame(spark.sparkContext.parallelize(rows), "id INT, n INT").createOrReplaceTempView("rdd")
+    seen: list[bool] = []
+
+    def noted(plan: MergePlan, *, by_keys: bool = False) -> BoundQuery:
+        seen.append(by_keys)
+        return whole_query(plan, by_keys=by_keys)
+
+    monkeypatch.setattr(merge_queries, "whole_query", noted)
+    with Session(warehouse, spark=spark) as session:
+        for table, path in (("here", "small"), ("there", "big")):
+            session.sql(f"CREATE TABLE {table} {LAYOUTS['partitioned']} {ACID}")
+            session.sql(f"INSERT INTO {table} VALUES (1, 1, 'a', 'a'), (2, 2, 'b', 'a'), (3, 3, 'c', 'b'), (NULL, 4, 'd', 'b')")
+            session.sql(f"SET acidsql.write.path={path}")
+            session.sql(f"MERGE INTO {table} t USING {source} s ON t.id = s.id AND t.n < 5 {clauses}")
+        assert rows_of(session, "here") == rows_of(session, "there")
+    for view in ("files", "rdd"):
+        spark.catalog.dropTempView(view)
+    assert seen == [filtered]
 
 
 def test_a_source_with_two_columns_of_one_name(session: Session) -> None:

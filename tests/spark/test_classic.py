@@ -83,6 +83,23 @@ def test_what_a_plan_does(spark: SparkSession) -> None:
     spark.catalog.dropTempView("classic_rows")
 
 
+def test_plans_that_read_the_same_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Files and constants, filtered and computed on; nothing that chance, an order or a cache decides."""
+    spark.range(10).write.orc(str(tmp_path / "rows"))
+    files = spark.read.orc(str(tmp_path / "rows"))
+    assert classic.reads_the_same(files.where("id > 3").selectExpr("id + 1 AS id").union(spark.range(3)))
+    assert classic.reads_the_same(spark.sql("SELECT * FROM VALUES (1), (2)"))
+    for other in (
+        files.where("rand() > 0.5"),
+        files.selectExpr("uuid()"),
+        files.limit(3),
+        files.distinct(),
+        files.join(files, "id"),
+        spark.createDataFrame(spark.sparkContext.parallelize([(1,)]), "id INT"),
+    ):
+        assert not classic.reads_the_same(other)
+
+
 def test_a_limit_for_each_task(spark: SparkSession) -> None:
     """Each task gives at most so many rows: none is lost below the limit."""
     rows = spark.range(0, 100, 1, 4)

@@ -7,7 +7,7 @@ tests/spark/test_classic.py.
 
 from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm
 from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in, sorted_longs
-from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, task_count
+from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, reads_the_same, task_count
 from acidsql.spark.classic.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.classic.sessions import (
     clone_session,
@@ -40,6 +40,7 @@ __all__ = [
     "position_in",
     "read_files",
     "read_listed_orc",
+    "reads_the_same",
     "running_session",
     "running_tasks",
     "same_time_zone",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.spark.classic.java import CATALYST, TYPES, java_class, jvm, scala_object
+from acidsql.spark.classic.java import CATALYST, TYPES, JavaObject, java_class, jvm, scala_object
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +33,24 @@ def estimated_bytes(frame: DataFrame) -> int | None:
 def keeps_all_rows(frame: DataFrame) -> bool:
     """Whether the plan only scans and computes columns, so that the estimate of its size is one of what is really there."""
     return hasattr(frame, "_jdf") and _consists_of(frame, _KEEPS_ALL_ROWS)
+
+
+def reads_the_same(frame: DataFrame) -> bool:
+    """Whether the plan gives the same rows again: it filters and computes, certainly, what lies in files or in the plan itself."""
+    return hasattr(frame, "_jdf") and all(
+        str(plan.nodeName()).split()[0] in (*_SAME_AGAIN, "Relation") and plan.deterministic() and _is_of_files(plan)
+        for plan in _nodes(frame)
+    )
+
+
+_SAME_AGAIN = ("Project", "Filter", "LocalRelation", "Range", "Union", "SubqueryAlias", "View", "LogicalRelation")
+
+
+def _is_of_files(plan: JavaObject) -> bool:
+    """True, too, for what is no relation of a source."""
+    if str(plan.getClass().getSimpleName()) != "LogicalRelation":
+        return True
+    return str(plan.relation().getClass().getSimpleName()) == "HadoopFsRelation"
 
 
 def task_count(frame: DataFrame) -> int | None:
@@ -65,12 +83,14 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 
 
 def _consists_of(frame: DataFrame, kinds: Collection[str]) -> bool:
+    return all(name.split()[0] in kinds or name.startswith("Relation") for name in (str(plan.nodeName()) for plan in _nodes(frame)))
+
+
+def _nodes(frame: DataFrame) -> Iterator[JavaObject]:
+    """Of the optimized plan."""
     pending = [cast(Any, frame)._jdf.queryExecution().optimizedPlan()]
     while pending:
         plan = pending.pop()
-        name = str(plan.nodeName())
-        if name.split()[0] not in kinds and not name.startswith("Relation"):
-            return False
+        yield plan
         children = plan.children()
         pending += [children.apply(i) for i in range(children.size())]
-    return True
