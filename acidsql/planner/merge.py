@@ -78,14 +78,14 @@ def keeps_target(plan: MergePlan) -> bool:
     return not plan.merge.keys or plan.join not in (MergeJoin.RIGHT_OUTER, MergeJoin.RIGHT_ANTI)
 
 
-def whole_query(plan: MergePlan, *, by_keys: bool = False) -> BoundQuery:
+def whole_query(plan: MergePlan, *, source_view: str | None = None) -> BoundQuery:
     """LEADING_COLUMNS (no row numbers) and values of every row that some clause writes, by one join.
 
-    ``by_keys``: the target's rows whose keys the source has not are left out before the join, which does not broadcast the side it keeps
-    all rows of, however small that is. Then the source is read twice.
+    ``source_view``: a view of the source's rows, which is then read twice: the target's rows whose keys it has not are left out before
+    the join, because Spark does not broadcast the side of a join that keeps all its rows, however small that is.
     """
-    merge = plan.merge
-    target, source = _target_by_keys(merge) if by_keys else _target(merge), _source(merge, None)
+    merge = plan.merge if source_view is None else replace(plan.merge, source=_view(plan.merge, source_view))
+    target, source = _target(merge) if source_view is None else _target_by_keys(merge), _source(merge, None)
     anti = plan.join in (MergeJoin.LEFT_ANTI, MergeJoin.RIGHT_ANTI)
     head = _select(
         merge,
@@ -137,8 +137,13 @@ def _target_by_keys(merge: BoundMerge) -> tuple[Piece, ...]:
 def _source(merge: BoundMerge, numbered: str | None) -> tuple[Piece, ...]:
     """The source with a column SOURCE_ROW, which is NULL where an outer join found no row."""
     if numbered is not None:
-        return (f"{identifier(numbered)} AS {identifier(merge.source_alias)}",)
+        return _view(merge, numbered)
     return (f"(SELECT *, 0L AS {SOURCE_ROW} FROM ", *merge.source, f") AS {identifier(merge.source_alias)}")
+
+
+def _view(merge: BoundMerge, name: str) -> tuple[Piece, ...]:
+    """In the place of the source."""
+    return (f"{identifier(name)} AS {identifier(merge.source_alias)}",)
 
 
 Side = Callable[[BoundMergeClause], str]

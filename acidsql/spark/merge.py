@@ -8,7 +8,6 @@ time it is read is read once. Values that are mere columns of the source are cop
 from __future__ import annotations
 
 import contextlib
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -32,6 +31,7 @@ from acidsql.spark.partition_places import by_values, key_names, numbered
 from acidsql.spark.publish import partitions_of, publish, staging
 from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
 from acidsql.spark.timestamps import needs_java_writer
+from acidsql.spark.views import temporary_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,13 +174,9 @@ def _view(spark: SparkSession, rows: pa.Table, *, broadcast: bool = False) -> It
     """The rows as a temporary view."""
     from pyspark.sql import functions
 
-    name = f"acidsql_source_{uuid.uuid4().hex[:12]}"
     frame = spark.createDataFrame(rows)
-    (functions.broadcast(frame) if broadcast else frame).createOrReplaceTempView(name)
-    try:
+    with temporary_view(functions.broadcast(frame) if broadcast else frame) as name:
         yield name
-    finally:
-        spark.catalog.dropTempView(name)
 
 
 def _once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Table:

@@ -14,6 +14,7 @@ from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Predicate
 from acidsql.spark import classic
 from acidsql.spark.enforce import enforced
+from acidsql.spark.views import temporary_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,13 +59,14 @@ class MergeQueries:
         return self._enforced(inserts_query(self.plan, unmatched_source))
 
     def whole(self) -> DataFrame:
-        return self._enforced(whole_query(self.plan, by_keys=self._has_few_keys()))
+        source = None if keeps_target(self.plan) else self.source()
+        if source is None or not self._has_few_keys(source):
+            return self._enforced(whole_query(self.plan))
+        with temporary_view(source) as name:
+            return self._enforced(whole_query(self.plan, source_view=name))
 
-    def _has_few_keys(self) -> bool:
+    def _has_few_keys(self, source: DataFrame) -> bool:
         """Whether the target can be filtered by the source's keys at little cost, and the source has the same rows when it is read again."""
-        if keeps_target(self.plan):
-            return False
-        source = self.source()
         names, keys = [name.lower() for name in source.columns], [key for _, key in self.plan.merge.keys]
         if any(names.count(key) != 1 for key in keys) or not classic.reads_the_same(source):
             return False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,3 +45,14 @@ class Views:
 
     def _drop(self, name: str) -> None:
         self._spark.catalog.dropTempView(name)
+
+
+@contextlib.contextmanager
+def temporary_view(frame: DataFrame) -> Iterator[str]:
+    """The name of a view that goes in the end. Every query analysed inside reads the same files by it, however often it stands there."""
+    name = f"acidsql_{uuid.uuid4().hex[:12]}"
+    frame.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        frame.sparkSession.catalog.dropTempView(name)

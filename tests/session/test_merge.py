@@ -219,9 +219,9 @@ def test_the_target_is_filtered_by_keys(
     spark.createDataFrame(spark.sparkContext.parallelize(rows), "id INT, n INT").createOrReplaceTempView("rdd")
     seen: list[bool] = []
 
-    def noted(plan: MergePlan, *, by_keys: bool = False) -> BoundQuery:
-        seen.append(by_keys)
-        return whole_query(plan, by_keys=by_keys)
+    def noted(plan: MergePlan, *, source_view: str | None = None) -> BoundQuery:
+        seen.append(source_view is not None)
+        return whole_query(plan, source_view=source_view)
 
     monkeypatch.setattr(merge_queries, "whole_query", noted)
     with Session(warehouse, spark=spark) as session:

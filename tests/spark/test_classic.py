@@ -95,6 +95,7 @@ def test_plans_that_read_the_same_again(spark: SparkSession, tmp_path: Path) -> 
         files.limit(3),
         files.distinct(),
         files.join(files, "id"),
+        files.where("id > (SELECT max(id) FROM range(3))"),
         spark.createDataFrame(spark.sparkContext.parallelize([(1,)]), "id INT"),
     ):
         assert not classic.reads_the_same(other)

@@ -37,7 +37,9 @@ def keeps_all_rows(frame: DataFrame) -> bool:
 
 def reads_the_same(frame: DataFrame) -> bool:
     """Whether the plan gives the same rows again: it filters and computes, certainly, what lies in files or in the plan itself."""
-    return hasattr(frame, "_jdf") and all(
+    if not hasattr(frame, "_jdf") or not frame._jdf.queryExecution().optimizedPlan().subqueriesAll().isEmpty():
+        return False
+    return all(
         str(plan.nodeName()).split()[0] in (*_SAME_AGAIN, "Relation") and plan.deterministic() and _is_of_files(plan)
         for plan in _nodes(frame)
     )
