@@ -30,9 +30,10 @@ class Message:
             return found[-1]
         raise ValueError(f"field {number} is not a number")
 
-    def content(self, number: int, default: bytes = b"") -> bytes:
+    def content(self, number: int) -> bytes:
+        """The last one, empty if there is none."""
         found = self.contents(number)
-        return found[-1] if found else default
+        return found[-1] if found else b""
 
     def contents(self, number: int) -> list[bytes]:
         found = self._values.get(number, [])

@@ -82,8 +82,8 @@ class DeadRowFilters:
         from pyspark.sql import functions as F
 
         spark = self._spark
-        write_id = classic.position_in(spark, classic.sorted_longs(spark, dead.write_ids), F.col("originalTransaction"))
-        bucket = classic.position_in(spark, classic.sorted_longs(spark, dead.bucket_properties), F.col("bucket").cast("bigint"))
+        write_id = classic.position_in(spark, classic.longs(spark, dead.write_ids), F.col("originalTransaction"))
+        bucket = classic.position_in(spark, classic.longs(spark, dead.bucket_properties), F.col("bucket").cast("bigint"))
         row = F.col("rowId")
         write_id_key = write_id.cast("bigint")
         if places:
@@ -91,7 +91,7 @@ class DeadRowFilters:
         bucket_key = F.shiftleft(write_id_key, dead.bucket_bits).bitwiseOR(bucket.cast("bigint"))
         key = F.shiftleft(bucket_key, dead.row_bits).bitwiseOR(row)
         if len(dead.keys) <= MAX_ARRAY:
-            hit = classic.position_in(spark, classic.sorted_longs(spark, dead.keys), key) >= 0
+            hit = classic.position_in(spark, classic.longs(spark, dead.keys), key) >= 0
         else:
             hit = classic.is_in_bitmap(spark, dead.keys, key)
         # Only a row whose write id and bucket occur among the dead has a key at all.

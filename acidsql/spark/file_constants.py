@@ -61,7 +61,7 @@ def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[Locat
     if classic.jvm(spark) is None:
         place = F.array_position(F.expr(f"from_json('{json.dumps(hashes)}', 'array<bigint>')"), hashed).cast("int") - 1
     else:
-        place = classic.position_in(spark, classic.sorted_longs(spark, np.array(hashes, np.int64)), hashed)
+        place = classic.position_in(spark, classic.longs(spark, np.array(hashes, np.int64)), hashed)
     unknown = F.expr("CAST(raise_error('acidsql: a row of a file that was not listed') AS int)")
     return rows.select("*", F.when(place >= 0, place).otherwise(unknown).alias(FILE))
 
@@ -86,7 +86,7 @@ def with_row_ids(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile]
         raise UnsupportedStatementError("row ids of files without ACID columns cannot be made over Spark Connect")
     starts, numbers = zip(*_stripes(files, first_rows), strict=True) if any(file.stripes for file in files) else ((), ())
     piece = F.col("acidsql_piece")
-    stripe = classic.position_in(spark, classic.sorted_longs(spark, np.array(starts, np.int64)), piece).alias("acidsql_stripe")
+    stripe = classic.position_in(spark, classic.longs(spark, np.array(starts, np.int64)), piece).alias("acidsql_stripe")
     placed = _counted(spark, rows).select("*", stripe)
     number = of_file(numbers, "bigint", "IF(acidsql_stripe >= 0, acidsql_stripe, -acidsql_stripe - 1)")
     ids = [

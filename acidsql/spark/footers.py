@@ -56,8 +56,8 @@ class RowIdRange:
 class ScanFile:
     """A data file that was looked at.
 
-    ``size``: in bytes, as it was found.  ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many rows it has, of raw files only.
-    ``id_statistics``: what the footer of a file of events says of each of ID_COLUMNS.
+    ``size``: in bytes, as it was found.  ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many
+    rows it has, of raw files only.  ``id_statistics``: what the footer of a file of events says of each of ID_COLUMNS.
     """
 
     file: DataFile

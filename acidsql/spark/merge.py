@@ -1,8 +1,9 @@
 """MERGE: which of the two paths, and how the answers of its queries become the files of each clause.
 
 Small path: the source's rows are fetched once and numbered on the driver, the target's are looked up by their keys (key_lookup) or, where
-more than equal keys counts, joined with them by a broadcast, and what no pair names was not matched. So the target is scanned once, nothing is shuffled, and a source that gives other rows each
-time it is read is read once. Values that are mere columns of the source are copied on the driver (merge_source). Big path: see merge_job.
+more than equal keys counts, joined with them by a broadcast, and what no pair names was not matched. So the target is scanned once, nothing
+is shuffled, and a source that gives other rows each time it is read is read once. Values that are mere columns of the source are copied on
+the driver (merge_source). Big path: see merge_job.
 """
 
 from __future__ import annotations

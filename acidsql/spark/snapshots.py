@@ -12,7 +12,7 @@ from acidsql.acid.snapshot import AcidDirectory, choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.catalog.statistics import is_accurate
+from acidsql.catalog.statistics import ROWS, is_accurate
 from acidsql.errors import TransactionAbortedError
 from acidsql.spark.fileio import FileIO, look_at_all
 from acidsql.spark.pending import PendingRoot
@@ -87,14 +87,13 @@ class Snapshots:
         self._visible.write_ids(table.name)
         if partitions is None:
             now = self._catalog.find_table(table.name)
-            found = [now.statistics] if now is not None and _identity(now) == _identity(table) else []
+            found = [now.statistics if now is not None and _identity(now) == _identity(table) else {}]
         else:
             known = {p.values: p for p in self._catalog.list_partitions(table)}
             found = [known[p.values].statistics if p.values in known else {} for p in partitions]
-        told = all(is_accurate(statistics) and statistics.get("numRows", "").isdigit() for statistics in found)
-        if not told or (partitions is None and not found):
+        if not all(is_accurate(statistics) and statistics.get(ROWS, "").isdigit() for statistics in found):
             return None
-        return sum(int(statistics["numRows"]) for statistics in found) if self._visible.is_latest(table.name) else None
+        return sum(int(statistics[ROWS]) for statistics in found) if self._visible.is_latest(table.name) else None
 
     def check_unchanged(self, table: Table) -> None:
         """TransactionAbortedError if the table is not any more what was bound: files of another one, or none, would be looked at."""

@@ -5,8 +5,8 @@ Connect, and the callers then take the way that needs no Java handle. Spark's in
 tests/spark/test_classic.py.
 """
 
-from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm
-from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in, sorted_longs
+from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm, longs
+from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in
 from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, reads_the_same, task_count
 from acidsql.spark.classic.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.classic.sessions import (
@@ -37,6 +37,7 @@ __all__ = [
     "keeps_all_rows",
     "launch",
     "limit_each_task",
+    "longs",
     "position_in",
     "read_files",
     "read_listed_orc",
@@ -45,7 +46,6 @@ __all__ = [
     "running_tasks",
     "same_time_zone",
     "search_argument_options",
-    "sorted_longs",
     "task_count",
     "time_zone_of_jvm",
 ]

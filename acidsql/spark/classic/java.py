@@ -76,6 +76,7 @@ def array_of(spark: SparkSession, kind: str, values: Sequence[Any]) -> JavaObjec
 
 
 def longs(spark: SparkSession, values: npt.NDArray[np.int64]) -> JavaObject:
+    """A Java long[]."""
     door = cast(Any, jvm(spark))
     array = cast(Any, spark.sparkContext._gateway).new_array(door.long, len(values))
     if len(values):

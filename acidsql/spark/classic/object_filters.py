@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 _BITMAP = "org.roaringbitmap.longlong.Roaring64Bitmap"
 
 
-def sorted_longs(spark: SparkSession, values: npt.NDArray[np.int64]) -> JavaObject:
-    """``values`` (ascending) as a Java long[]."""
-    return longs(spark, values)
-
-
 def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
-    """``java.util.Arrays.binarySearch(array, value)``: the position of a bigint ``value``, negative if it is not there.
+    """``java.util.Arrays.binarySearch(array, value)``: the position of a bigint ``value`` among ascending ``longs``, negative if it is not there.
 
     The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
     """
@@ -79,7 +74,7 @@ def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Colu
     """
     door = cast(Any, jvm(spark))
     bitmap = java_class(door, _BITMAP)()
-    bitmap.add(sorted_longs(spark, values))
+    bitmap.add(longs(spark, values))
     bitmap.runOptimize()
     broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
     shipped = _literal(door, broadcast, "org.apache.spark.broadcast.Broadcast")

@@ -37,15 +37,12 @@ def keeps_all_rows(frame: DataFrame) -> bool:
 
 def reads_the_same(frame: DataFrame) -> bool:
     """Whether the plan gives the same rows again: it filters and computes, certainly, what lies in files or in the plan itself."""
-    if not hasattr(frame, "_jdf") or not frame._jdf.queryExecution().optimizedPlan().subqueriesAll().isEmpty():
+    if not hasattr(frame, "_jdf") or _has_subqueries(frame):
         return False
-    return all(
-        str(plan.nodeName()).split()[0] in (*_SAME_AGAIN, "Relation") and plan.deterministic() and _is_of_files(plan)
-        for plan in _nodes(frame)
-    )
+    return all(_kind(plan) in _SAME_AGAIN and plan.deterministic() and _is_of_files(plan) for plan in _nodes(frame))
 
 
-_SAME_AGAIN = ("Project", "Filter", "LocalRelation", "Range", "Union", "SubqueryAlias", "View", "LogicalRelation")
+_SAME_AGAIN = ("Project", "Filter", "LocalRelation", "Range", "Union", "SubqueryAlias", "View", "LogicalRelation", "Relation")
 
 
 def _is_of_files(plan: JavaObject) -> bool:
@@ -59,11 +56,9 @@ def task_count(frame: DataFrame) -> int | None:
     """How many tasks run a plan that only scans, filters and computes columns; None for another plan, or without a Java handle."""
     if not hasattr(frame, "_jdf") or not _consists_of(frame, (*_KEEPS_ALL_ROWS, "Filter", "LocalLimit")):
         return None
-    # Sub-queries would run here and now.
-    execution = cast(Any, frame)._jdf.queryExecution()
-    if not execution.optimizedPlan().subqueriesAll().isEmpty():
+    if _has_subqueries(frame):  # they would run here and now
         return None
-    return int(execution.toRdd().getNumPartitions())
+    return int(cast(Any, frame)._jdf.queryExecution().toRdd().getNumPartitions())
 
 
 def is_literal(frame: DataFrame) -> bool:
@@ -85,7 +80,15 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 
 
 def _consists_of(frame: DataFrame, kinds: Collection[str]) -> bool:
-    return all(name.split()[0] in kinds or name.startswith("Relation") for name in (str(plan.nodeName()) for plan in _nodes(frame)))
+    return all(kind in kinds or kind.startswith("Relation") for kind in map(_kind, _nodes(frame)))
+
+
+def _kind(plan: JavaObject) -> str:
+    return str(plan.nodeName()).split()[0]
+
+
+def _has_subqueries(frame: DataFrame) -> bool:
+    return not cast(Any, frame)._jdf.queryExecution().optimizedPlan().subqueriesAll().isEmpty()
 
 
 def _nodes(frame: DataFrame) -> Iterator[JavaObject]:
