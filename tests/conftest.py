@@ -20,17 +20,30 @@ if TYPE_CHECKING:
 
 pytest_plugins = ("pytester",)
 
-# How fast an example runs is the machine's business, not a promise of ours.
-settings.register_profile("acidsql", deadline=None)
+# How fast an example runs is the machine's business, not a promise of ours. Every run draws new ones, so few a run are many in a week;
+# `pytest --hypothesis-profile=thorough` draws many at once.
+settings.register_profile("acidsql", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("acidsql")
 
 ROOT = Path(__file__).resolve().parent.parent
 SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
 
 
+ORDER = ("processes", "spark", "interop")
+STARTERS = {"s3_started", "pytester"}
+"""Fixtures that start a server, or another pytest."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests without Java first, so that a mistake shows in seconds; then those on Spark, then those judged by Hive."""
-    items.sort(key=lambda item: 2 if item.get_closest_marker("interop") else 1 if item.get_closest_marker("spark") else 0)
+    """Tests in this process and without Java first, so that a mistake shows within a minute; then those that start processes, those on
+    Spark, and those judged by Hive.
+    """
+    for item in items:
+        if STARTERS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("processes")
+    items.sort(key=lambda item: max((place for place, name in enumerate(ORDER, 1) if item.get_closest_marker(name)), default=0))
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = acidsql.conect
 
 
+@pytest.mark.processes
 def test_the_import_is_light() -> None:
     """import acidsql loads none of the heavy libraries."""
     heavy = "pyspark py4j sqlglot lark sqlalchemy pyarrow pandas numpy prompt_toolkit".split()

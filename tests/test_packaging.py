@@ -31,12 +31,14 @@ def test_the_command_and_the_plugin_are_installed() -> None:
     assert [e.value for e in entry_points(group="pytest11", name="acidsql")] == ["acidsql.testing.plugin"]
 
 
+@pytest.mark.processes
 def test_importing_acidsql_imports_nothing_heavy() -> None:
     """``import acidsql`` loads no engine, no parser, no store: every Airflow process does it."""
     check = f"import sys, acidsql; print(*[m for m in {HEAVY} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout.strip() == ""
 
 
+@pytest.mark.processes
 def test_the_plugin_imports_nothing_heavy() -> None:
     """pytest loads the plugin in every project of this environment: it must cost nothing there."""
     check = f"import sys, acidsql.testing.plugin; print(*[m for m in {HEAVY} if m in sys.modules])"

@@ -7,10 +7,12 @@ are today, so a step that adds a column must look whether it is there; a step th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Column, Connection, Table, insert, inspect, select, update
-from sqlalchemy.schema import CreateColumn
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
@@ -51,7 +53,18 @@ MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions, add_column_
 def create_missing_tables(connection: Connection) -> None:
     """One look at what there is, instead of SQLAlchemy's one a table."""
     there = set(inspect(connection).get_table_names())
-    METADATA.create_all(connection, tables=[table for table in METADATA.sorted_tables if table.name not in there], checkfirst=False)
+    for table in METADATA.sorted_tables:
+        if table.name not in there:
+            for statement in _creation(table):
+                connection.exec_driver_sql(statement)
+
+
+@cache
+def _creation(table: Table) -> tuple[str, ...]:
+    """CREATE TABLE and its indexes. Writing them takes longer than running them, so a process does it once, for all its warehouses."""
+    indexes = sorted(table.indexes, key=lambda index: str(index.name))
+    elements: list[CreateTable | CreateIndex] = [CreateTable(table), *map(CreateIndex, indexes)]
+    return tuple(str(element.compile(dialect=sqlite.dialect())) for element in elements)
 
 
 def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:

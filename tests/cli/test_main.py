@@ -347,6 +347,7 @@ def test_an_error_over_an_interrupt_is_an_interrupt(warehouse: Path) -> None:
         interrupted(session)
 
 
+@pytest.mark.processes
 def test_a_reader_that_leaves_early_is_no_drama(tmp_path: Path) -> None:
     """``acidsql .. | head -1``: no traceback when the pipe breaks, and what was not run counts as a failure."""
     many = "CREATE DATABASE d1; " + "SHOW DATABASES; " * 300
@@ -361,6 +362,7 @@ def test_a_reader_that_leaves_early_is_no_drama(tmp_path: Path) -> None:
     assert err == ""
 
 
+@pytest.mark.processes
 def test_a_process_keeps_foreign_output_off_stdout(tmp_path: Path) -> None:
     """What other code in the process writes to descriptor 1 lands on stderr; the rows do not."""
     code = (

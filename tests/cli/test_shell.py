@@ -203,6 +203,7 @@ class Terminal:
             os.close(self.master)
 
 
+@pytest.mark.processes
 def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
     """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a line, Ctrl-D leaving."""
     terminal = Terminal(tmp_path)
@@ -225,6 +226,7 @@ def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
     assert "+DATABASES;" in (tmp_path / "state" / "acidsql" / "history").read_text()
 
 
+@pytest.mark.processes
 def test_an_init_script_comes_before_the_prompt(tmp_path: Path) -> None:
     """-i on a terminal runs first and the prompt shows what it did; quit leaves."""
     (tmp_path / "init.sql").write_text("CREATE DATABASE sales; USE sales;")

@@ -65,6 +65,7 @@ def results(*workers: subprocess.Popen[str]) -> list[dict[str, Any]]:
     return lines
 
 
+@pytest.mark.processes
 def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
     """Processes that even make the warehouse at the same moment: every id once, every commit visible, snapshots right."""
     workers = [start("insert", 30) for _ in range(3)]
@@ -81,6 +82,7 @@ def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., Emb
         assert all(txn_of[write_id] < one["txn"] for write_id in one["invalid"])
 
 
+@pytest.mark.processes
 def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) -> None:
     """No two committed ones overlap, and each aborted one names a committed one that it did overlap with."""
     workers = [start("update", 20) for _ in range(3)]
@@ -99,6 +101,7 @@ def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) ->
     assert len(committed) >= 20
 
 
+@pytest.mark.processes
 def test_a_killed_process_holds_nothing_up(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
     """The next opener aborts its transaction at once, though its parent has not even noticed; its write id stays invisible."""
     worker = start("hang", 0)

@@ -151,6 +151,7 @@ def texts_to_compare() -> list[str]:
     return [*good, *damaged]
 
 
+@pytest.mark.processes
 def test_a_compiled_sqlglot_gives_the_same_answers() -> None:
     """With sqlglotc installed, statements, spans and errors are those of sqlglot's sources."""
     try:
@@ -163,6 +164,7 @@ def test_a_compiled_sqlglot_gives_the_same_answers() -> None:
     assert [outcome_text(text) for text in texts] == json.loads(ran.stdout)
 
 
+@pytest.mark.processes
 def test_sqlglot_from_its_sources_is_what_runs_without_sqlglotc() -> None:
     """The other side of that comparison works everywhere."""
     texts = [*golden_statements()[:20], "SELEC 1", "'"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,10 +23,10 @@ TABLES = (
 Bind = Callable[[str], BoundStatement]
 
 
-@pytest.fixture
-def bound(tmp_path: Path) -> Iterator[Bind]:
-    """``bound(sql)`` binds a statement against the tables above; Spark's session is said to have a view ``v``."""
-    store = EmbeddedMetastore(str(tmp_path / "warehouse"))
+@pytest.fixture(scope="session")
+def bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bind]:
+    """``bound(sql)`` binds a statement against the tables above and changes nothing; Spark's session is said to have a view ``v``."""
+    store = EmbeddedMetastore(str(tmp_path_factory.mktemp("bound") / "warehouse"))
     around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "v")
 
     def run(sql: str) -> BoundStatement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -41,20 +42,11 @@ PARTITIONS = (("a", "1"), ("a", "10"), ("b", "2"), ("c", "__HIVE_DEFAULT_PARTITI
 Bind = Callable[[str], BoundStatement]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[EmbeddedMetastore]:
-    with EmbeddedMetastore(str(tmp_path / "warehouse")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def bound(store: EmbeddedMetastore) -> Bind:
-    """``bound(sql)`` binds against the tables above, four partitions of ``p`` and the views ``v`` and, on it, ``w``."""
-    around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "temporary", user="ann", now=1_700_000_000)
-
-    def run(sql: str) -> BoundStatement:
-        return bind(parse(sql), sql, around)
-
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
+    """The tables above, four partitions of ``p`` and the views ``v`` and, on it, ``w``. Not to be changed."""
+    store = EmbeddedMetastore(str(tmp_path_factory.mktemp("bind_ddl") / "warehouse"))
+    run = binder(store)
     store.create_database(Database(name="d2", location=""))
     for ddl in TABLES:
         made = run(ddl)
@@ -69,7 +61,27 @@ def bound(store: EmbeddedMetastore) -> Bind:
         assert isinstance(view, BoundCreateView)
         columns = tuple(replace(t.columns[0], name=column) for column in (("a", "name") if name == "v" else ("a",)))
         store.create_table(replace(view.view, columns=columns))
-    return run
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def store(filled: EmbeddedMetastore, tmp_path: Path) -> Iterator[EmbeddedMetastore]:
+    """One with the same, for a test to change."""
+    shutil.copytree(filled.warehouse, tmp_path / "warehouse")
+    with EmbeddedMetastore(str(tmp_path / "warehouse")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bound(request: pytest.FixtureRequest) -> Bind:
+    """``bound(sql)`` binds against the catalog of the test, which is ``store`` if the test asks for one to change."""
+    return binder(request.getfixturevalue("store" if "store" in request.fixturenames else "filled"))
+
+
+def binder(store: EmbeddedMetastore) -> Bind:
+    around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "temporary", user="ann", now=1_700_000_000)
+    return lambda sql: bind(parse(sql), sql, around)
 
 
 def refused(bound: Bind, sql: str, kind: type[Error] = BindError) -> Error:

@@ -348,6 +348,7 @@ def test_a_partition_without_a_directory_is_renamed(plain: Session, warehouse: P
     assert (warehouse / "p/ds=b/hr=1").is_dir()
 
 
+@pytest.mark.processes
 def test_a_partition_is_renamed_when_its_writer_has_ended(plain: Session, warehouse: Path) -> None:
     """Before, the statement is to be run again, and the directory is where it was; a writer whose process is gone has ended."""
     plain.sql(ACID)
@@ -405,6 +406,7 @@ def run_and_kill(warehouse: Path, point: str, statement: str) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
 
 
+@pytest.mark.processes
 def test_killed_while_it_adds(plain: Session, warehouse: Path) -> None:
     """There are directories, but no partition; the statement may be run again."""
     plain.sql(ACID)
@@ -415,6 +417,7 @@ def test_killed_while_it_adds(plain: Session, warehouse: Path) -> None:
     assert shown(plain) == ["ds=a/hr=1"]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("point", ["partitions dropped", "directory hidden"])
 def test_killed_while_it_drops(plain: Session, warehouse: Path, point: str) -> None:
     """The partition is gone; of its directory all is there, or nothing that anybody sees."""
@@ -428,6 +431,7 @@ def test_killed_while_it_drops(plain: Session, warehouse: Path, point: str) -> N
     assert len(shown(plain, "MSCK TABLE p")) == (1 if left else 0)
 
 
+@pytest.mark.processes
 def test_killed_while_it_renames(plain: Session, warehouse: Path) -> None:
     """Between the move and the commit: MSCK .. SYNC PARTITIONS ends what was begun, with all rows."""
     plain.sql(ACID)

@@ -19,6 +19,7 @@ from acidsql.session import Session
 TABLE = "CREATE TABLE t (id INT, name STRING, amount DECIMAL(10,2), at TIMESTAMP) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
+@pytest.mark.processes
 def test_import_is_light() -> None:
     """`import acidsql` loads none of the large libraries."""
     code = "import sys, acidsql; print([m for m in ('pyspark', 'sqlglot', 'lark', 'sqlalchemy', 'pyarrow', 'pandas', 'numpy') if m in sys.modules])"
@@ -26,6 +27,7 @@ def test_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.processes
 def test_what_needs_no_spark(warehouse: Path) -> None:
     """DDL, INSERT VALUES, SHOW, DESCRIBE, EXPLAIN, SET and every refusal do not even import pyspark."""
     code = f"""

@@ -300,6 +300,7 @@ def test_analyze_counts_what_it_sees(plain: Session, warehouse: Path, monkeypatc
     other.close()
 
 
+@pytest.mark.processes
 def test_a_killed_commit_changes_nothing(warehouse: Path) -> None:
     """Files, rows and statistics become visible in one step of the metastore."""
     with Session(warehouse) as plain:
@@ -459,6 +460,7 @@ def test_statistics_of_another_snapshot_are_not_believed(plain: Session, monkeyp
     assert value(plain, f"SELECT count(*) FROM {table}") == 3
 
 
+@pytest.mark.spark
 def test_a_handed_in_spark_is_not_asked_for_a_count(session: Session) -> None:
     """Neither is one started for the rows of the answer, but its DataFrame can be had."""
     session.sql(T)

@@ -102,6 +102,7 @@ def test_inserts_never_conflict(session: Session, warehouse: Path) -> None:
     assert sorted(session.sql("SELECT * FROM t").rows()) == [(n, i) for n in range(4) for i in range(5)]
 
 
+@pytest.mark.processes
 def test_processes_insert_at_once(session: Session, warehouse: Path) -> None:
     """Real processes that insert at the same time all commit, each under its own write ids."""
     session.sql(TABLE)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ODD_NAME = "day=2024-01-01 10%3A00%2F+é~(1)"
 
 
-@pytest.fixture(params=["local", "arrow", "s3", pytest.param("hadoop", marks=pytest.mark.spark)])
+@pytest.fixture(params=["local", "arrow", pytest.param("s3", marks=pytest.mark.processes), pytest.param("hadoop", marks=pytest.mark.spark)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """An empty directory on each file system."""
     match request.param:
