@@ -27,7 +27,7 @@ settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("acidsql")
 
 ROOT = Path(__file__).resolve().parent.parent
-SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 
 
 ORDER = ("processes", "spark", "interop")
@@ -57,10 +57,10 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The one SparkSession of the run, set up as a session of the product is."""
+    """The one SparkSession of the run, set up as a session of the product is; a run is long, so without ``fast_start``."""
     from acidsql.spark.session import derive, start
 
-    started = start("local[2]", SPARK_CONF, fast_start=True)
+    started = start("local[2]", SPARK_CONF)
     yield derive(started)
     started.stop()
 

@@ -64,7 +64,7 @@ _DERIVED_CONF = {
 def start(master: str | None = None, conf: Mapping[str, str] | None = None, *, fast_start: bool = False) -> SparkSession:
     """A Spark session: the one already running in this process, else a new one. ``master`` "sc://.." connects to a Spark Connect server.
 
-    conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute slower later (one-shot commands, tests).
+    conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute slower later (one-shot commands).
     ExecutionError if there is no Java or Spark does not start.
     """
     with _quiet_python():
@@ -141,6 +141,8 @@ def _settings(master: str | None, given: Mapping[str, str], fast_start: bool) ->
         "spark.log.level": "OFF",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Else every function of PySpark's asks Java seven times more, to know which line of ours called it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         **(_local_settings(master) if master.startswith("local") else {}),
         **given,
