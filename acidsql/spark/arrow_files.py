@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
+from uuid import uuid4
 
 import pyarrow as pa
 from pyarrow import fs
@@ -49,7 +50,7 @@ _WORDS = (
 class ArrowFileIO:
     """``root``: how the paths begin ("s3://bucket"); ``prefix``: what the file system calls that itself ("bucket").
 
-    ``renaming``: it renames in one step.  ``remove_if_empty``: removes a directory (by its prefixed name) only if it is empty; whether it
+    ``renaming``: it renames in one step.  ``travels``: other processes can open ``files``, too.  ``remove_if_empty``: removes a directory (by its prefixed name) only if it is empty; whether it
     is gone. Without it empty directories stay.
     """
 
@@ -57,12 +58,16 @@ class ArrowFileIO:
     root: str
     prefix: str
     renaming: bool
+    travels: bool = False
     remove_if_empty: Callable[[str], bool] | None = None
     _found: set[str] = field(default_factory=set, repr=False)
     _copied: dict[str, list[tuple[str, str]]] = field(default_factory=dict, repr=False)
 
     def renames(self, path: str) -> bool:
         return self.renaming
+
+    def for_executors(self, root: str) -> ArrowFileIO | None:
+        return self if self.travels else None
 
     # ---- looking
 
@@ -130,11 +135,9 @@ class ArrowFileIO:
         self._copy(self._name(old), self._name(new))
 
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
-        new = f"{path}.finished"
-        self._check_no_file(new)
+        new = f"{path}.{uuid4().hex}"
         with os_errors(path):
             self._create(self._name(new), self._pieces(self._name(path), offset, data))
-        self.delete_file(path)
         return new
 
     def publish(self, staged: str, final: str) -> None:

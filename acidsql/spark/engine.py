@@ -68,7 +68,7 @@ class Engine:
         self.files: FileIO = FileSystems(settings, lambda: self.spark)
         self._running = RunningSpark(settings, spark, master, conf)
         self._reader: SnapshotReader | None = None
-        self._known = KnownFiles.of(self.files)
+        self._known = KnownFiles.of(self.files, lambda: self.spark if self.started else None)
         self._counter = RowCounter(self._known)
 
     @property

@@ -87,6 +87,9 @@ class FileSystems:
     def renames(self, path: str) -> bool:
         return self.of(path).renames(path)
 
+    def for_executors(self, root: str) -> FileIO | None:
+        return self.of(root).for_executors(root)
+
     def listing(self, root: str) -> Listing:
         return self.of(root).listing(root)
 
@@ -183,7 +186,7 @@ def _s3(url: Url, options: _Options) -> ArrowFileIO:
         allow_delayed_open=True,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
     )
-    return ArrowFileIO(files=files, root=url.root, prefix=url.host, renaming=False)
+    return ArrowFileIO(files=files, root=url.root, prefix=url.host, renaming=False, travels=True)
 
 
 def _gcs(url: Url, options: _Options) -> ArrowFileIO:
@@ -191,7 +194,7 @@ def _gcs(url: Url, options: _Options) -> ArrowFileIO:
 
     from acidsql.spark.arrow_files import ArrowFileIO
 
-    return ArrowFileIO(files=fs.GcsFileSystem(), root=url.root, prefix=url.host, renaming=False)
+    return ArrowFileIO(files=fs.GcsFileSystem(), root=url.root, prefix=url.host, renaming=False, travels=True)
 
 
 def _azure(url: Url, options: _Options) -> ArrowFileIO:
@@ -207,7 +210,7 @@ def _azure(url: Url, options: _Options) -> ArrowFileIO:
     authorities = {}
     if domain and domain != "dfs.core.windows.net":  # a national cloud's
         authorities = {"dfs_storage_authority": f".{domain}", "blob_storage_authority": f".{domain.replace('dfs', 'blob', 1)}"}
-    return ArrowFileIO(files=fs.AzureFileSystem(account, **authorities), root=url.root, prefix=container, renaming=False)
+    return ArrowFileIO(files=fs.AzureFileSystem(account, **authorities), root=url.root, prefix=container, renaming=False, travels=True)
 
 
 def _hdfs(url: Url, options: _Options) -> ArrowFileIO:
@@ -216,7 +219,7 @@ def _hdfs(url: Url, options: _Options) -> ArrowFileIO:
     from acidsql.spark.arrow_files import ArrowFileIO
 
     host, _, port = url.host.partition(":")
-    return ArrowFileIO(files=fs.HadoopFileSystem(host, int(port or 0)), root=url.root, prefix="", renaming=True)
+    return ArrowFileIO(files=fs.HadoopFileSystem(host, int(port or 0)), root=url.root, prefix="", renaming=True, travels=True)
 
 
 _ATTEMPTS = 5

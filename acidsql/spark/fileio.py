@@ -54,6 +54,9 @@ class FileIO(Protocol):
     def renames(self, path: str) -> bool:
         """Whether a file or directory there gets another name in one step. If not, a move is a copy: see ``move_directory``."""
 
+    def for_executors(self, root: str) -> FileIO | None:
+        """What opens files below ``root`` in another process, maybe on another machine; None where nothing would be gained by that."""
+
     def listing(self, root: str) -> Listing:
         """Recursive. Names that begin with ``_`` or ``.`` are left out, and all below them; a missing root is empty."""
 
@@ -85,7 +88,7 @@ class FileIO(Protocol):
     def replace_tail(self, path: str, offset: int, data: bytes) -> str:
         """Cuts a staged file off at ``offset`` and appends ``data``. Never asked of a published file.
 
-        The path it has from then on: another one where files cannot be changed.
+        The path it has from then on: where files cannot be changed another one that nobody else uses, and the old one stays.
         """
 
     def publish(self, staged: str, final: str) -> None:
@@ -135,6 +138,10 @@ class LocalFileIO:
 
     def renames(self, path: str) -> bool:
         return True
+
+    def for_executors(self, root: str) -> FileIO | None:
+        """Files are changed in place here, which takes no time, and may not be there elsewhere."""
+        return None
 
     def listing(self, root: str) -> Listing:
         files: list[FileEntry] = []

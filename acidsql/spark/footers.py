@@ -8,19 +8,27 @@ the file. Files never change once they are visible, so the answers are kept by p
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
 from acidsql.acid.orc_types import BUCKET_COLUMN, EVENT_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_FIELD, ROW_ID_COLUMN, OrcKind, OrcType
 from acidsql.acid.snapshot import DataFile
 from acidsql.errors import FormatError
+from acidsql.spark.executors import in_tasks
 from acidsql.spark.fileio import FileIO, look_at_all
+from acidsql.spark.urls import split_url
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MAX_KEPT = 200_000
 _FILES_AT_ONCE = 4096
+"""So many files' ends may be in memory."""
+_FILES_OF_TASK = 512
 _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
 ID_COLUMNS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN)
@@ -97,10 +105,12 @@ class _Facts:
 
 
 class Footers:
-    """Reads and remembers footers; of one session."""
+    """Reads and remembers footers; of one session. ``spark``: the one that runs, if it does."""
 
-    def __init__(self) -> None:
+    def __init__(self, spark: Callable[[], SparkSession | None] = lambda: None) -> None:
+        self._spark = spark
         self._kept: OrderedDict[FileKey, _Facts] = OrderedDict()
+        self._schemas: dict[OrcType, OrcType] = {}
 
     def insert_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
         """The files of insert events, and raw ones. FormatError for a file that is not what its ``raw`` says."""
@@ -113,15 +123,33 @@ class Footers:
     def _look_at_all(self, io: FileIO, files: Iterable[FoundFile], operation: int) -> tuple[ScanFile, ...]:
         found = tuple(files)
         missing = [file for file in found if file.key not in self._kept]
-        for some in _batches(missing):
-            # Should they wait for files, threads would wait for each other if they parsed too.
-            ends = look_at_all(lambda file: _read_end(io, file.path, FIRST_READ), some)
-            for file, end in zip(some, ends, strict=True):
-                self._kept[file.key] = _look(_tail(io, file.path, end), operation, raw=file.file.raw)
+        if not self._looked_at_elsewhere(io, missing, operation):
+            for some in _batches(missing, _FILES_AT_ONCE):
+                self._keep(some, _look_at_some(io, (operation, some)))
         seen = tuple(self._scan_file(file) for file in found)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return seen
+
+    def _looked_at_elsewhere(self, io: FileIO, files: Sequence[FoundFile], operation: int) -> bool:
+        """Very many files of a distant file system are looked at by Spark's tasks."""
+        spark = self._spark() if len(files) > _FILES_AT_ONCE else None
+        if spark is None or len({_root(file.path) for file in files}) > 1:
+            return False
+        batches = [(operation, some) for some in _batches(files, _FILES_OF_TASK)]
+        done = in_tasks(spark, io, files[0].path, _look_at_some, batches)
+        for (_, some), facts in zip(batches, done or (), strict=done is not None):
+            self._keep(some, facts)
+        return done is not None
+
+    def _keep(self, files: Sequence[FoundFile], facts: Sequence[_Facts]) -> None:
+        """With one object for all files of a schema, wherever they were looked at."""
+        same: dict[int, OrcType] = {}
+        for file, found in zip(files, facts, strict=True):
+            columns = same.get(id(found.columns))
+            if columns is None:
+                columns = same[id(found.columns)] = self._schemas.setdefault(found.columns, found.columns)
+            self._kept[file.key] = found if columns is found.columns else replace(found, columns=columns)
 
     def _scan_file(self, found: FoundFile) -> ScanFile:
         facts = self._kept[found.key]
@@ -135,6 +163,12 @@ class Footers:
             stripes=facts.stripes,
             id_statistics=facts.id_statistics,
         )
+
+
+def _root(path: str) -> str:
+    """The file system's."""
+    url = split_url(path)
+    return "" if url is None else url.root
 
 
 def read_footer(io: FileIO, path: str) -> OrcTail:
@@ -154,9 +188,15 @@ def _read_end(io: FileIO, path: str, count: int) -> tuple[bytes, int]:
         raise FormatError(f'cannot read file "{path}"', detail=error.strerror or str(error)) from error
 
 
-def _batches(files: Sequence[FoundFile]) -> Iterator[Sequence[FoundFile]]:
-    """So many files whose ends may be in memory."""
-    return (files[at : at + _FILES_AT_ONCE] for at in range(0, len(files), _FILES_AT_ONCE))
+def _batches(files: Sequence[FoundFile], size: int) -> Iterator[Sequence[FoundFile]]:
+    return (files[at : at + size] for at in range(0, len(files), size))
+
+
+def _look_at_some(io: FileIO, batch: tuple[int, Sequence[FoundFile]]) -> list[_Facts]:
+    operation, files = batch
+    # Should they wait for files, threads would wait for each other if they parsed too.
+    ends = look_at_all(lambda file: _read_end(io, file.path, FIRST_READ), files)
+    return [_look(_tail(io, file.path, end), operation, raw=file.file.raw) for file, end in zip(files, ends, strict=True)]
 
 
 def has_acid_columns(io: FileIO, path: str) -> bool:

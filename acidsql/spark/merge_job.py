@@ -61,7 +61,7 @@ def stage_merge(
     counts: dict[int, int] = {}
     for number, (_, statement) in enumerate(clauses):
         of_clause = replace(target, statement_id=statement)
-        inserts = writer.finish_inserts(io, of_clause, parts.get(sinks.sink(statement), []))
+        inserts = writer.finish_inserts(spark, io, of_clause, parts.get(sinks.sink(statement), []))
         deletes = writer.delete_files(spark, io, of_clause, root, f"{directory}/clause{number}", old[statement])
         counts[number] = sum(file.rows for file in inserts or deletes)
         files += [*deletes, *inserts]

@@ -70,6 +70,11 @@ class WriteTarget:
         return self if partition is None else replace(self, partition=partition)
 
     @property
+    def for_tasks(self) -> WriteTarget:
+        """What a task needs of it to finish one file: nothing that belongs to the statement as a whole."""
+        return replace(self, places=None, pending=None, publishing=None)
+
+    @property
     def sure_targets(self) -> tuple[WriteTarget, ...]:
         """The table or partitions that the statement writes to whatever rows there are."""
         return tuple(map(self.at_partition, self.sure)) if self.table.partition_columns else (self,)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import StatementId
@@ -24,6 +25,7 @@ from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.planner.lowering import identifier, spark_type
 from acidsql.spark import classic, driver_writer, format_writer, sinks
 from acidsql.spark.driver_writer import ID_COLUMNS
+from acidsql.spark.executors import work_on_files
 from acidsql.spark.expressions import bucket_number
 from acidsql.spark.fetching import fetch_rows
 from acidsql.spark.fileio import FileIO, in_parallel
@@ -56,7 +58,7 @@ def insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame
     if found is not None:
         return driver_writer.write_rows(io, target, found)
     with staging(io, target) as directory:
-        files = stage_inserts(io, target, f"{directory}/rows", rows)
+        files = stage_inserts(spark, io, target, f"{directory}/rows", rows)
         directories = publish(io, target, files, empty=target.sure_directories)
     partitions = partitions_of(files) or target.sure
     return Written(directories=directories, partitions=partitions, inserted=_rows(files), path="big")
@@ -101,7 +103,7 @@ def insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: Dat
     with staging(io, target) as directory:
         format_writer.write_rows(spark, target, _in_tasks(target, rows), f"{directory}/rows")
         parts = sinks.part_files(io, f"{directory}/rows")
-        files = _finish(lambda part: format_writer.finished(io, target.at(part.values), part), parts)
+        files = _finish(spark, io, target, format_writer.finished, parts)
         directories = publish_rows(io, target, files)
     partitions = partitions_of(files) or target.sure
     return Written(directories=directories, partitions=partitions, inserted=_rows(files), path="big", files=tuple(files))
@@ -139,12 +141,12 @@ def _fetch_changed(target: WriteTarget, rows: DataFrame, columns: tuple[Column, 
 # ---- the big path's jobs
 
 
-def stage_inserts(io: FileIO, target: WriteTarget, folder: str, rows: DataFrame) -> list[StagedFile]:
+def stage_inserts(spark: SparkSession, io: FileIO, target: WriteTarget, folder: str, rows: DataFrame) -> list[StagedFile]:
     """Finished files of insert events of ``rows`` (``sinks.data_names``, ``key_names``), written to ``folder``."""
     placed = _in_tasks(target, rows)
     with refusals():
         sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(*key_names(target.table)).orc(spark_url(folder))
-    return finish_inserts(io, target, sinks.part_files(io, folder))
+    return finish_inserts(spark, io, target, sinks.part_files(io, folder))
 
 
 def stage_update(
@@ -159,7 +161,7 @@ def stage_update(
     new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink()}")
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink(deletes=True)}")
     deletes = delete_files(spark, io, target, f"{directory}/rows", directory, old)
-    return deletes, finish_inserts(io, target, new)
+    return deletes, finish_inserts(spark, io, target, new)
 
 
 def _in_tasks(target: WriteTarget, rows: DataFrame) -> DataFrame:
@@ -203,8 +205,8 @@ def _in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
     return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
 
 
-def finish_inserts(io: FileIO, target: WriteTarget, parts: list[PartFile]) -> list[StagedFile]:
-    return _finish(lambda part: sinks.finish_inserts(io, target.at(part.values), part), parts)
+def finish_inserts(spark: SparkSession, io: FileIO, target: WriteTarget, parts: list[PartFile]) -> list[StagedFile]:
+    return _finish(spark, io, target, sinks.finish_inserts, parts)
 
 
 def delete_files(
@@ -239,7 +241,7 @@ def stage_deletes(spark: SparkSession, io: FileIO, target: WriteTarget, director
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     events = sinks.delete_events(target, ids, tasks)
     sinks.orc_writer(target, events).partitionBy(sinks.BUCKET_DIRECTORY, *key_names(target.table)).orc(spark_url(f"{directory}/ids"))
-    return _finish(lambda part: sinks.finish_deletes(io, target.at(part.values), part), sinks.bucket_folders(io, f"{directory}/ids"))
+    return _finish(spark, io, target, sinks.finish_deletes, sinks.bucket_folders(io, f"{directory}/ids"))
 
 
 def stage_kept(
@@ -262,12 +264,25 @@ def stage_kept(
     staged = []
     for entry in {path.path.partition("/")[0] for path in io.list_files(folder)}:
         statement = replace(target, statement_id=StatementId(int(entry.partition("=")[2])), overwrite=one_base)
-        staged += _finish(lambda part, of=statement: sinks.finish_kept(io, of, part), sinks.part_files(io, f"{folder}/{entry}"))  # type: ignore[misc]
+        staged += _finish(spark, io, statement, sinks.finish_kept, sinks.part_files(io, f"{folder}/{entry}"))
     return staged
 
 
-def _finish(finish: Callable[[PartFile], StagedFile | None], parts: list[PartFile]) -> list[StagedFile]:
-    return [file for file in in_parallel(finish, parts) if file is not None]
+_Finish = Callable[[FileIO, WriteTarget, "PartFile"], StagedFile | None]
+
+
+def _finish(spark: SparkSession, io: FileIO, target: WriteTarget, finish: _Finish, parts: list[PartFile]) -> list[StagedFile]:
+    """``finish`` on each part; the files that hold rows. Where they are other files than the parts, those go."""
+    items = [((target.at(part.values) if part.values else target).for_tasks, part) for part in parts]
+    finished = work_on_files(spark, io, target.table.location, partial(_finish_one, finish), items)
+    in_parallel(
+        io.delete_file, [part.path for part, file in zip(parts, finished, strict=True) if file is not None and file.path != part.path]
+    )
+    return [file for file in finished if file is not None]
+
+
+def _finish_one(finish: _Finish, io: FileIO, item: tuple[WriteTarget, PartFile]) -> StagedFile | None:
+    return finish(io, *item)
 
 
 def _rows(files: list[StagedFile]) -> int:

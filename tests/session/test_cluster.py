@@ -14,7 +14,15 @@ SCRIPT = """
 import sys
 from acidsql import Session
 
-with Session(sys.argv[1], master="local-cluster[2,1,1024]", settings={"acidsql.write.path": sys.argv[2]}) as session:
+root, path, files = sys.argv[1:]
+with Session(root, master="local-cluster[2,1,1024]", settings={"acidsql.write.path": path}) as session:
+    if files == "far":  # as a distant file system: what is written cannot be changed, and executors open it by themselves
+        from pyarrow import fs
+        from acidsql.spark import footers
+        from acidsql.spark.arrow_files import ArrowFileIO
+        session.files._local = ArrowFileIO(files=fs.LocalFileSystem(), root=root, prefix=root, renaming=True, travels=True)
+        ArrowFileIO.replace_tail = None  # in this process
+        footers._FILES_AT_ONCE = 3
     def run(text):
         return session.sql(text)
 
@@ -44,9 +52,12 @@ with Session(sys.argv[1], master="local-cluster[2,1,1024]", settings={"acidsql.w
 """
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_several_executor_processes(tmp_path: Path, path: str) -> None:
-    """Both write paths, buckets by Python workers, partitions, originals, MERGE and a transaction, on two executors that share no memory."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path), path], capture_output=True, text=True, timeout=600)
+@pytest.mark.parametrize(("path", "files"), [("small", "local"), ("big", "local"), ("big", "far")])
+def test_several_executor_processes(tmp_path: Path, path: str, files: str) -> None:
+    """Both write paths, buckets by Python workers, partitions, originals, MERGE and a transaction, on two executors that share no memory.
+
+    Where files cannot be changed, the driver finishes none of those that tasks have written.
+    """
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path), path, files], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines() == ["4511 11303039 6 20 499", "5000 12498000", "100 6950 100 5"]

@@ -6,6 +6,7 @@ tests/spark/test_classic.py.
 """
 
 from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm, longs
+from acidsql.spark.classic.jobs import has_executors, map_in_tasks
 from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in
 from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, reads_the_same, task_count
 from acidsql.spark.classic.scans import read_files, read_listed_orc, search_argument_options
@@ -27,6 +28,7 @@ __all__ = [
     "estimated_bytes",
     "first_in_task",
     "hadoop_configuration",
+    "has_executors",
     "import_view",
     "is_in_bitmap",
     "is_literal",
@@ -38,6 +40,7 @@ __all__ = [
     "launch",
     "limit_each_task",
     "longs",
+    "map_in_tasks",
     "position_in",
     "read_files",
     "read_listed_orc",
