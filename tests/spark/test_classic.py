@@ -57,7 +57,8 @@ def test_objects_in_a_filter(spark: SparkSession, count: int) -> None:
     found = classic.position_in(spark, classic.longs(spark, values), F.col("v"))
     assert {r.v for r in frame.where(found >= 0).collect()} == set(values.tolist())
     natural = values[values >= 0]
-    assert {r.v for r in frame.where(classic.is_in_bitmap(spark, natural, F.col("v"))).collect()} == set(natural.tolist())
+    for members in (natural, natural[natural < 2**31], natural[:1], np.append(natural[:1], 2**31 - 1)):  # far apart, and close together
+        assert {r.v for r in frame.where(classic.is_in_bitmap(spark, members, F.col("v"))).collect()} == {*members.tolist()} & {*probe}
 
 
 def test_search_arguments(spark: SparkSession) -> None:

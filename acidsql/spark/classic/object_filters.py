@@ -25,7 +25,12 @@ from acidsql.spark.classic.java import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-_BITMAP = "org.roaringbitmap.longlong.Roaring64Bitmap"
+_COMPRESSED = "org.roaringbitmap.longlong.Roaring64Bitmap"
+_PLAIN = "java.util.BitSet"
+_MOST_BITS = 2**31 - 1
+"""Of a BitSet: its places are ints."""
+_BITS_OF_VALUE = 256
+"""A plain bitmap may take so much memory for each of its values; a compressed one answers ten times slower."""
 
 
 def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
@@ -68,19 +73,38 @@ def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
 
 
 def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
-    """Whether a bigint ``value`` is one of ``values`` (ascending), by a compressed bitmap that is sent once to each executor.
+    """Whether a bigint ``value`` is one of ``values`` (ascending, none negative), by a bitmap that is sent once to each executor.
 
     The bitmap travels as a broadcast: the plan's own text would otherwise list every member of it, and every task carry a copy.
     """
+    from pyspark.sql import functions as F
+
     door = cast(Any, jvm(spark))
-    bitmap = java_class(door, _BITMAP)()
+    if len(values) and values[-1] < min(_MOST_BITS, _BITS_OF_VALUE * len(values)):
+        bitmap = java_class(door, _PLAIN).valueOf(longs(spark, _words(values)))
+        return F.when(value.between(0, _MOST_BITS), _asked(spark, bitmap, _PLAIN, "get", value.cast("int"))).otherwise(F.lit(False))
+    bitmap = java_class(door, _COMPRESSED)()
     bitmap.add(longs(spark, values))
     bitmap.runOptimize()
+    return _asked(spark, bitmap, _COMPRESSED, "contains", value)
+
+
+def _asked(spark: SparkSession, bitmap: JavaObject, kind: str, method: str, value: Column) -> Column:
+    door = cast(Any, jvm(spark))
     broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
     shipped = _literal(door, broadcast, "org.apache.spark.broadcast.Broadcast")
-    opened = _invoke(door, shipped, "value", java_class(door, f"{TYPES}.ObjectType")(class_object(door, _BITMAP)))
+    opened = _invoke(door, shipped, "value", java_class(door, f"{TYPES}.ObjectType")(class_object(door, kind)))
     boolean = scala_object(door, f"{TYPES}.BooleanType")
-    return _column(door, _invoke(door, opened, "contains", boolean, _expression(door, value)))
+    return _column(door, _invoke(door, opened, method, boolean, _expression(door, value)))
+
+
+def _words(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The bits of a BitSet that holds the ``values``, which ascend."""
+    places = values >> 6
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    words = np.zeros(int(places[-1]) + 1, np.int64)
+    words[places[starts]] = np.bitwise_or.reduceat(np.left_shift(np.int64(1), values & 63), starts)
+    return words
 
 
 def _literal(door: Jvm, value: JavaObject, class_name: str) -> JavaObject:
