@@ -34,7 +34,7 @@ PLACE = "acidsql_place"
 """The column that tells the rows of partitions apart, where there are several."""
 
 MAX_ARRAY = 200_000
-"""Dead rows up to this number are a sorted array that travels with each task; more are a compressed bitmap, sent once."""
+"""Dead rows up to this number are a sorted array that travels with each task; more are a bitmap, sent once."""
 
 MAX_KEPT_FILTERS = 8
 """Filters of delete events kept for the next view of the same snapshot."""

@@ -30,7 +30,7 @@ _PLAIN = "java.util.BitSet"
 _MOST_BITS = 2**31 - 1
 """Of a BitSet: its places are ints."""
 _BITS_OF_VALUE = 256
-"""A plain bitmap may take so much memory for each of its values; a compressed one answers ten times slower."""
+"""A plain bitmap may take so much memory for each of its values; a compressed one takes four times as long to answer."""
 
 
 def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
