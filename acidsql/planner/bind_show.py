@@ -21,7 +21,7 @@ from acidsql.planner.bound_catalog import (
 from acidsql.planner.columns import Visible, column_not_found
 from acidsql.planner.names import Names
 from acidsql.planner.partition_filter import Relation, whole_condition
-from acidsql.planner.pruning import prune
+from acidsql.planner.pruning import Pruning, prune
 
 
 def bind_describe(names: Names, statement: ast.Describe) -> BoundDescribe:
@@ -71,26 +71,26 @@ def bind_show_partitions(names: Names, statement: ast.ShowPartitions) -> BoundSh
     if not table.partition_columns:
         raise BindError(f"Table {table.name} is not a partitioned table", code=10241, span=statement.name.span)
     partitions = matching(names, table, static_spec(names, table, statement.partition) if statement.partition else {})
+    found = Pruning(kept=partitions)
     if statement.where is not None:
         met = _met(names, table, partitions, statement.where)
         if met is None:
             facts = (("table", str(table.name)), ("where", " ".join(statement.where.text.split())))
             return BoundUnbuilt(words="SHOW PARTITIONS .. WHERE with this condition", span=statement.where.span, facts=facts)
-        partitions = met
-    ordered = _ordered(table, partitions, statement.order_by)
-    return BoundShowPartitions(table=table, partitions=tuple(ordered[: statement.limit]))
+        found = met
+    ordered = tuple(_ordered(table, found.kept, statement.order_by))
+    return BoundShowPartitions(table=table, partitions=ordered, undecided=found.undecided, limit=statement.limit)
 
 
-def _met(names: Names, table: Table, partitions: tuple[Partition, ...], where: ast.Fragment) -> tuple[Partition, ...] | None:
-    """Those whose values meet the condition; None where only Spark could tell."""
+def _met(names: Names, table: Table, partitions: tuple[Partition, ...], where: ast.Fragment) -> Pruning | None:
+    """Those whose values meet the condition, as far as they tell; None for one that their values alone do not decide."""
     types = {c.name: c.type for c in table.partition_columns}
     visible = Visible(alias=table.name.table, name=str(table.name), columns=types)
     names.expression(where, [visible], Analysis())
-    condition = whole_condition(names.source, where.span, Relation(visible, types))
+    condition = whole_condition(names.source, where.span, Relation(visible, types), today=True)
     if condition is None:
         return None
-    found = prune(table.partition_columns, partitions, [condition], ansi=names.around.settings.flag("acidsql.ansi"))
-    return None if found.undecided else found.kept
+    return prune(table.partition_columns, partitions, [condition], ansi=names.around.settings.flag("acidsql.ansi"))
 
 
 def _ordered(table: Table, partitions: Sequence[Partition], keys: tuple[ast.SortKey, ...]) -> list[Partition]:

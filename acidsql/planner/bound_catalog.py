@@ -258,10 +258,15 @@ class BoundShowTableProperties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowPartitions:
-    """``partitions``: those asked for, in the order and number asked for."""
+    """``partitions``: those asked for, in the order asked for; ``undecided``: conditions that some of them may fail, as Spark SQL.
+
+    ``limit``: how many of those that meet them are shown; None: all.
+    """
 
     table: Table
     partitions: tuple[Partition, ...]
+    undecided: tuple[str, ...] = ()
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,11 +54,21 @@ def filter_by(source: str, span: Span, target: Relation, others: Sequence[Visibl
             _Scope([target, *map(Relation, others)]).collect(source, conjuncts(condition), [target])
 
 
-def whole_condition(source: str, span: Span, target: Relation) -> PartitionCondition | None:
-    """The condition ``span`` of ``source``, if all of it is over the partition columns of ``target`` and means the same every time."""
+def whole_condition(source: str, span: Span, target: Relation, *, today: bool = False) -> PartitionCondition | None:
+    """The condition ``span`` of ``source``, if all of it is over the partition columns of ``target`` and means the same every time.
+
+    ``today``: it may mean something else tomorrow.
+    """
     condition = read_condition(source, [_moved(token, span.start) for token in tokenize(span.cut(source))])
     tree = None if condition is None else _Scope([target]).own(target, condition)
-    return None if tree is None or any(map(_is_today, parts_of(tree))) else PartitionCondition(sql=span.cut(source), tree=tree)
+    if tree is None or (not today and any(map(_is_today, parts_of(tree)))):
+        return None
+    return PartitionCondition(sql=QueryText(source, edited(span, _unqualified(tree))).render(()), tree=tree)
+
+
+def _unqualified(tree: Condition) -> list[Edit]:
+    """Columns without the names of their relations."""
+    return [Edit(part.span, (identifier(part.parts[-1]),)) for part in parts_of(tree) if isinstance(part, ColumnRef)]
 
 
 class Filters:
@@ -197,9 +207,8 @@ class _Scope:
         found = self.weakened(relation, condition, True)
         if found is None or not columns_of(found.tree):
             return None
-        parts = list(parts_of(found.tree))
-        edits = [*found.edits, *(Edit(part.span, (identifier(part.parts[-1]),)) for part in parts if isinstance(part, ColumnRef))]
-        todays = [part.span for part in parts if _is_today(part)]
+        edits = [*found.edits, *_unqualified(found.tree)]
+        todays = [part.span for part in parts_of(found.tree) if _is_today(part)]
         later = [*edits, *(Edit(span, ("date_add(current_date(), 1)",)) for span in todays)]
         sql, tomorrow = (QueryText(source, edited(condition.span, some)).render(()) for some in (edits, later))
         return PartitionCondition(sql=sql, tree=found.tree, tomorrow=tomorrow if todays else None)

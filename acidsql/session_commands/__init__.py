@@ -135,7 +135,7 @@ def run_show(session: Session, action: ShowAction) -> Result:
         case BoundShowTableProperties():
             return show_table_properties(action)
         case BoundShowPartitions():
-            return show_partitions(action)
+            return show_partitions(session, action)
         case BoundDescribe():
             return describe_table(action)
         case BoundShowCreateTable():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.catalog import describe
 from acidsql.catalog.partitions import partition_name
@@ -17,6 +18,9 @@ from acidsql.planner.bound_catalog import (
 )
 from acidsql.result import Result, Stats
 from acidsql.session_commands.answers import matching, one_column
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
 
 
 def describe_table(action: BoundDescribe) -> Result:
@@ -45,9 +49,12 @@ def show_columns(action: BoundShowColumns) -> Result:
     return one_column("SHOW COLUMNS", "field", matching([c.name for c in action.columns], action.pattern))
 
 
-def show_partitions(action: BoundShowPartitions) -> Result:
-    keys = [c.name for c in action.table.partition_columns]
-    return one_column("SHOW PARTITIONS", "partition", [partition_name(keys, p.values) for p in action.partitions])
+def show_partitions(session: Session, action: BoundShowPartitions) -> Result:
+    """Starts Spark only for conditions that the planner cannot judge."""
+    columns = action.table.partition_columns
+    found = session.engine.meeting(columns, action.partitions, action.undecided)
+    names = [partition_name([c.name for c in columns], p.values) for p in found]
+    return one_column("SHOW PARTITIONS", "partition", names[: action.limit])
 
 
 def show_table_properties(action: BoundShowTableProperties) -> Result:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.ids import FIRST_WRITE_ID
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import FileFormat, Partition, Table
+from acidsql.catalog.model import Column, FileFormat, Partition, Table
 from acidsql.catalog.statistics import Analyzed, StatisticsChange
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
@@ -153,11 +153,16 @@ class Engine:
         if not partitions or not read.partition_filter:
             return partitions
         pruning = prune(columns, partitions, read.partition_filter, ansi=self._settings.flag("acidsql.ansi"))
-        if not pruning.undecided or len(pruning.kept) < 2:
-            return pruning.kept
+        return self.meeting(columns, pruning.kept, pruning.undecided) if len(pruning.kept) > 1 else pruning.kept
+
+    def meeting(self, columns: Sequence[Column], partitions: tuple[Partition, ...], conditions: Sequence[str]) -> tuple[Partition, ...]:
+        """The partitions whose values meet ``conditions``, Spark SQL over the partition ``columns``. Without any, Spark is not asked."""
+        if not conditions or not partitions:
+            return partitions
         from acidsql.spark.partition_places import meeting
 
-        return meeting(self.spark, columns, pruning.kept, pruning.undecided)
+        with translated():
+            return meeting(self.spark, columns, partitions, conditions)
 
     def _collect(self, df: DataFrame) -> pa.Table:
         with translated(), self._running.tagged():

@@ -341,7 +341,7 @@ def test_properties_are_set_and_unset(bound: Bind) -> None:
 def shown_partitions(bound: Bind, clauses: str) -> list[tuple[str, ...]]:
     made = bound(f"SHOW PARTITIONS p {clauses}")
     assert isinstance(made, BoundShowPartitions)
-    return [p.values for p in made.partitions]
+    return [p.values for p in made.partitions[: made.limit]]
 
 
 def test_partitions_are_filtered_ordered_and_cut(bound: Bind) -> None:
@@ -550,10 +550,23 @@ def test_partitions_are_shown_by_their_values(bound: Bind, condition: str, found
     """WHERE is judged as Spark judges it, before the order and the limit."""
     made = bound(f"SHOW PARTITIONS p WHERE {condition}")
     assert isinstance(made, BoundShowPartitions)
-    assert [p.values for p in made.partitions] == found
+    assert [p.values for p in made.partitions[: made.limit]] == found
+    assert made.undecided == ()
 
 
-@pytest.mark.parametrize("condition", ["rand() < 0.5", "hr > (SELECT 1)", "ds > 'a' AND hr", "ds < cast(current_date() AS STRING)"])
+def test_what_only_spark_can_tell_of_partitions_is_left_to_it(bound: Bind) -> None:
+    """With those that may yet be shown, in order; the limit counts what is left."""
+    condition = "regexp_extract(ds, '[ab]', 0) <> ''"
+    made = bound(f"SHOW PARTITIONS p WHERE p.hr < 5 AND {condition} ORDER BY hr DESC LIMIT 1")
+    assert isinstance(made, BoundShowPartitions)
+    assert [p.values for p in made.partitions] == [("b", "2"), ("a", "1"), ("c", "__HIVE_DEFAULT_PARTITION__")]
+    assert (made.undecided, made.limit) == ((f"`hr` < 5 AND {condition.replace('ds', '`ds`')}",), 1)
+    today = bound("SHOW PARTITIONS p WHERE ds < cast(current_date() AS STRING)")
+    assert isinstance(today, BoundShowPartitions)
+    assert today.undecided == ("`ds` < cast(current_date() AS STRING)",)
+
+
+@pytest.mark.parametrize("condition", ["rand() < 0.5", "hr > (SELECT 1)", "ds > 'a' AND rand() < 1"])
 def test_partitions_are_not_shown_by_a_guess(bound: Bind, condition: str) -> None:
     """Where values alone do not tell, the statement says so."""
     made = bound(f"SHOW PARTITIONS p WHERE {condition}")

@@ -68,6 +68,25 @@ def open_writer(session: Session, partition: str | None) -> int:
     return opened.txn_id
 
 
+# ---- SHOW
+
+
+@pytest.mark.spark
+def test_partitions_are_shown_by_what_spark_says_of_them(session: Session) -> None:
+    """Of conditions that the planner cannot judge; ordered first, counted last."""
+    session.sql(ACID)
+    session.sql("ALTER TABLE p ADD PARTITION (ds='a1', hr=1) PARTITION (ds='b2', hr=2) PARTITION (ds='c', hr=3) PARTITION (ds=NULL, hr=4)")
+    digit = "regexp_extract(ds, '[0-9]', 0)"
+    assert shown(session, f"SHOW PARTITIONS p WHERE {digit} <> ''") == ["ds=a1/hr=1", "ds=b2/hr=2"]
+    assert shown(session, f"SHOW PARTITIONS p WHERE {digit} = '' OR p.hr = 1 ORDER BY hr DESC LIMIT 1") == ["ds=c/hr=3"]
+    assert shown(session, f"SHOW PARTITIONS p WHERE {digit} = '7'") == []
+    assert shown(session, "SHOW PARTITIONS p WHERE date_add(current_date(), hr) > date_add(current_date(), 3)") == [
+        "ds=__HIVE_DEFAULT_PARTITION__/hr=4"
+    ]
+    with pytest.raises(BindError, match="BOOLEAN"):
+        session.sql("SHOW PARTITIONS p WHERE ds > 'a' AND hr")
+
+
 # ---- ADD
 
 
