@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 
 pytest_plugins = ("pytester",)
 
-# How fast an example runs is the machine's business, not a promise of ours. Every run draws new ones, so few a run are many in a week;
-# `pytest --hypothesis-profile=thorough` draws many at once.
-settings.register_profile("acidsql", deadline=None, max_examples=50)
-settings.register_profile("thorough", deadline=None, max_examples=1000)
+# How fast an example runs is the machine's business, not a promise of ours.
+settings.register_profile("acidsql", deadline=None)
 settings.load_profile("acidsql")
 
 ROOT = Path(__file__).resolve().parent.parent
 SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
-
-
 ORDER = ("processes", "spark", "interop")
+"""Markers of the tests that come behind the others, the last ones last."""
 STARTERS = {"s3_started", "pytester"}
 """Fixtures that start a server, or another pytest."""
 

@@ -50,8 +50,8 @@ _WORDS = (
 class ArrowFileIO:
     """``root``: how the paths begin ("s3://bucket"); ``prefix``: what the file system calls that itself ("bucket").
 
-    ``renaming``: it renames in one step.  ``travels``: other processes can open ``files``, too.  ``remove_if_empty``: removes a directory (by its prefixed name) only if it is empty; whether it
-    is gone. Without it empty directories stay.
+    ``renaming``: it renames in one step.  ``travels``: other processes can open ``files``, too.  ``remove_if_empty``: removes a directory
+    (by its prefixed name) only if it is empty; whether it is gone. Without it empty directories stay.
     """
 
     files: fs.FileSystem

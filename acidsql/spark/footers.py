@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_KEPT = 200_000
 _FILES_AT_ONCE = 4096
-"""So many files' ends may be in memory."""
+"""So many files' ends may be in memory; more are worth a job of Spark's."""
 _FILES_OF_TASK = 512
 _OPERATION_COLUMN = 1
 _INSERT, _DELETE = 0, 2
@@ -138,9 +138,11 @@ class Footers:
             return False
         batches = [(operation, some) for some in _batches(files, _FILES_OF_TASK)]
         done = in_tasks(spark, io, files[0].path, _look_at_some, batches)
-        for (_, some), facts in zip(batches, done or (), strict=done is not None):
+        if done is None:
+            return False
+        for (_, some), facts in zip(batches, done, strict=True):
             self._keep(some, facts)
-        return done is not None
+        return True
 
     def _keep(self, files: Sequence[FoundFile], facts: Sequence[_Facts]) -> None:
         """With one object for all files of a schema, wherever they were looked at."""

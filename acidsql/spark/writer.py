@@ -262,8 +262,9 @@ def stage_kept(
         events = sinks.kept_events(target, named, buckets, one_base=one_base)
         sinks.orc_writer(target, events).partitionBy(sinks.STATEMENT).orc(spark_url(folder))
     staged = []
+    of_partition = replace(target, places=None, overwrite=one_base)
     for entry in {path.path.partition("/")[0] for path in io.list_files(folder)}:
-        statement = replace(target, statement_id=StatementId(int(entry.partition("=")[2])), overwrite=one_base)
+        statement = replace(of_partition, statement_id=StatementId(int(entry.partition("=")[2])))
         staged += _finish(spark, io, statement, sinks.finish_kept, sinks.part_files(io, f"{folder}/{entry}"))
     return staged
 
@@ -273,7 +274,7 @@ _Finish = Callable[[FileIO, WriteTarget, "PartFile"], StagedFile | None]
 
 def _finish(spark: SparkSession, io: FileIO, target: WriteTarget, finish: _Finish, parts: list[PartFile]) -> list[StagedFile]:
     """``finish`` on each part; the files that hold rows. Where they are other files than the parts, those go."""
-    items = [((target.at(part.values) if part.values else target).for_tasks, part) for part in parts]
+    items = [(target.at(part.values).for_tasks, part) for part in parts]
     finished = work_on_files(spark, io, target.table.location, partial(_finish_one, finish), items)
     in_parallel(
         io.delete_file, [part.path for part, file in zip(parts, finished, strict=True) if file is not None and file.path != part.path]

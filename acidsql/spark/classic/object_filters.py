@@ -34,7 +34,7 @@ _BITS_OF_VALUE = 256
 
 
 def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
-    """``java.util.Arrays.binarySearch(array, value)``: the position of a bigint ``value`` among ascending ``longs``, negative if it is not there.
+    """``java.util.Arrays.binarySearch(array, value)``: where a bigint ``value`` stands in an ascending long[], negative if it does not.
 
     The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
     """
