@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
+from acidsql.planner.lowering import identifier
 from acidsql.spark import classic, sinks
 from acidsql.spark.partition_places import key_names
 from acidsql.spark.stored import holds, is_timestamp, wall_clock_type
@@ -22,37 +25,81 @@ _FEW_TASKS = 4
 
 _TOO_LARGE = "spark.driver.maxResultSize"
 
+_VALUE_BYTES = 64
+"""What a value is taken to weigh where nothing can be weighed: on Spark Connect."""
+
+_OVER = "acidsql_over"
+
 
 def fetch_rows(
-    target: WriteTarget, rows: DataFrame, leading: Sequence[str], columns: Sequence[Column], limit: int | None
+    target: WriteTarget, rows: DataFrame, leading: Sequence[str], columns: Sequence[Column], max_bytes: int | None
 ) -> pa.Table | None:
-    """``leading``, the values of ``columns`` and the partition's; None if the rows are too many or need Java's writer.
+    """``leading``, the values of ``columns`` and the partition's; None if the rows weigh too much or need Java's writer.
 
     Timestamps come as wall clocks of the session's zone.
     """
     if target.force_path == "big":
         return None
     values = [_wall_clock(name, c.type) for name, c in zip(sinks.data_names(columns), columns, strict=True)]
-    found = fetch(target, rows.selectExpr(*leading, *values, *key_names(target.table)), limit)
+    found = fetch(target, rows.selectExpr(*leading, *values, *key_names(target.table)), max_bytes)
     return None if found is None or needs_java_writer(found) else found
 
 
-def fetch(target: WriteTarget, rows: DataFrame, limit: int | None) -> pa.Table | None:
-    """All rows; None if they are more than ``limit``, which is not asked where the small path is forced."""
-    forced = target.force_path == "small"
+def fetch(target: WriteTarget, rows: DataFrame, max_bytes: int | None) -> pa.Table | None:
+    """All rows; None if they weigh more than ``max_bytes``, which is not asked where the small path is forced. One row is never too much."""
+    if max_bytes is None or target.force_path == "small":
+        return rows.toArrow()
+    limit = max(1, max_bytes // (classic.row_bytes(rows) or _VALUE_BYTES * max(1, len(rows.columns))))
     try:
-        found = (rows if forced or limit is None else _bounded(rows, limit + 1)).toArrow()
+        found = _bounded(rows, limit + 1, max_bytes).toArrow()
     except Exception as error:
-        if _TOO_LARGE in str(error) and not forced:  # values far wider than their types let expect
+        if _TOO_LARGE in str(error):
             return None
         raise
-    return found if forced or limit is None or found.num_rows <= limit else None
+    if _OVER in found.column_names:
+        if pc.any(found.column(_OVER)).as_py():
+            return None
+        found = found.drop_columns([_OVER])
+    fits = found.num_rows <= 1 or (found.num_rows <= limit and found.nbytes <= max_bytes)
+    return found if fits else None
 
 
-def _bounded(rows: DataFrame, limit: int) -> DataFrame:
-    """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all."""
+def _bounded(rows: DataFrame, limit: int, max_bytes: int) -> DataFrame:
+    """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all.
+
+    Their types tell nothing of the width of texts: the rows are ``_weighed`` if what they are made from is more than ``max_bytes``.
+    """
     tasks = classic.task_count(rows)
-    return classic.limit_each_task(rows, limit) if tasks is not None and 1 < tasks <= _FEW_TASKS else rows.limit(limit)
+    weighed = _weighed if (classic.estimated_bytes(rows) or 0) > max_bytes else _as_they_are
+    if tasks is None or tasks > _FEW_TASKS:
+        return weighed(rows.limit(limit), max_bytes)
+    alone = weighed(rows, max_bytes)
+    return alone.limit(limit) if tasks < 2 else classic.limit_each_task(alone, limit)
+
+
+def _as_they_are(rows: DataFrame, _: int) -> DataFrame:
+    return rows
+
+
+def _weighed(rows: DataFrame, max_bytes: int) -> DataFrame:
+    """With NULLs for values without a fixed width, and _OVER true, once those before them in the task weigh more than ``max_bytes``.
+
+    So the driver's memory does not depend on what a table holds.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as t
+
+    texts = t.StringType | t.BinaryType
+    wide = {f.name: f.dataType for f in rows.schema.fields if isinstance(f.dataType, texts | t.ArrayType | t.MapType | t.StructType)}
+    if not wide:
+        return rows
+    weights = []
+    for name, kind in wide.items():
+        text = identifier(name) if isinstance(kind, texts) else f"CAST({identifier(name)} AS STRING)"
+        weights.append(f"coalesce(octet_length({text}), 0)")
+    before = classic.sum_before(rows.sparkSession, F.expr(f"CAST({' + '.join(weights)} AS bigint)"))
+    shown = [f"IF({_OVER}, NULL, {identifier(n)}) AS {identifier(n)}" if n in wide else identifier(n) for n in rows.columns]
+    return rows.select("*", (before > max_bytes).alias(_OVER)).selectExpr(*shown, _OVER)
 
 
 def _wall_clock(name: str, hive_type: HiveType) -> str:

@@ -30,16 +30,13 @@ from acidsql.spark.fileio import FileIO
 from acidsql.spark.key_lookup import Keys
 from acidsql.spark.partition_places import by_values, key_names, numbered
 from acidsql.spark.publish import partitions_of, publish, staging
-from acidsql.spark.target import WritePath, WriteTarget, Written, row_limit
+from acidsql.spark.target import ID_BYTES, WritePath, WriteTarget, Written
 from acidsql.spark.timestamps import needs_java_writer
 from acidsql.spark.views import temporary_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType
-
-_SOURCE_VALUE_BYTES = 64
-"""What one value of a source is taken to weigh; its types are Spark's."""
 
 
 class Queries(Protocol):
@@ -120,13 +117,12 @@ def _fetch_pairs(
     spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries, source: pa.Table, keys: Keys | None
 ) -> pa.Table | None:
     """The pairs of the join; their values are copied from the source. ``keys``: what equal values of make a pair, if that is all."""
-    limit = row_limit((), target.max_bytes, ids=True)
-    pairs = None if keys is None else queries.lookup(keys, limit)
+    pairs = None if keys is None else queries.lookup(keys, target.max_bytes // ID_BYTES)
     if pairs is not None:
         pairs = merge_source.with_clause(pairs, source)
     else:
         with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
-            pairs = fetch(target, writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False), limit)
+            pairs = fetch(target, writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False), target.max_bytes)
     if pairs is None:
         return None
     found = merge_source.with_copies(plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), source)
@@ -139,8 +135,8 @@ def _fetch_pairs(
 def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table | None:
     """None if they are too many, or need Java's writer."""
     columns = target.table.columns
-    limit = None if unbounded else row_limit(columns, target.max_bytes, ids=True)
-    return fetch_rows(target, writer.named(target, frame, *LEADING_COLUMNS), LEADING_COLUMNS, columns, limit)
+    bound = None if unbounded else target.max_bytes
+    return fetch_rows(target, writer.named(target, frame, *LEADING_COLUMNS), LEADING_COLUMNS, columns, bound)
 
 
 def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
@@ -151,7 +147,7 @@ def _fetch_source(target: WriteTarget, frame: DataFrame) -> pa.Table | None:
     names = [name.lower() for name in frame.columns]
     if len(set(names)) < len(names) or not _comes_back(frame.schema):
         return None
-    found = fetch(target, frame, max(1, target.max_bytes // (_SOURCE_VALUE_BYTES * max(1, len(frame.columns)))))
+    found = fetch(target, frame, target.max_bytes)
     return None if found is None else found.append_column(SOURCE_ROW, pa.array(np.arange(found.num_rows)))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal
 
 from acidsql.acid.ids import BucketId, StatementId, WriteId
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
-from acidsql.catalog.model import Column, Partition, Table
-from acidsql.catalog.types import ArrayType, CharType, DecimalType, HiveType, MapType, PrimitiveType, StructType, VarcharType
+from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, UnsupportedStatementError
 from acidsql.spark.partition_places import PartitionPlaces
 from acidsql.spark.schema import orc_row_type
@@ -30,9 +29,6 @@ DEFAULT_STRIPE_SIZE = 64 << 20
 """Hive's, and both writers' own."""
 
 _CODECS = {OrcCodec.NONE, OrcCodec.ZLIB, OrcCodec.SNAPPY, OrcCodec.LZ4}
-_STRING_BYTES = 64
-_ELEMENTS = 4
-_PRIMITIVE_BYTES = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "float": 4, "date": 4, "bigint": 8, "double": 8, "timestamp": 8}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,33 +177,9 @@ def parse_codec(text: str) -> OrcCodec:
     return OrcCodec[name]
 
 
-def row_limit(columns: tuple[Column, ...], max_bytes: int, *, ids: bool) -> int:
-    """How many rows of these columns, by the width of their types, fit in ``max_bytes``; at least one."""
-    width = sum(_bytes(c.type) for c in columns) + (ID_BYTES if ids else 0)
-    return max(1, max_bytes // max(1, width))
-
-
 def _property(table: Table, name: str) -> str | None:
     return next((value.strip() for key, value in table.properties.items() if key.lower() == name), None)
 
 
 def _names() -> str:
     return ", ".join(sorted(c.name for c in _CODECS))
-
-
-def _bytes(hive_type: HiveType) -> int:
-    match hive_type:
-        case PrimitiveType(name):
-            return _PRIMITIVE_BYTES.get(name, _STRING_BYTES)
-        case DecimalType():
-            return 16
-        case CharType(length) | VarcharType(length):
-            return min(length, _STRING_BYTES)
-        case ArrayType(element):
-            return _ELEMENTS * _bytes(element)
-        case MapType(key, value):
-            return _ELEMENTS * (_bytes(key) + _bytes(value))
-        case StructType(fields):
-            return sum(_bytes(f.type) for f in fields)
-        case _:
-            assert_never(hive_type)

@@ -33,7 +33,7 @@ from acidsql.spark.partition_places import key_names, key_sql
 from acidsql.spark.publish import partitions_of, publish, publish_rows, staging
 from acidsql.spark.session import settings_during
 from acidsql.spark.stored import refusals
-from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written, row_limit
+from acidsql.spark.target import ID_BYTES, StagedFile, WriteTarget, Written
 from acidsql.spark.urls import spark_url
 
 if TYPE_CHECKING:
@@ -130,12 +130,11 @@ def _fetch_inserted(target: WriteTarget, rows: DataFrame) -> pa.Table | None:
     share = target.max_bytes // _INSERT_SHARE
     if target.force_path == "auto" and (classic.estimated_bytes(rows) or 0) > share and classic.keeps_all_rows(rows):
         return None
-    columns = target.table.columns
-    return fetch_rows(target, rows, (), columns, row_limit(columns, share, ids=False))
+    return fetch_rows(target, rows, (), target.table.columns, share)
 
 
 def _fetch_changed(target: WriteTarget, rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table | None:
-    return fetch_rows(target, rows, ID_COLUMNS, columns, row_limit(columns, target.max_bytes, ids=True))
+    return fetch_rows(target, rows, ID_COLUMNS, columns, target.max_bytes)
 
 
 # ---- the big path's jobs

@@ -61,6 +61,14 @@ def test_objects_in_a_filter(spark: SparkSession, count: int) -> None:
         assert {r.v for r in frame.where(classic.is_in_bitmap(spark, members, F.col("v"))).collect()} == {*members.tolist()} & {*probe}
 
 
+def test_a_sum_of_each_task(spark: SparkSession) -> None:
+    """A row sees the sum of the rows before it in its task, and each run begins anew."""
+    rows = spark.range(0, 8, 1, 2)
+    summed = rows.select("id", classic.sum_before(spark, F.col("id")).alias("before"))
+    for _ in range(2):
+        assert [r.before for r in summed.orderBy("id").collect()] == [0, 0, 1, 3, 0, 4, 9, 15]
+
+
 def test_search_arguments(spark: SparkSession) -> None:
     """Tests become ORC's two options; a column of a type that ORC cannot test makes none."""
     options = classic.search_argument_options(spark, "a bigint", ["a", "b"], [("EqualTo", "a", (7,))])
@@ -73,6 +81,7 @@ def test_what_a_plan_does(spark: SparkSession) -> None:
     """Only plans that scan, filter and compute are known to keep rows or tasks; sub-queries do not run for the asking."""
     rows = spark.range(0, 100, 1, 3)
     assert classic.estimated_bytes(rows) == 800
+    assert classic.row_bytes(rows.selectExpr("id", "CAST(id AS STRING) AS text", "array(id) AS many")) == 36
     assert classic.keeps_all_rows(rows.selectExpr("id + 1"))
     assert not classic.keeps_all_rows(rows.where("id > 3"))
     assert classic.task_count(rows.where("id > 3").selectExpr("id * 2")) == 3

@@ -21,7 +21,7 @@ from acidsql.errors import BindError, CardinalityError, DataError, ExecutionErro
 from acidsql.spark.driver_writer import write_delete, write_plain_rows, write_rows, write_update
 from acidsql.spark.fileio import LocalFileIO
 from acidsql.spark.schema import orc_row_type
-from acidsql.spark.target import Written, row_limit
+from acidsql.spark.target import Written
 from tests.spark.naive_reader import Key, read_files, tail_of, visible_rows
 from tests.spark.written import EVERY_TYPE, arrow_rows, below, changed_rows, id_table, make_table, names_below, target
 
@@ -299,10 +299,3 @@ def test_plain_buckets_and_overwrite(tmp_path: Path) -> None:
     assert names_below(tmp_path / "t") == ["000000_0_copy_1", "000001_0_copy_1"]
     write_plain_rows(IO, target(table, 0, overwrite=True), arrow_rows(table, []))
     assert names_below(tmp_path) == []
-
-
-def test_wide_rows_have_a_low_limit(tmp_path: Path) -> None:
-    """The number of rows the driver takes follows from the width of their types, and is never 0."""
-    columns = make_table(tmp_path, EVERY_TYPE).columns
-    assert 1 == row_limit(columns, 1, ids=True) < row_limit(columns, 1 << 20, ids=True) < row_limit(columns, 1 << 20, ids=False)
-    assert row_limit((), 64 << 20, ids=True) == (64 << 20) // 20

@@ -255,9 +255,9 @@ def test_the_path_follows_the_size(spark: SparkSession, tmp_path: Path) -> None:
     few, many = source.where("k < 10"), source
     assert [writer.insert(spark, IO, target(table, w, max_bytes=10_000), df).path for w, df in ((1, few), (2, many))] == ["small", "big"]
     keys = list(visible_rows(table))
-    assert writer.delete(spark, IO, target(table, 3, max_bytes=10_000), ids_frame(spark, keys[:500])).path == "small"
-    assert writer.delete(spark, IO, target(table, 4, max_bytes=10_000), ids_frame(spark, keys[500:1001])).path == "big"
-    assert len(visible_rows(table)) == 1009
+    assert writer.delete(spark, IO, target(table, 3, max_bytes=10_000), ids_frame(spark, keys[:480])).path == "small"
+    assert writer.delete(spark, IO, target(table, 4, max_bytes=10_000), ids_frame(spark, keys[480:981])).path == "big"
+    assert len(visible_rows(table)) == 1029
 
 
 def test_a_failing_job_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:

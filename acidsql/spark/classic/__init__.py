@@ -7,8 +7,16 @@ tests/spark/test_classic.py.
 
 from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm, longs
 from acidsql.spark.classic.jobs import has_executors, map_in_tasks
-from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in
-from acidsql.spark.classic.plans import estimated_bytes, is_literal, keeps_all_rows, limit_each_task, reads_the_same, task_count
+from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in, sum_before
+from acidsql.spark.classic.plans import (
+    estimated_bytes,
+    is_literal,
+    keeps_all_rows,
+    limit_each_task,
+    reads_the_same,
+    row_bytes,
+    task_count,
+)
 from acidsql.spark.classic.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.classic.sessions import (
     clone_session,
@@ -45,10 +53,12 @@ __all__ = [
     "read_files",
     "read_listed_orc",
     "reads_the_same",
+    "row_bytes",
     "running_session",
     "running_tasks",
     "same_time_zone",
     "search_argument_options",
+    "sum_before",
     "task_count",
     "time_zone_of_jvm",
 ]

@@ -72,6 +72,24 @@ def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
     return _column(door, first)
 
 
+def sum_before(spark: SparkSession, value: Column) -> Column:
+    """The sum of ``value`` (bigint, not null) over the rows of the task that came before this one. Each task has a sum of its own."""
+    door = cast(Any, jvm(spark))
+    counter = "java.util.concurrent.atomic.AtomicLongArray"  # of one: py4j would make an AtomicLong a number of Python's
+    place = java_class(door, f"{CATALYST}.Literal")(0, scala_object(door, f"{TYPES}.IntegerType"))
+    added = java_class(door, f"{CATALYST}.objects.Invoke")(
+        _literal(door, java_class(door, counter)(1), counter),
+        "getAndAdd",
+        scala_object(door, f"{TYPES}.LongType"),
+        seq(door, place, _expression(door, value)),
+        seq(door),
+        False,  # propagate nulls: there are none
+        False,  # may return null
+        False,  # deterministic: the answer depends on the rows before
+    )
+    return _column(door, added)
+
+
 def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
     """Whether a bigint ``value`` is one of ``values`` (ascending, none negative), by a bitmap that is sent once to each executor.
 

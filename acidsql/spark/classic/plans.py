@@ -30,6 +30,11 @@ def estimated_bytes(frame: DataFrame) -> int | None:
     return int(str(cast(Any, frame)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
+def row_bytes(frame: DataFrame) -> int | None:
+    """What Spark takes a row to weigh by its types: a string 20 bytes, an array one element. None without a Java handle."""
+    return max(1, int(cast(Any, frame)._jdf.schema().defaultSize())) if hasattr(frame, "_jdf") else None
+
+
 def keeps_all_rows(frame: DataFrame) -> bool:
     """Whether the plan only scans and computes columns, so that the estimate of its size is one of what is really there."""
     return hasattr(frame, "_jdf") and _consists_of(frame, _KEEPS_ALL_ROWS)
