@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -97,8 +96,10 @@ class OrcTail:
     @property
     def user_metadata(self) -> dict[str, str]:
         """FormatError for what is not a text."""
-        with _format_errors(self.path):
+        try:
             return dict(map(_name_and_value, self.metadata))
+        except _BROKEN as error:
+            raise _format_error(self.path, error) from error
 
     def integer_range(self, column: int) -> tuple[int, int] | None:
         """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
@@ -115,7 +116,7 @@ class TailEdit:
 
 def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
     """``end``: the last bytes of the file. FormatError naming ``path`` if they are not the end of an ORC file."""
-    with _format_errors(path):
+    try:  # no context manager, which takes longer: a table may have very many files
         postscript_length = end[-1]
         if postscript_length + 1 > len(end):
             raise ValueError("the postscript is longer than the file")
@@ -134,10 +135,10 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
             raise ValueError("the footer has no types")
         row_count = footer.integer(_ROW_COUNT)
         stripes = [_stripe(stripe) for stripe in footer.contents(_STRIPES)]
-        rows = tuple(stripe.rows for stripe in stripes)
+        rows = tuple([stripe.rows for stripe in stripes])
         if sum(rows) != row_count:
             raise ValueError(f"the footer counts {row_count} rows, its stripes {sum(rows)}")
-        if any(stripe.end > offset for stripe in stripes):
+        if stripes and max([stripe.end for stripe in stripes]) > offset:
             raise ValueError("a stripe ends behind the footer's beginning")
         return OrcTail(
             path=path,
@@ -148,13 +149,15 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
             postscript=postscript,
             footer=content,
             stripes=rows,
-            stripe_offsets=tuple(stripe.offset for stripe in stripes),
+            stripe_offsets=tuple([stripe.offset for stripe in stripes]),
             schema=decode_types(tuple(types)),
             row_count=row_count,
             row_index_stride=footer.integer(_ROW_INDEX_STRIDE),
             metadata=footer.contents(_METADATA),
             statistics=footer.contents(_STATISTICS),
         )
+    except _BROKEN as error:
+        raise _format_error(path, error) from error
 
 
 def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
@@ -224,14 +227,6 @@ def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
         raise ValueError("the postscript does not say how long the footer is")
     codec = OrcCodec(postscript.integer(_PS_COMPRESSION))
     return postscript.integer(_PS_FOOTER_LENGTH), codec, postscript.integer(_PS_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
-
-
-@contextmanager
-def _format_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except _BROKEN as error:
-        raise _format_error(path, error) from error
 
 
 _BROKEN = (ValueError, IndexError, KeyError, RecursionError, OSError, zlib.error, pa.ArrowException)

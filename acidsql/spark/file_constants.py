@@ -45,11 +45,10 @@ _File = TypeVar("_File", bound=Located)
 
 def in_order(files: Sequence[_File]) -> tuple[_File, ...]:
     """Files by the hash of their paths. UnsupportedStatementError if two hashes are equal: the rows could not be told apart."""
-    found = tuple(sorted(files, key=lambda file: path_hash(file.path)))
-    hashes = [path_hash(file.path) for file in found]
-    if len(set(hashes)) < len(hashes):
+    by_hash = {path_hash(file.path): file for file in files}
+    if len(by_hash) < len(files):
         raise UnsupportedStatementError("two files have paths of one hash", hint="Read the partitions in separate statements.")
-    return found
+    return tuple(by_hash[number] for number in sorted(by_hash))
 
 
 def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[Located]) -> DataFrame:

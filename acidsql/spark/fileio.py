@@ -31,7 +31,8 @@ _THREADS = 8
 _MOST_HANDED_OUT = 1024
 """Handing an item to a thread takes as long as looking into a small file."""
 _QUICK_SECONDS = 0.0005
-"""A look at a file or a directory that takes longer has waited for it."""
+"""A look at a file or a directory that takes longer has waited for it; so has none of the first looks, which may take _GRACE_SECONDS more."""
+_GRACE_SECONDS = 0.02
 _PIECE = 4 << 20
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP)
 """What a file system says that has no second names for this file, or not for us."""
@@ -292,7 +293,7 @@ def look_at_all(look: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
     began = time.perf_counter()
     for item in items:
         found.append(look(item))
-        if time.perf_counter() - began > _QUICK_SECONDS * len(found):
+        if time.perf_counter() - began > _GRACE_SECONDS + _QUICK_SECONDS * len(found):
             break
     return found + in_parallel(look, items[len(found) :])
 

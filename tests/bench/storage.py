@@ -132,23 +132,25 @@ class Storage:
         yield Measure(name="scan after 1,000 INSERTs of 3 rows and 100 DELETEs", found=first, unit="s", goal=5, detail=detail)
 
     def many_partitions(self, count: int) -> Iterator[Measure]:
-        """Listing and planning, without a task that reads rows: of all partitions, and of one."""
-        made = seconds_of(lambda: self.make_partitions(count))
-        files = count * FILES_OF_A_PARTITION
-        with Session(self.session.warehouse, spark=self.spark) as other:
-            found = seconds_of(lambda: other.sql("SELECT * FROM partitions WHERE id > 0").df.schema)
-        with Session(self.session.warehouse, spark=self.spark) as other:
-            one = seconds_of(lambda: other.sql(f"SELECT * FROM partitions WHERE p = {count // 2}").df.schema)
-        yield Measure(
-            name=f"planning over {files:,} files of {count:,} partitions", found=found, unit="s", goal=5, detail=f"made in {made:.0f} s"
-        )
-        yield Measure(name=f"planning over one of {count:,} partitions", found=one, unit="s", goal=1)
+        """Listing and planning, without a task that reads rows: of all partitions, with few and with many files, and of one."""
+        for each in (1, FILES_OF_A_PARTITION):
+            table = f"partitions_of_{each}"
+            made = seconds_of(lambda table=table, each=each: self.make_partitions(table, count, each))  # type: ignore[misc]
+            name = f"planning over {count * each:,} files of {count:,} partitions"
+            yield Measure(name=name, found=self.planned(f"{table} WHERE id > 0"), unit="s", goal=5, detail=f"made in {made:.0f} s")
+        found = self.planned(f"{table} WHERE p = {count // 2}")
+        yield Measure(name=f"planning over one of {count:,} partitions", found=found, unit="s", goal=1)
 
-    def make_partitions(self, count: int) -> None:
+    def planned(self, rows: str) -> float:
+        """How long it takes in a session that has seen none of the files."""
+        with Session(self.session.warehouse, spark=self.spark) as other:
+            return seconds_of(lambda: other.sql(f"SELECT * FROM {rows}").df.schema)
+
+    def make_partitions(self, table_name: str, count: int, files: int) -> None:
         """Directly: one small file under all names."""
-        session, name = self.session, TableName("default", "partitions")
-        session.sql(f"CREATE TABLE partitions (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
-        session.sql("CREATE TABLE one (id INT, v STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+        session, name = self.session, TableName("default", table_name)
+        session.sql(f"CREATE TABLE {table_name} (id INT, v STRING) PARTITIONED BY (p INT) {ACID}")
+        session.sql("CREATE TABLE IF NOT EXISTS one (id INT, v STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
         session.sql("INSERT INTO one VALUES (1, 'a'), (2, 'b')")
         written = next((Path(session.warehouse) / "one").rglob("bucket_*")).read_bytes()
         table = session.store.find_table(name)
@@ -158,8 +160,8 @@ class Storage:
         for place, partition in enumerate(partitions):
             delta = Path(partition.location) / "delta_0000001_0000001_0000"
             delta.mkdir(parents=True)
-            for number in range(FILES_OF_A_PARTITION):
-                file = self.folder / f"bucket{(place * FILES_OF_A_PARTITION + number) // LINKS}"
+            for number in range(files):
+                file = self.folder / f"{table_name}_{(place * files + number) // LINKS}"
                 if not file.exists():
                     file.write_bytes(written)
                 os.link(file, delta / f"bucket_{number:05d}")
