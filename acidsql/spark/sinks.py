@@ -57,6 +57,10 @@ BUCKET_DIRECTORY = "acidsql_bucket"
 STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
 
+_TASK = "acidsql_task"
+_IS_NEW = f"({SINK} & 1) = 0"
+_STATEMENT_OF_SINK = f"shiftright({SINK}, 1)"
+
 _ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
 """0, 1, 2 .. in each task: the upper bits are the task's number."""
 
@@ -85,9 +89,9 @@ def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
     Row ids count the rows of each task, those of a partition from 0.
     """
     keys = key_names(target.table)
-    ids = _new_ids(target, "spark_partition_id()", "rowId")
-    numbered = _numbered(rows.sortWithinPartitions(*keys) if keys else rows, keys)
-    return numbered.selectExpr(*ids, *stored_columns(target.table.columns), *keys)
+    counted, number = _counted(rows.sortWithinPartitions(*keys) if keys else rows, keys)
+    ids = [f"{target.write_id}L", _bucket_property(target, "spark_partition_id()"), number]
+    return counted.selectExpr(*_event(str(INSERT_OPERATION), ids, target), *stored_columns(target.table.columns), *keys)
 
 
 def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
@@ -95,21 +99,14 @@ def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
 
     Insert events are complete; delete events carry the old ids and no values: they are raw material for delete files.
     """
-    columns, keys = target.table.columns, key_names(target.table)
-    old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
-    is_new = f"operation = {INSERT_OPERATION}"
-    of_sink = f"IF({is_new}, {sink()}, {sink(deletes=True)}) AS {SINK}"
-    both = f"explode(array({INSERT_OPERATION}, {DELETE_OPERATION})) AS operation"
+    keys = key_names(target.table)
+    both = f"explode(array({sink()}, {sink(deletes=True)})) AS {SINK}"
+    bucket = _bucket_property(target, _TASK)
     if keys:  # sorted for Spark's writer, which has a file open for each value; numbered when that is done
-        twice = changed.selectExpr(*old, "spark_partition_id() AS task", *stored_columns(columns), *keys).selectExpr("*", both)
-        events = _numbered(twice.selectExpr("*", of_sink).sortWithinPartitions(SINK, *keys), [SINK, *keys])
-    else:
-        numbered = changed.selectExpr(*old, f"{_ROW_NUMBER} AS rowId", "spark_partition_id() AS task", *stored_columns(columns))
-        events = numbered.selectExpr("*", both).selectExpr("*", of_sink)
-    new = _new_ids(target, "task", "rowId")
-    ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
-    values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
-    return events.selectExpr(*ids, *new[4:], *values, SINK, *keys)
+        twice = changed.selectExpr(*_changes(target), both)
+        return _of_both_kinds(target, *_counted(twice.sortWithinPartitions(SINK, *keys), [SINK, *keys]), bucket)
+    counted, number = _counted(changed.selectExpr(*_changes(target)), ())
+    return _of_both_kinds(target, counted.selectExpr("*", both), number, bucket)
 
 
 def merge_events(target: WriteTarget, clauses: Sequence[tuple[MergeAction, StatementId]], rows: DataFrame) -> DataFrame:
@@ -117,42 +114,63 @@ def merge_events(target: WriteTarget, clauses: Sequence[tuple[MergeAction, State
 
     They are told apart by SINK, as in ``update_events``, and sorted by that and the partition.
     """
-    columns, keys = target.table.columns, key_names(target.table)
+    keys = key_names(target.table)
+    whens = [f"WHEN {number} THEN array({', '.join(map(str, _sinks(*clause)))})" for number, clause in enumerate(clauses)]
+    located = rows.selectExpr(*_changes(target), f"explode(CASE {CLAUSE} {' '.join(whens)} END) AS {SINK}")
+    counted, number = _counted(located.sortWithinPartitions(SINK, *keys), [SINK, *keys])
+    bucket = f"{_bucket_property(replace(target, statement_id=StatementId(0)), _TASK)} + {_STATEMENT_OF_SINK}"
+    return _of_both_kinds(target, counted, number, bucket)
+
+
+def _sinks(action: MergeAction, statement: StatementId) -> list[int]:
+    """Those that a row of a clause goes to."""
+    inserts, deletes = sink(statement), sink(statement, deletes=True)
+    match action:
+        case MergeAction.INSERT:
+            return [inserts]
+        case MergeAction.DELETE:
+            return [deletes]
+        case MergeAction.UPDATE:
+            return [inserts, deletes]
+
+
+def _changes(target: WriteTarget) -> list[str]:
+    """Of changed rows what ``_of_both_kinds`` makes events from."""
     old = [f"{name} AS {alias}" for name, alias in zip(ID_COLUMNS, OLD_IDS, strict=True)]
-    statement = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {s}" for number, (_, s) in enumerate(clauses)) + " END"
-    events_of = {
-        MergeAction.INSERT: f"array({INSERT_OPERATION})",
-        MergeAction.DELETE: f"array({DELETE_OPERATION})",
-        MergeAction.UPDATE: f"array({INSERT_OPERATION}, {DELETE_OPERATION})",
-    }
-    events = "CASE " + CLAUSE + "".join(f" WHEN {number} THEN {events_of[action]}" for number, (action, _) in enumerate(clauses)) + " END"
-    located = rows.selectExpr(
-        *old, "spark_partition_id() AS task", f"{statement} AS {STATEMENT}", f"{events} AS events", *stored_columns(columns), *keys
-    )
-    is_new = f"operation = {INSERT_OPERATION}"
-    of_sink = f"2 * {STATEMENT} + IF({is_new}, 0, 1) AS {SINK}"
-    single = located.selectExpr("*", "explode(events) AS operation").selectExpr("*", of_sink)
-    numbered = _numbered(single.sortWithinPartitions(SINK, *keys), [SINK, *keys])
-    new = _new_ids(replace(target, statement_id=StatementId(0)), "task", "rowId")
-    new[2] = new[2].replace(" AS bucket", f" + {STATEMENT} AS bucket")
-    ids = ["operation", *(f"IF({is_new}, {_unaliased(n)}, {o}) AS {c}" for n, o, c in zip(new[1:4], OLD_IDS, ID_COLUMNS, strict=True))]
-    values = [f"IF({is_new}, {name}, NULL) AS {name}" for name in data_names(columns)]
-    return numbered.selectExpr(*ids, *new[4:], *values, SINK, *keys)
+    return [*old, f"spark_partition_id() AS {_TASK}", *stored_columns(target.table.columns), *key_names(target.table)]
 
 
-def _numbered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """``rows`` with a column ``rowId``: the row's number in its task, among those of the same ``keys``, which stand together."""
-    from pyspark.sql import functions
+def _of_both_kinds(target: WriteTarget, rows: DataFrame, number: str, bucket: str) -> DataFrame:
+    """Insert and delete events, as SINK says, of ``_changes``. ``number``, ``bucket``: the row id and the bucket property of an insert event."""
+    new = (f"{target.write_id}L", bucket, number)
+    ids = [f"IF({_IS_NEW}, {mine}, {old})" for mine, old in zip(new, OLD_IDS, strict=True)]
+    values = [f"IF({_IS_NEW}, {name}, NULL) AS {name}" for name in data_names(target.table.columns)]
+    operation = f"IF({_IS_NEW}, {INSERT_OPERATION}, {DELETE_OPERATION})"
+    return rows.selectExpr(*_event(operation, ids, target), *values, SINK, *key_names(target.table))
 
+
+def _event(operation: str, ids: Sequence[str], target: WriteTarget) -> list[str]:
+    """The columns of an event beside the values."""
+    named = [f"{value} AS {name}" for value, name in zip(ids, ID_COLUMNS, strict=True)]
+    return [f"{operation} AS operation", *named, f"{target.write_id}L AS currentTransaction", "named_struct() AS row"]
+
+
+def _bucket_property(target: WriteTarget, task: str) -> str:
+    """Of what a task writes."""
+    return f"{encode(BucketId(0), target.statement_id)} + {task} * {1 << 16}"
+
+
+def _counted(rows: DataFrame, keys: Sequence[str]) -> tuple[DataFrame, str]:
+    """``rows`` with more columns, and SQL over them for a row's number in its task, among those of the same ``keys``, which stand together."""
+    from pyspark.sql import functions as F
+
+    counted = rows.selectExpr("*", f"{_ROW_NUMBER} AS acidsql_row")
     if not keys:
-        return rows.selectExpr("*", f"{_ROW_NUMBER} AS rowId")
-    spark = rows.sparkSession
-    if classic.jvm(spark) is None:
+        return counted, "acidsql_row"
+    if classic.jvm(rows.sparkSession) is None:
         raise UnsupportedStatementError("many rows cannot be written to partitions over Spark Connect")
-    counted = rows.selectExpr("*", f"{_ROW_NUMBER} AS acidsql_row", f"xxhash64({', '.join(keys)}) AS acidsql_key")
-    first = classic.first_in_task(spark, functions.col("acidsql_key"), functions.col("acidsql_row")).alias("acidsql_first")
-    number = "acidsql_row - coalesce(acidsql_first, acidsql_row) AS rowId"
-    return counted.select("*", first).selectExpr(*rows.columns, number)
+    first = classic.first_in_task(rows.sparkSession, F.expr(f"xxhash64({', '.join(keys)})"), F.col("acidsql_row"))
+    return counted.select("*", first.alias("acidsql_first")), "acidsql_row - coalesce(acidsql_first, acidsql_row)"
 
 
 def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
@@ -213,22 +231,6 @@ def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
         "maxRecordsPerFile": 0,
     }
     return events.write.options(**options)
-
-
-def _new_ids(target: WriteTarget, bucket: str, row: str) -> list[str]:
-    first = encode(BucketId(0), target.statement_id)
-    return [
-        f"{INSERT_OPERATION} AS operation",
-        f"{target.write_id}L AS originalTransaction",
-        f"{first} + {bucket} * {1 << 16} AS bucket",
-        f"{row} AS rowId",
-        f"{target.write_id}L AS currentTransaction",
-        "named_struct() AS row",
-    ]
-
-
-def _unaliased(expression: str) -> str:
-    return expression.rsplit(" AS ", 1)[0]
 
 
 # ---- what Spark has written

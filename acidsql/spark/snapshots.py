@@ -32,6 +32,7 @@ class Visibility(Protocol):
 class Snapshots:
     """Of one statement: a directory is listed once, however often its table is read, so that all reads see the same files.
 
+    ``views``: of the user's Spark session that the statement has taken over by now.
     ``clean``: for a writer, who removes the bases of killed statements.  ``own``: what the
     transaction has written before the statement.
     """
@@ -52,6 +53,7 @@ class Snapshots:
         self._clean = clean
         self._partitions: dict[TableName, tuple[Partition, ...]] = {}
         self._places: dict[str, Place] = {}
+        self.views: set[str] = set()
 
     def partitions(self, table: Table) -> tuple[Partition, ...]:
         """All partitions of a table, as they were when it was first asked about."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.spark.classic.java import CATALYST, TYPES, JavaObject, java_class, jvm, scala_object
+from acidsql.spark.classic.java import CATALYST, TYPES, JavaObject, java_class, jvm, remembered, scala_object
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,7 +59,7 @@ def _is_of_files(plan: JavaObject) -> bool:
 
 def task_count(frame: DataFrame) -> int | None:
     """How many tasks run a plan that only scans, filters and computes columns; None for another plan, or without a Java handle."""
-    if not hasattr(frame, "_jdf") or not _consists_of(frame, (*_KEEPS_ALL_ROWS, "Filter", "LocalLimit")):
+    if not hasattr(frame, "_jdf") or _joins(frame) or not _consists_of(frame, (*_KEEPS_ALL_ROWS, "Filter", "LocalLimit")):
         return None
     if _has_subqueries(frame):  # they would run here and now
         return None
@@ -82,6 +82,13 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     return DataFrame(
         java_class(door, "org.apache.spark.sql.classic.Dataset").ofRows(frame.sparkSession._jsparkSession, limited), frame.sparkSession
     )
+
+
+def _joins(frame: DataFrame) -> bool:
+    """Whether the query says so; then it need not be optimized first."""
+    door = cast(Any, jvm(frame.sparkSession))
+    join = remembered(door, "pattern JOIN", lambda: scala_object(door, "org.apache.spark.sql.catalyst.trees.TreePattern").JOIN())
+    return bool(cast(Any, frame)._jdf.queryExecution().analyzed().containsPattern(join))
 
 
 def _consists_of(frame: DataFrame, kinds: Collection[str]) -> bool:
