@@ -207,9 +207,6 @@ class LocalFileIO:
             file.truncate()
             file.flush()
             self._sync(file.fileno())
-        directory, _, name = local_path(path).rpartition("/")
-        with contextlib.suppress(FileNotFoundError):  # Hadoop's checksum, which Spark wrote beside the file, is that of the old tail
-            os.unlink(f"{directory}/.{name}.crc")
         return path
 
     def publish(self, staged: str, final: str) -> None:

@@ -44,11 +44,11 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
         case FileFormat.PARQUET:
             named = [f"{name} AS {identifier(c.name)}" for name, c in zip(names, table.columns, strict=True)]
             with settings_during(spark, _PARQUET_SETTINGS):
-                written = rows.selectExpr(*named, *keys).write.partitionBy(*keys)
+                written = sinks.staged_writer(rows.selectExpr(*named, *keys)).partitionBy(*keys)
                 written.option("compression", _parquet_codec(table)).parquet(spark_url(folder))
         case FileFormat.TEXTFILE:
             line = text_values.line(names, table.columns, text_format(table))
-            lines = rows.selectExpr(f"{line} AS {text_values.LINE}", *keys).write.partitionBy(*keys)
+            lines = sinks.staged_writer(rows.selectExpr(f"{line} AS {text_values.LINE}", *keys)).partitionBy(*keys)
             lines.options(compression="none", lineSep="\n").text(spark_url(folder))
         case _:
             stored = rows.selectExpr(*sinks.stored_columns(table.columns), *keys)

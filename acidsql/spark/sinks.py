@@ -65,6 +65,12 @@ _ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
 """0, 1, 2 .. in each task: the upper bits are the task's number."""
 
 _CODECS = {OrcCodec.NONE: "none", OrcCodec.ZLIB: "zlib", OrcCodec.SNAPPY: "snappy", OrcCodec.LZ4: "lz4"}
+_STAGED = {
+    # Hadoop's own writes a file of checksums beside each file, and starts a process for each file and directory it makes: chmod.
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
 _PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*")
 _BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
 _KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
@@ -230,7 +236,12 @@ def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
         "orc.stripe.size": target.stripe_size,
         "maxRecordsPerFile": 0,
     }
-    return events.write.options(**options)
+    return staged_writer(events).options(**options)
+
+
+def staged_writer(rows: DataFrame) -> DataFrameWriter:
+    """Of files that are no table's yet."""
+    return rows.write.options(**_STAGED)
 
 
 # ---- what Spark has written
