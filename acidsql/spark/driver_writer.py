@@ -39,6 +39,9 @@ COMPRESSION_BLOCK = 256 * 1024
 DICTIONARY_SHARE = 0.8
 """A string column is stored as a dictionary if at most this share of its values differ, as in Hive."""
 
+_ENOUGH_FOR_MORE_FILES = 50_000
+"""Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every scan as much as thousands of rows."""
+
 PLAIN_STATEMENT = NO_STATEMENT
 """The statement id of a target that is not transactional."""
 
@@ -280,7 +283,11 @@ def write_files(io: FileIO, target: WriteTarget, files: Sequence[EventFile], cou
 
 
 def _update_files(target: WriteTarget, ordered: RowIds, order: npt.NDArray[np.int64], values: pa.StructArray) -> Iterator[EventFile]:
-    for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
+    buckets = bucket_ids(ordered.bucket_properties)
+    if target.table.bucketing is None and 0 < len(order) < _ENOUGH_FOR_MORE_FILES:
+        yield _new_rows(target, BucketId(int(buckets[0])), values.take(pa.array(order)))
+        return
+    for bucket, part in _runs(buckets):
         yield _new_rows(target, bucket, values.take(pa.array(order[part])))
 
 

@@ -74,7 +74,10 @@ def _bounded(rows: DataFrame, limit: int, max_bytes: int) -> DataFrame:
     if tasks is None or tasks > _FEW_TASKS:
         return weighed(rows.limit(limit), max_bytes)
     alone = weighed(rows, max_bytes)
-    return alone.limit(limit) if tasks < 2 else classic.limit_each_task(alone, limit)
+    if tasks < 2:
+        return alone.limit(limit)
+    # Spark makes the code of a limit anew each time. Behind a coalesce, which does nothing else here, that is not the scan's code, too.
+    return classic.limit_each_task(alone.coalesce(tasks), limit)
 
 
 def _as_they_are(rows: DataFrame, _: int) -> DataFrame:

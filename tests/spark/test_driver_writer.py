@@ -13,11 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
+from acidsql.acid.bucket_codec import encode
 from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.ids import BucketId, StatementId
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import struct_type
 from acidsql.catalog.model import Table
 from acidsql.errors import BindError, CardinalityError, DataError, ExecutionError, UnsupportedStatementError
+from acidsql.spark import driver_writer
 from acidsql.spark.driver_writer import write_delete, write_plain_rows, write_rows, write_update
 from acidsql.spark.fileio import LocalFileIO
 from acidsql.spark.schema import orc_row_type
@@ -87,6 +90,23 @@ def test_update_moves_each_row_within_its_bucket(tmp_path: Path) -> None:
     rows = visible_rows(table)
     assert {row["k"]: key[1] >> 16 & 4095 for key, row in rows.items()} == bucket
     assert {row["k"]: row["v"] for row in rows.values()} == {k: "new" if k % 3 == 0 else f"v{k}" for k in range(50)}
+
+
+def test_new_rows_without_buckets_share_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows of a table without buckets get one new file, whichever files they were in; many stay in as many files as they were in."""
+    table = make_table(tmp_path / "t", PAIRS)
+    old: list[Key] = [(1, encode(BucketId(bucket), StatementId(0)), row) for bucket in (5, 2) for row in (1, 0)]
+    new = {key: {"k": place, "v": "new"} for place, key in enumerate(old)}
+    write_update(IO, target(table, 2), changed_rows(table, new))
+    monkeypatch.setattr(driver_writer, "_ENOUGH_FOR_MORE_FILES", 4)
+    write_update(IO, target(table, 3), changed_rows(table, new))
+    assert [name for name in names_below(tmp_path / "t") if "/bucket" in name and not name.startswith("delete")] == [
+        "delta_0000002_0000002_0000/bucket_00002",
+        "delta_0000003_0000003_0000/bucket_00002",
+        "delta_0000003_0000003_0000/bucket_00005",
+    ]
+    inserts = [file for file in read_files(tmp_path / "t") if not file.directory.startswith("delete")]
+    assert [[row["k"] for row in file.values if row is not None] for file in inserts] == [[3, 2, 1, 0], [3, 2], [1, 0]]
 
 
 def test_deletes_of_one_bucket_share_a_file(tmp_path: Path) -> None:
