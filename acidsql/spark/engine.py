@@ -136,7 +136,7 @@ class Engine:
         used = [(place, read) for place, read in enumerate(query.reads) if place in slots]
         with translated():
             seen = [self._found(read, snapshots) for _, read in used]
-        self._running.import_views(set(query.views) - snapshots.views)
+        self._running.import_views(name for name in query.views if name not in snapshots.views)
         snapshots.views.update(query.views)
         self._running.check_time_zone(*(read.table for _, read in used))
         views = [""] * len(query.reads)

@@ -67,21 +67,21 @@ def fetch(target: WriteTarget, rows: DataFrame, max_bytes: int | None) -> pa.Tab
 def _bounded(rows: DataFrame, limit: int, max_bytes: int) -> DataFrame:
     """``limit`` rows if there are as many, else all. Some more are let through where that saves Spark an exchange of them all.
 
-    Their types tell nothing of the width of texts: the rows are ``_weighed`` if what they are made from is more than ``max_bytes``.
+    Their types tell nothing of the width of texts: the rows are ``_weighed`` unless what they are made from is no more than ``max_bytes``.
     """
+    if classic.jvm(rows.sparkSession) is None:
+        return rows.limit(limit)
     tasks = classic.task_count(rows)
-    weighed = _weighed if (classic.estimated_bytes(rows) or 0) > max_bytes else _as_they_are
-    if tasks is None or tasks > _FEW_TASKS:
-        return weighed(rows.limit(limit), max_bytes)
-    alone = weighed(rows, max_bytes)
+    if tasks is None:  # there are joins or the like, whose size is anybody's guess
+        return _weighed(rows.limit(limit), max_bytes)
+    heavy = (classic.estimated_bytes(rows) or 0) > max_bytes
+    if tasks > _FEW_TASKS:
+        return _weighed(rows.limit(limit), max_bytes) if heavy else rows.limit(limit)
+    each = _weighed(rows, max_bytes) if heavy else rows
     if tasks < 2:
-        return alone.limit(limit)
+        return each.limit(limit)
     # Spark makes the code of a limit anew each time. Behind a coalesce, which does nothing else here, that is not the scan's code, too.
-    return classic.limit_each_task(alone.coalesce(tasks), limit)
-
-
-def _as_they_are(rows: DataFrame, _: int) -> DataFrame:
-    return rows
+    return classic.limit_each_task(each.coalesce(tasks), limit)
 
 
 def _weighed(rows: DataFrame, max_bytes: int) -> DataFrame:

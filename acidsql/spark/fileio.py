@@ -31,8 +31,9 @@ _THREADS = 8
 _MOST_HANDED_OUT = 1024
 """Handing an item to a thread takes as long as looking into a small file."""
 _QUICK_SECONDS = 0.0005
-"""A look at a file or a directory that takes longer has waited for it; so has none of the first looks, which may take _GRACE_SECONDS more."""
+"""A look at a file or a directory that takes longer has waited for it."""
 _GRACE_SECONDS = 0.02
+"""What the first looks may take beside that: much is done for the first time in them."""
 _PIECE = 4 << 20
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP)
 """What a file system says that has no second names for this file, or not for us."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
 import xxhash
@@ -15,7 +14,6 @@ SEED = 42
 _PLAIN = re.compile(r"[a-zA-Z0-9\-_.!~*'():@&=+$,;/]*")
 
 
-@functools.lru_cache(maxsize=200_000)
 def path_hash(path: str) -> int:
     """``xxhash64(_metadata.file_path)`` of the file at an absolute path or URL."""
     number = xxhash.xxh64_intdigest(metadata_path(path).encode(), SEED)

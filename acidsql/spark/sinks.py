@@ -207,14 +207,7 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
     located = rows.selectExpr(*ID_COLUMNS, *stored_columns(target.table.columns), f"{statement} AS {STATEMENT}")
     in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(STATEMENT, *ID_COLUMNS)
-    return in_tasks.selectExpr(
-        f"{INSERT_OPERATION} AS operation",
-        *ID_COLUMNS,
-        f"{target.write_id}L AS currentTransaction",
-        "named_struct() AS row",
-        *data_names(target.table.columns),
-        STATEMENT,
-    )
+    return in_tasks.selectExpr(*_event(str(INSERT_OPERATION), ID_COLUMNS, target), *data_names(target.table.columns), STATEMENT)
 
 
 def stored_columns(columns: Sequence[Column]) -> list[str]:

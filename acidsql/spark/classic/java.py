@@ -68,6 +68,11 @@ def scala_map(door: Jvm, values: Mapping[str, str]) -> JavaObject:
     return java_class(door, "org.apache.spark.api.python.PythonUtils").toScalaMap(listed)
 
 
+def integer(door: Jvm, value: int) -> JavaObject:
+    """An int as an expression of a plan."""
+    return java_class(door, f"{CATALYST}.Literal")(value, scala_object(door, f"{TYPES}.IntegerType"))
+
+
 def array_of(spark: SparkSession, kind: str, values: Sequence[Any]) -> JavaObject:
     array = cast(Any, spark.sparkContext._gateway).new_array(java_class(cast(Any, jvm(spark)), kind), len(values))
     for place, value in enumerate(values):

@@ -13,6 +13,7 @@ from acidsql.spark.classic.java import (
     JavaObject,
     Jvm,
     class_object,
+    integer,
     java_class,
     jvm,
     longs,
@@ -59,35 +60,19 @@ def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
     Each task has a map of its own (``HashMap.putIfAbsent``), because it unpacks a plan of its own.
     """
     door = cast(Any, jvm(spark))
-    first = java_class(door, f"{CATALYST}.objects.Invoke")(
-        _literal(door, java_class(door, "java.util.HashMap")(), "java.util.HashMap"),
-        "putIfAbsent",
-        scala_object(door, f"{TYPES}.LongType"),
-        seq(door, _expression(door, key), _expression(door, value)),
-        seq(door),
-        False,  # propagate nulls: there are none
-        True,  # may return null
-        False,  # deterministic: the answer depends on the rows before
-    )
-    return _column(door, first)
+    known = _literal(door, java_class(door, "java.util.HashMap")(), "java.util.HashMap")
+    bigint = scala_object(door, f"{TYPES}.LongType")
+    arguments = (_expression(door, key), _expression(door, value))
+    return _column(door, _invoke(door, known, "putIfAbsent", bigint, *arguments, may_be_null=True, counts_rows=True))
 
 
 def sum_before(spark: SparkSession, value: Column) -> Column:
     """The sum of ``value`` (bigint, not null) over the rows of the task that came before this one. Each task has a sum of its own."""
     door = cast(Any, jvm(spark))
-    counter = "java.util.concurrent.atomic.AtomicLongArray"  # of one: py4j would make an AtomicLong a number of Python's
-    place = java_class(door, f"{CATALYST}.Literal")(0, scala_object(door, f"{TYPES}.IntegerType"))
-    added = java_class(door, f"{CATALYST}.objects.Invoke")(
-        _literal(door, java_class(door, counter)(1), counter),
-        "getAndAdd",
-        scala_object(door, f"{TYPES}.LongType"),
-        seq(door, place, _expression(door, value)),
-        seq(door),
-        False,  # propagate nulls: there are none
-        False,  # may return null
-        False,  # deterministic: the answer depends on the rows before
-    )
-    return _column(door, added)
+    kind = "java.util.concurrent.atomic.AtomicLongArray"  # of one: py4j would make an AtomicLong a number of Python's
+    counter = _literal(door, java_class(door, kind)(1), kind)
+    bigint = scala_object(door, f"{TYPES}.LongType")
+    return _column(door, _invoke(door, counter, "getAndAdd", bigint, integer(door, 0), _expression(door, value), counts_rows=True))
 
 
 def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
@@ -130,9 +115,18 @@ def _literal(door: Jvm, value: JavaObject, class_name: str) -> JavaObject:
     return java_class(door, f"{CATALYST}.Literal")(value, kind)
 
 
-def _invoke(door: Jvm, target: JavaObject, method: str, returns: JavaObject, *arguments: JavaObject) -> JavaObject:
+def _invoke(
+    door: Jvm,
+    target: JavaObject,
+    method: str,
+    returns: JavaObject,
+    *arguments: JavaObject,
+    may_be_null: bool = False,
+    counts_rows: bool = False,
+) -> JavaObject:
+    """``counts_rows``: the answer depends on the rows before. No argument is null."""
     invoke = java_class(door, f"{CATALYST}.objects.Invoke")
-    return invoke(target, method, returns, seq(door, *arguments), seq(door), False, False, True)
+    return invoke(target, method, returns, seq(door, *arguments), seq(door), False, may_be_null, not counts_rows)
 
 
 def _expression(door: Jvm, column: Column) -> JavaObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.spark.classic.java import CATALYST, TYPES, JavaObject, java_class, jvm, remembered, scala_object
+from acidsql.spark.classic.java import JavaObject, integer, java_class, jvm, remembered, scala_object
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,8 +77,8 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 
     door = cast(Any, jvm(frame.sparkSession))
     java = cast(Any, frame)._jdf
-    count = java_class(door, f"{CATALYST}.Literal")(rows, scala_object(door, f"{TYPES}.IntegerType"))
-    limited = java_class(door, "org.apache.spark.sql.catalyst.plans.logical.LocalLimit")(count, java.queryExecution().logical())
+    local_limit = java_class(door, "org.apache.spark.sql.catalyst.plans.logical.LocalLimit")
+    limited = local_limit(integer(door, rows), java.queryExecution().logical())
     return DataFrame(
         java_class(door, "org.apache.spark.sql.classic.Dataset").ofRows(frame.sparkSession._jsparkSession, limited), frame.sparkSession
     )
