@@ -59,3 +59,20 @@ def test_several_stripes(spark: SparkSession, judge: Judge, tmp_path: Path, path
     small_update = {key: row | {"v": None} for key, row in visible_rows(table).items() if row["k"] % 50 == 0}
     writer.update(spark, IO, target(table, 3, path=path, max_bytes=1000), frame(spark, table, changed_rows(table, small_update)))
     assert judge_files(judge, table) > 20_000
+
+
+def test_new_rows_of_several_files_in_one(spark: SparkSession, judge: Judge, tmp_path: Path) -> None:
+    """Without buckets an UPDATE of rows from two files makes one new file; old and new rows are then deleted, and changed once more."""
+    table = make_table(tmp_path / "t", {"k": "bigint", "v": "string"})
+    rows = spark.range(0, 100, 1, 2).selectExpr("id AS k", "CAST(id AS STRING) AS v")
+    writer.insert(spark, IO, target(table, 1, path="big"), rows)
+    new = {key: row | {"v": "u"} for key, row in visible_rows(table).items() if row["k"] % 5 == 0}
+    assert len({bucket for _, bucket, _ in new}) == 2
+    writer.update(spark, IO, target(table, 2, path="small"), frame(spark, table, changed_rows(table, new)))
+    assert [p.name for p in Path(table.location).glob("delta_0000002*/bucket_*")] == ["bucket_00000"]
+    writer.delete(
+        spark, IO, target(table, 3, path="small"), ids_frame(spark, [k for k, r in visible_rows(table).items() if r["k"] % 3 == 0])
+    )
+    again = {key: row | {"v": "w"} for key, row in visible_rows(table).items() if row["k"] % 2}
+    writer.update(spark, IO, target(table, 4, path="small"), frame(spark, table, changed_rows(table, again)))
+    assert judge_files(judge, table) == 66
