@@ -11,11 +11,14 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert
+from sqlalchemy import URL, Connection, Dialect, Engine, Table, create_engine, event, insert
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.util import LRUCache
 
 from acidsql.errors import InternalError, MetastoreError
 from acidsql.metastore.database_file import opening, prepare
@@ -119,8 +122,24 @@ _HINTS = (
 )
 
 
+_compiled: LRUCache[Any, Any] = LRUCache(500)
+"""The SQL of the statements that any store of this process has run."""
+
+
+@cache
+def _dialect() -> Dialect:
+    """One for all stores: what was compiled for one dialect object is found for no other."""
+    engine = create_engine("sqlite://")
+    with engine.connect():  # which asks SQLite what it can do
+        return engine.dialect
+
+
 def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_TIMEOUT_SECONDS})
+    def connect() -> Any:
+        return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
+
+    pool = QueuePool(connect, dialect=_dialect())
+    engine = Engine(pool, _dialect(), URL.create("sqlite", database=str(path)), execution_options={"compiled_cache": _compiled})
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
