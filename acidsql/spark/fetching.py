@@ -71,17 +71,27 @@ def _bounded(rows: DataFrame, limit: int, max_bytes: int) -> DataFrame:
     """
     if classic.jvm(rows.sparkSession) is None:
         return rows.limit(limit)
-    tasks = classic.task_count(rows)
+    few = _first_of_each_task(rows, limit)
+    tasks = classic.task_count(few)
     if tasks is None:  # there are joins or the like, whose size is anybody's guess
         return _weighed(rows.limit(limit), max_bytes)
-    heavy = (classic.estimated_bytes(rows) or 0) > max_bytes
+    heavy = (classic.estimated_bytes(few) or 0) > max_bytes
     if tasks > _FEW_TASKS:
         return _weighed(rows.limit(limit), max_bytes) if heavy else rows.limit(limit)
-    each = _weighed(rows, max_bytes) if heavy else rows
+    if not heavy:
+        return few
+    each = _weighed(rows, max_bytes)
     if tasks < 2:
         return each.limit(limit)
     # Spark makes the code of a limit anew each time. Behind a coalesce, which does nothing else here, that is not the scan's code, too.
     return classic.limit_each_task(each.coalesce(tasks), limit)
+
+
+def _first_of_each_task(rows: DataFrame, count: int) -> DataFrame:
+    """Like a limit that reads what it leaves out, too, but whose code is made once and runs in the scan's own loop."""
+    from pyspark.sql import functions as F
+
+    return rows.where(classic.sum_before(rows.sparkSession, F.lit(1).cast("bigint")) < count)
 
 
 def _weighed(rows: DataFrame, max_bytes: int) -> DataFrame:
