@@ -61,8 +61,7 @@ class OrcCodec(IntEnum):
     ZSTD = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrcTail:
+class OrcTail(NamedTuple):
     """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and ask again.
 
     ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they begin; ``postscript`` and ``footer``

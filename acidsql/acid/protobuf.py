@@ -145,11 +145,10 @@ def _read(data: bytes, fields: list[Field] | None = None) -> dict[int, list[int 
             if after > end:
                 raise ValueError(f"field {number} ends after the message")
             value, at = data[at:after], after
-        known = found.get(number)
-        if known is None:
-            found[number] = [value]
+        if number in found:
+            found[number].append(value)
         else:
-            known.append(value)
+            found[number] = [value]
         if fields is not None:
             fields.append(Field(number, value, data[start:at]))
     return found

@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, TxnId, WriteId
 from acidsql.acid.paths import (
@@ -42,8 +42,7 @@ from acidsql.errors import FormatError
 Name = TypeVar("Name", bound=DirectoryName)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileEntry:
+class FileEntry(NamedTuple):
     """A file of a listing; ``path`` is relative to the table's or partition's directory, ``/`` separated."""
 
     path: str
@@ -51,8 +50,7 @@ class FileEntry:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
+class DataFile(NamedTuple):
     """A file to read.
 
     ``min_write_id``, ``max_write_id``: of the directory's name; twice the base's id for a base, 0 for originals.

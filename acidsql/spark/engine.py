@@ -29,6 +29,7 @@ from acidsql.spark.counting import RowCounter
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
 from acidsql.spark.file_systems import FileSystems
 from acidsql.spark.fileio import FileIO
+from acidsql.spark.garbage import collector_paused
 from acidsql.spark.known_files import KnownFiles
 from acidsql.spark.literal_rows import literal_table
 from acidsql.spark.merge_queries import MergeQueries
@@ -134,13 +135,13 @@ class Engine:
         """A view for each read that stands in the query, "" for others. What is read twice is listed once: both see the same files."""
         slots = query.text.slots
         used = [(place, read) for place, read in enumerate(query.reads) if place in slots]
-        with translated():
+        with translated(), collector_paused():
             seen = [self._found(read, snapshots) for _, read in used]
         self._running.import_views(name for name in query.views if name not in snapshots.views)
         snapshots.views.update(query.views)
         self._running.check_time_zone(*(read.table for _, read in used))
         views = [""] * len(query.reads)
-        with translated():
+        with translated(), collector_paused():
             for snapshot, (place, read) in zip(seen, used, strict=True):
                 views[place] = self.reader.view(snapshot, row_id=read.row_id, predicates=read.predicates, columns_used=columns_used)
         return views

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
@@ -37,8 +37,7 @@ FileKey = tuple[str, int, int]
 """Absolute path, size, modification time in nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A file of a snapshot before anybody looked into it. ``place``: which of the snapshot's places it belongs to."""
 
     file: DataFile
@@ -60,8 +59,7 @@ class RowIdRange:
     last: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanFile:
+class ScanFile(NamedTuple):
     """A data file that was looked at.
 
     ``size``: in bytes, as it was found.  ``columns``: the struct of its data columns.  ``stripes``: where each stripe begins and how many
@@ -95,8 +93,7 @@ class ScanFile:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(NamedTuple):
     size: int
     rows: int
     columns: OrcType
@@ -122,11 +119,12 @@ class Footers:
 
     def _look_at_all(self, io: FileIO, files: Iterable[FoundFile], operation: int) -> tuple[ScanFile, ...]:
         found = tuple(files)
-        missing = [file for file in found if file.key not in self._kept]
+        keys = [file.key for file in found]
+        missing = [file for file, key in zip(found, keys, strict=True) if key not in self._kept]
         if not self._looked_at_elsewhere(io, missing, operation):
             for some in _batches(missing, _FILES_AT_ONCE):
                 self._keep(some, _look_at_some(io, (operation, some)))
-        seen = tuple(self._scan_file(file) for file in found)
+        seen = tuple([_scan_file(file, self._kept[key]) for file, key in zip(found, keys, strict=True)])
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return seen
@@ -151,20 +149,20 @@ class Footers:
             columns = same.get(id(found.columns))
             if columns is None:
                 columns = same[id(found.columns)] = self._schemas.setdefault(found.columns, found.columns)
-            self._kept[file.key] = found if columns is found.columns else replace(found, columns=columns)
+            self._kept[file.key] = found if columns is found.columns else found._replace(columns=columns)
 
-    def _scan_file(self, found: FoundFile) -> ScanFile:
-        facts = self._kept[found.key]
-        return ScanFile(
-            file=found.file,
-            path=found.path,
-            place=found.place,
-            size=facts.size,
-            rows=facts.rows,
-            columns=facts.columns,
-            stripes=facts.stripes,
-            id_statistics=facts.id_statistics,
-        )
+
+def _scan_file(found: FoundFile, facts: _Facts) -> ScanFile:
+    return ScanFile(
+        file=found.file,
+        path=found.path,
+        place=found.place,
+        size=facts.size,
+        rows=facts.rows,
+        columns=facts.columns,
+        stripes=facts.stripes,
+        id_statistics=facts.id_statistics,
+    )
 
 
 def _root(path: str) -> str:

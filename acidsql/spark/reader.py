@@ -11,7 +11,7 @@ plain literals where a snapshot has but one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
@@ -68,12 +68,12 @@ class Place:
         listed = self.directory.insert_files if self.directory is not None else ()
         for file in (*listed, *(_plain_file(file) for file in self.files if file.size)):
             yield FoundFile(file=file, path=f"{self.root}/{file.path}", place=number)
-        yield from (replace(file, place=number) for file in self.own_inserts)
+        yield from (file._replace(place=number) for file in self.own_inserts)
 
     def delete_files(self, number: int) -> Iterator[FoundFile]:
         for file in self.directory.delete_files if self.directory is not None else ():
             yield FoundFile(file=file, path=f"{self.root}/{file.path}", place=number)
-        yield from (replace(file, place=number) for file in self.own_deletes)
+        yield from (file._replace(place=number) for file in self.own_deletes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
