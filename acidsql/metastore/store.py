@@ -131,7 +131,9 @@ def _dialect() -> Dialect:
     """One for all stores: what was compiled for one dialect object is found for no other."""
     engine = create_engine("sqlite://")
     with engine.connect():  # which asks SQLite what it can do
-        return engine.dialect
+        pass
+    engine.dispose()
+    return engine.dialect
 
 
 def _engine(path: Path) -> Engine:

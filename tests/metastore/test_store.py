@@ -9,10 +9,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError as SqlOperationalError
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from acidsql.catalog.model import Bucketing, Column, Database, Partition, SortColumn, Table, TableName
 from acidsql.catalog.types import parse_type
@@ -62,6 +64,24 @@ def test_closing_twice_is_no_error(reopen: Reopen) -> None:
     metastore.close()
     metastore.close()
     assert [path.name for path in metastore._store.path.parent.iterdir()] == ["metastore.db"]
+
+
+def test_stores_share_what_was_compiled(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement costs its compilation once a process, not once a session."""
+    reopen().open_txn()
+    compiled: list[object] = []
+    compile_one = SQLCompiler.__init__
+
+    def counting(self: SQLCompiler, *args: Any, **options: Any) -> None:
+        compiled.append(args[1])
+        compile_one(self, *args, **options)
+
+    monkeypatch.setattr(SQLCompiler, "__init__", counting)
+    reopen().open_txn()
+    assert not compiled
+    monkeypatch.setattr(store, "_compiled", {})
+    reopen().open_txn()
+    assert compiled
 
 
 # --- places ----------------------------------------------------------------------------------------------------------
