@@ -8,6 +8,7 @@ from itertools import groupby
 from acidsql.catalog.partitions import name_of
 from acidsql.planner.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bound_catalog import READING_ACTIONS
+from acidsql.planner.explain import clause_heading
 from acidsql.planner.locks import locks_of
 from acidsql.planner.physical import (
     CatalogCommand,
@@ -55,7 +56,7 @@ def _leg(leg: WritePlan | MergePlan, touched: Sequence[Touched]) -> Iterator[str
         yield f"MERGE INTO {leg.table.name}: {_rows(sum(t.rows for t in touched))}"
         for number, (clause, sinks) in enumerate(zip(leg.merge.clauses, leg.clause_sinks, strict=True)):
             mine = [t for t in touched if t.clause == number]
-            yield f"  WHEN {clause.match} THEN {clause.action}: {_rows(sum(t.rows for t in mine))}"
+            yield f"  {clause_heading(leg.merge, clause)}: {_rows(sum(t.rows for t in mine))}"
             yield from (f"  {line}" for line in _places(leg, sinks, mine))
         return
     yield f"{_title(leg)}: {_rows(sum(t.rows for t in touched))}"

@@ -29,7 +29,7 @@ class ResultColumn:
 class Stats:
     """What a statement did. ``directories`` are relative to the warehouse; ``path`` says how rows were written (small, big).
 
-    ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg: ("WHEN MATCHED THEN UPDATE", 3).
+    ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg: ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3).
     """
 
     statement: str

@@ -22,6 +22,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, OperationalError
+from acidsql.planner.explain import clause_heading
 from acidsql.planner.physical import MergePlan, WritePlan, numbered_from
 from acidsql.spark.engine import Engine
 from acidsql.spark.pending import PendingRoot, PendingWrites
@@ -49,8 +50,8 @@ class Done:
     def clauses(self) -> tuple[tuple[str, int], ...]:
         """The rows of each clause of a MERGE, of an INSERT's one."""
         if isinstance(self.leg, MergePlan):
-            words = (f"WHEN {clause.match} THEN {clause.action}" for clause in self.leg.merge.clauses)
-            return tuple(zip(words, self.written.clauses, strict=True))
+            merge = self.leg.merge
+            return tuple((clause_heading(merge, clause), rows) for clause, rows in zip(merge.clauses, self.written.clauses, strict=True))
         return ((f"INSERT {self.leg.table.name}", self.written.inserted),)
 
 

@@ -136,14 +136,15 @@ def _reads(plan: Plan) -> Iterator[BoundRead]:
 
 
 def _tree(plan: Plan, settings: Settings, partitions: _Partitions, *, extended: bool) -> Node:
-    node = _Explainer(partitions, extended).node(plan)
+    node = _Explainer(partitions, settings.flag("hive.merge.cardinality.check"), extended).node(plan)
     locks = tuple(Node(f"lock {lock.name}: {lock.type}") for lock in locks_of(plan, settings))
     return Node(node.text, (*node.children, *locks))
 
 
 class _Explainer:
-    def __init__(self, partitions: _Partitions, extended: bool) -> None:
+    def __init__(self, partitions: _Partitions, cardinality_check: bool, extended: bool) -> None:
         self.partitions = partitions
+        self.cardinality_check = cardinality_check
         self.extended = extended
 
     def node(self, plan: Plan) -> Node:
@@ -257,17 +258,17 @@ class _Explainer:
         children.append(Node(f"source {merge.source_alias}: {_text(merge, merge.source)}"))
         children.append(Node(f"join: {merge.alias} {plan.join} {merge.source_alias} ON {_text(merge, merge.on)}"))
         if any(c.action is not MergeAction.INSERT for c in merge.clauses):
-            children.append(Node("check: no row of the target is changed by two rows of the source"))
+            alone = "no row of the target is changed by two rows of the source"
+            children.append(Node(f"check: {alone}" if self.cardinality_check else "no check: of several changes of one row one is made"))
         if any(clause.values for clause in merge.clauses):
             children += _checks(merge.table)
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
-            condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
             named = f" {_names(clause.changed)}" if clause.changed else ""
             below = [
                 Node(f"write statement {s.statement_id}: {_place(merge.table, None)}{_sink(s, merge.table)}", self.facts(merge.table))
                 for s in sinks
             ]
-            children.append(Node(f"WHEN {clause.match}{condition} THEN {clause.action}{named}", (*self.values(merge, clause), *below)))
+            children.append(Node(f"{clause_heading(merge, clause)}{named}", (*self.values(merge, clause), *below)))
         return Node(f"MERGE INTO {merge.table.name}", tuple(children))
 
     def values(self, merge: BoundMerge, clause: BoundMergeClause) -> Iterator[Node]:
@@ -276,6 +277,12 @@ class _Explainer:
         for column, value in zip(every, clause.values, strict=False):
             if self.extended and column in clause.changed:
                 yield Node(f"{column.name} = {_text(merge, value)}")
+
+
+def clause_heading(merge: BoundMerge, clause: BoundMergeClause) -> str:
+    """WHEN ``match`` [AND ``condition``] THEN ``action``, on one line."""
+    condition = f" AND {_text(merge, clause.condition)}" if clause.condition else ""
+    return f"WHEN {clause.match}{condition} THEN {clause.action}"
 
 
 def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:

@@ -188,12 +188,12 @@ def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
     return np.concatenate([[False], same]) if len(ordered) else np.zeros(0, np.bool_)
 
 
-def cardinality_error(row_id: RowId, rows_hit: int = 1) -> CardinalityError:
+def cardinality_error(row_id: RowId, rows_hit: int) -> CardinalityError:
     """Of the first row that is hit twice, and how many there are. Hive: GenericUDFCardinalityViolation."""
-    first = f"ROW__ID [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]"
+    hit = "1 row of the target" if rows_hit == 1 else f"{rows_hit} rows of the target, this one first,"
     return CardinalityError(
-        "more than one source row would change the same target row",
-        detail=first if rows_hit == 1 else f"{rows_hit} rows of the target, the first of them {first}",
+        f"Cardinality Violation in Merge statement: [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]",
+        detail=f"{hit} would be changed by more than one row of the source",
         hint="Make the source rows unique for each row of the target.",
     )
 

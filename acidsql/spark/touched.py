@@ -58,16 +58,19 @@ def of_changes(target: WriteTarget, rows: DataFrame, *, values: bool) -> list[To
 
 
 def of_merge(plan: MergePlan, target: WriteTarget, whole: DataFrame, *, check: bool) -> list[Touched]:
-    """Of every clause. CardinalityError as MERGE itself would raise it."""
+    """Of every clause. CardinalityError as MERGE itself would raise it; without ``check`` a row is of the first clause that would change it."""
     from pyspark.sql import functions as F
 
     rows = writer.named(target, whole, *LEADING_COLUMNS)
     if check:
         merge_job.check_once(plan, rows)
     inserting = [number for number, clause in enumerate(plan.merge.clauses) if clause.action is MergeAction.INSERT]
-    new = _with_new_bucket(target, rows.where(F.col(CLAUSE).isin(inserting)))
+    place = [*key_names(target.table), _BUCKET]
+    new = _with_new_bucket(target, rows.where(F.col(CLAUSE).isin(inserting))).select(CLAUSE, *place)
     old = rows.where(~F.col(CLAUSE).isin(inserting)).selectExpr("*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")
-    return list(_counted(target, new.unionByName(old)))
+    if not check:
+        old = old.groupBy(*ID_COLUMNS, *place).agg(F.min(CLAUSE).alias(CLAUSE))
+    return list(_counted(target, new.unionByName(old.select(CLAUSE, *place))))
 
 
 def _with_new_bucket(target: WriteTarget, rows: DataFrame) -> DataFrame:
