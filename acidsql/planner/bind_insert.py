@@ -123,7 +123,7 @@ def _static_value(column: Column, item: ast.PartitionItem) -> str:
     if item.operator != "=":
         raise BindError(f'expected "=", not "{item.operator}"', span=item.name.span)
     try:
-        return partition_text(value_of(item.value.text, column.type))
+        return partition_text(value_of(item.value.text, column.type, in_rows=False))
     except NotPlain:
         message = f'the value of partition column "{column.name}" must be a literal of type {column.type}'
         raise BindError(message, code=10214, span=item.value.span) from None

@@ -140,7 +140,7 @@ def typed(text: str, hive_type: HiveType) -> Any:
     if text == DEFAULT_PARTITION:
         return None
     try:
-        return value_of("'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'", hive_type)
+        return value_of("'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'", hive_type, in_rows=False)
     except NotPlain:
         return None
 
@@ -168,14 +168,14 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 def _text(column: Column, value: ast.Fragment) -> str:
     try:
-        literal = parse_literal(value.text)
+        literal = parse_literal(value.text, in_rows=False)
     except NotPlain:
         message = f'Invalid partition spec specified: the value of "{column.name}" must be a literal'
         raise BindError(message, code=10214, span=value.span) from None
     if literal == DEFAULT_PARTITION:
         return DEFAULT_PARTITION  # whatever the column's type
     try:
-        stored = value_of(value.text, column.type)
+        stored = value_of(value.text, column.type, in_rows=False)
         if stored is None and literal is not None:
             raise NotPlain(value.text)  # a decimal too large for its type
         return partition_text(stored)

@@ -23,7 +23,7 @@ class NotPlain(Exception):  # noqa: N818  (a signal between two functions, not a
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date | datetime.datetime
 
 _NUMBER = re.compile(r"([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?(BD|[LSYDF])?", re.IGNORECASE)
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?")
 _TYPED = re.compile(r"(DATE|TIMESTAMP)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE)
 _BYTES = re.compile(r"unhex\('((?:[0-9a-f]{2})*)'\)")
@@ -34,14 +34,25 @@ _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _SUFFIX_BITS = {"Y": 8, "S": 16, "L": 64}
 
 
-def value_of(text: str, hive_type: HiveType) -> Any:
-    """The value the column will hold, as Arrow takes it: None, bool, int, float, Decimal, str, bytes, date or datetime."""
-    literal = parse_literal(text)
-    return None if literal is None else _store(literal, hive_type)
+def value_of(text: str, hive_type: HiveType, *, in_rows: bool = True) -> Any:
+    """The value the column will hold, as Arrow takes it: None, bool, int, float, Decimal, str, bytes, date or datetime.
+
+    Unless ``in_rows``, as for a partition's value, which is a text, NotPlain is not raised for times that the driver cannot write.
+    """
+    literal = parse_literal(text, in_rows=False)
+    if literal is None:
+        return None
+    value = _store(literal, hive_type)
+    return _writable(value) if in_rows else value
 
 
-def parse_literal(text: str) -> Literal:
+def parse_literal(text: str, *, in_rows: bool = True) -> Literal:
     """The literal's own value, also of the calls that stand for values without a literal (parser.parameters). NotPlain for anything else."""
+    literal = _parsed(text)
+    return _writable(literal) if in_rows else literal
+
+
+def _parsed(text: str) -> Literal:
     word = text.strip()
     match word.upper():
         case "NULL":
@@ -110,10 +121,9 @@ def _date(text: str) -> datetime.date:
     if not (found := _DATE.fullmatch(text)):
         raise NotPlain(text)
     try:
-        day = datetime.date(int(found[1]), int(found[2]), int(found[3]))
+        return datetime.date(int(found[1]), int(found[2]), int(found[3]))
     except ValueError:
         raise NotPlain(text) from None
-    return _modern(day)
 
 
 def _timestamp(text: str) -> datetime.datetime:
@@ -125,15 +135,16 @@ def _timestamp(text: str) -> datetime.datetime:
         moment = datetime.time(int(found[2]), int(found[3]), int(found[4]), int((found[5] or "0").ljust(6, "0")))
     except ValueError:
         raise NotPlain(text) from None
-    if day.year < 1970 and moment.microsecond:
-        raise NotPlain(text)  # only ORC's Java writer stores such a fraction right
     return datetime.datetime.combine(day, moment)
 
 
-def _modern(day: datetime.date) -> datetime.date:
-    if day < datetime.date(1582, 10, 15):
-        raise NotPlain("before the Gregorian calendar")  # the calendars of the readers differ there
-    return day
+def _writable(value: Any) -> Any:
+    if isinstance(value, datetime.date):
+        if datetime.date(value.year, value.month, value.day) < datetime.date(1582, 10, 15):
+            raise NotPlain("before the Gregorian calendar")  # the calendars of the readers differ there
+        if isinstance(value, datetime.datetime) and value.year < 1970 and value.microsecond:
+            raise NotPlain(str(value))  # only ORC's Java writer stores such a fraction right
+    return value
 
 
 def _store(literal: Any, hive_type: HiveType) -> Any:

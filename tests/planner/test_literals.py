@@ -57,9 +57,11 @@ from acidsql.planner.literals import NotPlain, value_of
         ("'a' 'b'", "string", NotPlain),
         ("DATE '2024-02-29'", "date", datetime.date(2024, 2, 29)),
         ("'2024-02-29'", "date", datetime.date(2024, 2, 29)),
+        ("'2024-2-9'", "date", datetime.date(2024, 2, 9)),
         ("DATE '2024-02-30'", "date", NotPlain),
         ("DATE '1500-01-01'", "date", NotPlain),
         ("DATE '2024-01-01'", "string", "2024-01-01"),
+        ("TIMESTAMP '1969-12-31 10:00:00.5'", "timestamp", NotPlain),
         ("TIMESTAMP '2024-01-01 10:00:00.5'", "timestamp", datetime.datetime(2024, 1, 1, 10, 0, 0, 500000)),
         ("'2024-01-01 10:00:00'", "timestamp", datetime.datetime(2024, 1, 1, 10)),
         ("'2024-01-01'", "timestamp", datetime.datetime(2024, 1, 1)),
@@ -83,6 +85,24 @@ def test_values(text: str, hive_type: str, value: Any) -> None:
         found = value_of(text, parse_type(hive_type))
         assert found == value
         assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "hive_type", "value"),
+    [
+        ("DATE '1500-01-01'", "date", datetime.date(1500, 1, 1)),
+        ("'1500-1-1'", "date", datetime.date(1500, 1, 1)),
+        ("'1500-02-29'", "date", NotPlain),
+        ("'1969-12-31 10:00:00.5'", "timestamp", datetime.datetime(1969, 12, 31, 10, 0, 0, 500000)),
+    ],
+)
+def test_values_of_partitions(text: str, hive_type: str, value: Any) -> None:
+    """They stand in names and not in files: times that the driver cannot write in a row are values like others."""
+    if value is NotPlain:
+        with pytest.raises(NotPlain):
+            value_of(text, parse_type(hive_type), in_rows=False)
+    else:
+        assert value_of(text, parse_type(hive_type), in_rows=False) == value
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\\'"), max_size=30))

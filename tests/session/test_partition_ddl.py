@@ -104,6 +104,20 @@ def test_added_partitions_get_directories(plain: Session, warehouse: Path, tmp_p
     assert {p.created_at for p in plain.store.list_partitions(table)} == {1_700_000_000}
 
 
+def test_times_of_every_age_are_values_of_partitions(plain: Session) -> None:
+    """Before the Gregorian calendar, fractions of a second before 1970, and a day written with one digit."""
+    plain.sql("CREATE TABLE p (id INT) PARTITIONED BY (d DATE, t TIMESTAMP) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    plain.sql("INSERT INTO p PARTITION (d = '1500-2-3', t = '1960-01-01 00:00:00.5') VALUES (1)")
+    plain.sql("INSERT INTO p PARTITION (d = DATE '1500-02-03', t = TIMESTAMP '1960-01-01 00:00:00.5') VALUES (2)")
+    plain.sql("ALTER TABLE p ADD PARTITION (d = '1400-01-01', t = '1700-01-01 00:00:00')")
+    old, older = "d=1500-02-03/t=1960-01-01 00%3A00%3A00.5", "d=1400-01-01/t=1700-01-01 00%3A00%3A00"
+    assert shown(plain) == [older, old]
+    assert shown(plain, "SHOW PARTITIONS p PARTITION (d = '1500-02-03')") == [old]
+    plain.sql("ALTER TABLE p DROP PARTITION (d < '1450-01-01')")
+    plain.sql("ALTER TABLE p PARTITION (d = '1500-02-03', t = '1960-01-01 00:00:00.5') RENAME TO PARTITION (d = '0999-12-31', t = NULL)")
+    assert shown(plain) == ["d=0999-12-31/t=__HIVE_DEFAULT_PARTITION__"]
+
+
 def test_adding_is_all_or_nothing(plain: Session, warehouse: Path) -> None:
     """Where one of several cannot be added none is, and no new directory stays; old ones do."""
     plain.sql(ACID)
