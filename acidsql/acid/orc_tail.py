@@ -38,7 +38,8 @@ _LZ4_FRAME_END = bytes(4)
 
 # PostScript, Footer, StripeInformation, UserMetadataItem, ColumnStatistics, IntegerStatistics: field numbers
 _PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_MAGIC = 1, 2, 3, 8000
-_STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE = 3, 4, 5, 6, 7, 8
+_STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE, _CALENDAR = 3, 4, 5, 6, 7, 8, 11
+_PROLEPTIC_GREGORIAN = 2
 _STRIPE_OFFSET, _STRIPE_ROWS = 1, 5
 _STRIPE_LENGTHS = (2, 3, 4)  # of its index, its data and its footer
 _ITEM_NAME, _ITEM_VALUE = 1, 2
@@ -176,15 +177,19 @@ def integer_range(statistics: ColumnStatistics, path: str) -> tuple[int, int] | 
         raise _format_error(path, error) from error
 
 
-def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None) -> TailEdit:
+def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None, *, proleptic: bool = False) -> TailEdit:
     """The tail with these metadata keys set (others stay) and, if given, the types of ``schema``.
 
     ``schema`` must be the file's own types up to nesting under a struct and STRING standing for char and varchar;
     InternalError if it is not. Attributes on types (Spark writes some) are dropped with the old types.
+
+    ``proleptic``: times before 1582 are in the calendar of today. A file of Arrow's does not say so, and ORC's Java readers but Hive 3.1's
+    take them for the old calendar's unless it does.
     """
     types = [protobuf.bytes_field(_TYPES, t) for t in encode_types(_checked(tail, schema))] if schema else None
     items = [protobuf.bytes_field(_METADATA, _item(name, value)) for name, value in metadata.items()]
-    footer = pack(protobuf.message(*_edited(tail, types, items, metadata)), tail.codec, tail.block_size)
+    calendar = [protobuf.varint_field(_CALENDAR, _PROLEPTIC_GREGORIAN)] if proleptic else []
+    footer = pack(protobuf.message(*_edited(tail, types, items, metadata), *calendar), tail.codec, tail.block_size)
     fields = protobuf.split_message(tail.postscript)
     postscript = protobuf.message(
         *(protobuf.varint_field(_PS_FOOTER_LENGTH, len(footer)) if f.number == _PS_FOOTER_LENGTH else f.raw for f in fields)

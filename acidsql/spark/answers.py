@@ -51,12 +51,49 @@ def hive_type(spark_name: str) -> HiveType:
 
 
 def wall_clock(table: pa.Table) -> pa.Table:
-    """Timestamps without a zone, as Hive's are: the session's zone is where their clock stands."""
+    """Timestamps without a zone, also inside others, as Hive's are: the session's zone is where their clock stands."""
+    import pyarrow as pa
+
+    columns = [pa.chunked_array(map(_unzoned, c.chunks), _unzoned_type(c.type)) if _is_zoned(c.type) else c for c in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    return bool(kind != _unzoned_type(kind))
+
+
+def _unzoned_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit)
+    if pa.types.is_map(kind):
+        return pa.map_(_unzoned_field(kind.key_field), _unzoned_field(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(_unzoned_field(kind.value_field))
+    return pa.struct([_unzoned_field(field) for field in kind]) if pa.types.is_struct(kind) else kind
+
+
+def _unzoned_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_unzoned_type(field.type))
+
+
+def _unzoned(array: pa.Array) -> pa.Array:
+    """Children are taken as they lie, with the offsets and the NULLs of their parent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = []
-    for column in table.columns:
-        zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
-        columns.append(pc.local_timestamp(column) if zoned else column)
-    return pa.Table.from_arrays(columns, names=table.column_names)
+    kind = array.type
+    if not _is_zoned(kind):
+        return array
+    if pa.types.is_timestamp(kind):
+        return pc.local_timestamp(array)
+    whole = pa.concat_arrays([array]) if array.offset else array  # a slice's children begin elsewhere
+    own_buffers = 1 if pa.types.is_struct(kind) else 2
+    if pa.types.is_struct(kind):
+        children = [whole.field(i) for i in range(kind.num_fields)]
+    elif pa.types.is_map(kind):
+        children = [pa.StructArray.from_arrays([whole.keys, whole.items], fields=[kind.key_field, kind.item_field])]
+    else:
+        children = [whole.values]
+    return pa.Array.from_buffers(_unzoned_type(kind), len(whole), whole.buffers()[:own_buffers], children=list(map(_unzoned, children)))

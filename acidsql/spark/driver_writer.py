@@ -188,9 +188,15 @@ def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
     return np.concatenate([[False], same]) if len(ordered) else np.zeros(0, np.bool_)
 
 
-def cardinality_error(row_id: RowId, rows_hit: int) -> CardinalityError:
-    """Of the first row that is hit twice, and how many there are. Hive: GenericUDFCardinalityViolation."""
-    hit = "1 row of the target" if rows_hit == 1 else f"{rows_hit} rows of the target, this one first,"
+def cardinality_error(row_id: RowId, rows_hit: int | None = None) -> CardinalityError:
+    """Of the first row that is hit twice, and how many there are if that is known. Hive: GenericUDFCardinalityViolation."""
+    match rows_hit:
+        case None:
+            hit = "a row of the target"
+        case 1:
+            hit = "1 row of the target"
+        case _:
+            hit = f"{rows_hit} rows of the target, this one first,"
     return CardinalityError(
         f"Cardinality Violation in Merge statement: [{row_id.write_id}, {row_id.bucket_property}, {row_id.row}]",
         detail=f"{hit} would be changed by more than one row of the source",
@@ -242,7 +248,7 @@ def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written
 def stage_plain_file(io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray) -> StagedFile:
     path = f"{staged_directory}/{uuid.uuid4().hex}"
     data = _orc_bytes(target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type]))
-    edit = edit_tail(_tail(data, path), {}, target.row_schema)
+    edit = edit_tail(_tail(data, path), {}, target.row_schema, proleptic=True)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
     size = edit.offset + len(edit.data)
     return StagedFile(
@@ -317,7 +323,7 @@ def _encode(file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
     tail = _tail(data, path)
     inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
     keys = footer_keys([file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes)
-    return data, edit_tail(tail, keys, file.target.event_schema)
+    return data, edit_tail(tail, keys, file.target.event_schema, proleptic=True)
 
 
 def _events(file: EventFile) -> pa.Table:

@@ -35,7 +35,7 @@ from acidsql.planner.bound import MergeAction
 from acidsql.planner.lowering import identifier, spark_type
 from acidsql.planner.merge import CLAUSE
 from acidsql.spark import classic
-from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, row_ids
+from acidsql.spark.driver_writer import DELETE_OPERATION, ID_COLUMNS, INSERT_OPERATION, RowIds, cardinality_error, repeats, row_ids
 from acidsql.spark.fileio import FileIO
 from acidsql.spark.partition_places import key_names
 from acidsql.spark.stored import stored_sql
@@ -227,6 +227,8 @@ def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
     options: dict[str, str | int] = {
         "compression": _CODECS[target.orc_codec],
         "orc.stripe.size": target.stripe_size,
+        # Hive 3.1 takes all times for those of today's calendar, and the others ask the file.
+        "orc.proleptic.gregorian": "true",
         "maxRecordsPerFile": 0,
     }
     return staged_writer(events).options(**options)
@@ -349,9 +351,15 @@ def _stripe_ids(file: orc.ORCFile, stripe: int) -> RowIds:
 def _check_ids(part: PartFile, ids: RowIds, before: RowId | None) -> None:
     if not (bucket_ids(ids.bucket_properties) == part.bucket).all():
         raise InternalError(f'"{part.path}" holds rows of other buckets')
-    follows = before is None or ids.at(0) > before
-    if not follows or not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows):
-        raise InternalError(f'the rows of "{part.path}" are not sorted, or one comes twice')
+    if before is not None and ids.at(0) <= before:
+        raise cardinality_error(before) if ids.at(0) == before else _unsorted(part)
+    if not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows):
+        again = repeats(ids)
+        raise cardinality_error(ids.at(int(again.argmax()))) if again.any() else _unsorted(part)
+
+
+def _unsorted(part: PartFile) -> InternalError:
+    return InternalError(f'the rows of "{part.path}" are not sorted')
 
 
 def _edited(io: FileIO, target: WriteTarget, part: PartFile, tail: OrcTail, keys: dict[str, str]) -> PartFile:

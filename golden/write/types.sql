@@ -9,3 +9,8 @@ UPDATE types SET ar = array(9), r = named_struct('x', 2, 'y', NULL), ts = TIMEST
 SELECT * FROM types;
 DELETE FROM types WHERE ma['k'] = 1;
 SELECT count(*), count(i) FROM types;
+-- Before 1582 Java knows two calendars; the days are those of today's, and stay the same when they are copied.
+INSERT INTO types (i, da, ts, ma, r) SELECT 7, DATE '1200-03-04', TIMESTAMP '1582-10-04 01:02:03', map('k', year(DATE '0001-01-01')), NULL;
+INSERT INTO types SELECT * FROM types WHERE i = 7;
+UPDATE types SET i = 8 WHERE da = DATE '1200-03-04';
+SELECT i, da, CAST(da AS STRING), ts, ma FROM types WHERE da < DATE '1582-10-15';

@@ -88,6 +88,16 @@ def test_metadata_is_replaced_by_name() -> None:
     assert tail_of(data).user_metadata == {"a": "1", "b": "3"}
 
 
+def test_the_calendar_is_said() -> None:
+    """ORC's footer field 11 is 2 for today's calendar; Arrow's writer leaves it out, and an edit says it only if it is asked to."""
+    data = orc_bytes(pa.table({"a": [1]}))
+    assert 11 not in protobuf.Message(tail_of(apply_edit(data, {"a": "1"})).footer)
+    edit = edit_tail(tail_of(data), {"a": "1"}, proleptic=True)
+    edited = tail_of(data[: edit.offset] + edit.data)
+    assert protobuf.Message(edited.footer).integer(11) == 2
+    assert (edited.user_metadata, edited.row_count, edited.schema) == ({"a": "1"}, 1, tail_of(data).schema)
+
+
 def test_types_that_do_not_fit_are_refused() -> None:
     """An edit cannot turn one kind of stream into another, nor lose a column."""
     data = orc_bytes(pa.table({"a": [1]}))

@@ -20,13 +20,21 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "decimal(8,2)": (Decimal("-1.50"), Decimal("0.00"), Decimal("12.34")),
     "string": ("", "a", "b", "ab ", "ü", "it's", 'back\\slash "quoted"', "\t"),
     "varchar(4)": ("", "a", "ab", "wxyz"),
-    "date": (datetime.date(1969, 5, 1), datetime.date(2024, 2, 29), datetime.date(2024, 3, 1)),
-    "timestamp": (datetime.datetime(1965, 1, 1, 10, 0, 0, 250000), datetime.datetime(2024, 2, 29, 23, 59, 59)),
+    "date": (datetime.date(1200, 3, 4), datetime.date(1969, 5, 1), datetime.date(2024, 2, 29), datetime.date(2024, 3, 1)),
+    "timestamp": (
+        datetime.datetime(1700, 2, 28, 1, 2, 3),  # Arrow, which checks the files, reads none before 1677
+        datetime.datetime(1965, 1, 1, 10, 0, 0, 250000),
+        datetime.datetime(2024, 2, 29, 23, 59, 59),
+    ),
     "boolean": (True, False),
 }
 PARTITION_VALUES: dict[str, tuple[Any, ...]] = {
     **{name: VALUES[name] for name in ("smallint", "int", "bigint", "date", "boolean", "varchar(4)")},
-    "timestamp": (datetime.datetime(1965, 1, 1, 10, 0, 0), datetime.datetime(2024, 2, 29, 23, 59, 59, 120000)),
+    "timestamp": (
+        datetime.datetime(1200, 3, 4, 1, 2, 3),
+        datetime.datetime(1965, 1, 1, 10, 0, 0),
+        datetime.datetime(2024, 2, 29, 23, 59, 59, 120000),
+    ),
     "decimal(8,2)": (Decimal("-1.50"), Decimal("3.00")),
     "double": (1.5, 1e10),
     "string": ("", "\t", "'", "|", *"a b|x/y=z|%2F|ü|it's|q\"|a:b|{1}|[*?]|back\\slash|#|NULL|01|1|.|..|_h".split("|")),

@@ -128,13 +128,13 @@ def test_one_row_changed_twice(tmp_path: Path, doomed: bool) -> None:
     write_rows(IO, target(table, 1), arrow_rows(table, pairs(1, 2)))
     before = names_below(tmp_path)
     keys = [*visible_rows(table), (1, 1 << 29, 1)]
-    with pytest.raises(CardinalityError, match=r"more than one source row") as caught:  # noqa: PT012
+    with pytest.raises(CardinalityError, match=r"more than one row of the source") as caught:  # noqa: PT012
         if doomed:
             write_delete(IO, target(table, 2), id_table(keys))
         else:
             ids, values = id_table(keys), arrow_rows(table, pairs(1, 2, 3))
             write_update(IO, target(table, 2), pa.Table.from_arrays([*ids.columns, *values.columns], names=[*ids.column_names, "k", "v"]))
-    assert caught.value.detail == "ROW__ID [1, 536870912, 1]"
+    assert "Cardinality Violation in Merge statement: [1, 536870912, 1]" in str(caught.value)
     assert names_below(tmp_path) == before
 
 
