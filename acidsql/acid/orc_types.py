@@ -110,9 +110,11 @@ def preorder(root: OrcType) -> Iterator[OrcType]:
 
 
 def same_storage(stored: OrcType, declared: OrcType) -> bool:
-    """Whether one node's bytes may be read as the other: equal, but for CHAR and VARCHAR, which are stored as STRING."""
+    """Whether one node's bytes may be read as the other: equal, but for CHAR and VARCHAR, stored as STRING, and DATE, which may be as INT."""
     if declared.kind in (OrcKind.CHAR, OrcKind.VARCHAR):
         return stored.kind in (OrcKind.STRING, declared.kind)
+    if declared.kind is OrcKind.DATE:
+        return stored.kind in (OrcKind.INT, OrcKind.DATE)
     return stored.kind == declared.kind and (stored.precision, stored.scale) == (declared.precision, declared.scale)
 
 

@@ -10,6 +10,9 @@ pyarrow's ORC writer has a fault of its own (found with version 26): below a str
 children, which then appear in the rows that follow, and it takes the NULLs of a slice from the wrong place. Nothing fails;
 the values are wrong. ``stored_array`` therefore has NULL children below every NULL struct, and no offsets.
 For what it does to early timestamps see ``timestamps``.
+
+Spark's ORC writer (found with version 4.3) reuses the DATE that is a map's key, so that a map keeps one entry of several. It is given
+the number of the day instead, an INT: both have the same streams, and the footer is made to say DATE (``edit_tail``).
 """
 
 from __future__ import annotations
@@ -54,6 +57,10 @@ def is_timestamp(hive_type: HiveType) -> bool:
     return hive_type == PrimitiveType("timestamp")
 
 
+def _has_date_keys(hive_type: HiveType) -> bool:
+    return isinstance(hive_type, MapType) and hive_type.key == PrimitiveType("date")
+
+
 def wall_clock_type(hive_type: HiveType) -> str:
     """The Spark type with timestamps that have no zone."""
     return re.sub(r"\btimestamp\b", "timestamp_ntz", spark_type(hive_type))
@@ -91,7 +98,8 @@ def _stored_sql(expression: str, hive_type: HiveType, depth: int) -> str:
         case ArrayType(element):
             return f"transform({expression}, {item} -> {_stored_sql(item, element, depth + 1)})"
         case MapType(key, value):
-            keys = f"transform(map_keys({expression}), {item} -> {_stored_sql(item, key, depth + 1)})"
+            stored_key = f"unix_date({item})" if _has_date_keys(hive_type) else _stored_sql(item, key, depth + 1)
+            keys = f"transform(map_keys({expression}), {item} -> {stored_key})"
             values = f"transform(map_values({expression}), {item} -> {_stored_sql(item, value, depth + 1)})"
             return f"map_from_arrays({keys}, {values})"
         case StructType(fields):
@@ -102,7 +110,7 @@ def _stored_sql(expression: str, hive_type: HiveType, depth: int) -> str:
 
 
 def _changes(hive_type: HiveType) -> bool:
-    return isinstance(hive_type, CharType) or is_timestamp(hive_type)
+    return isinstance(hive_type, CharType) or is_timestamp(hive_type) or _has_date_keys(hive_type)
 
 
 def _text(name: str) -> str:

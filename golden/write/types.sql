@@ -14,3 +14,9 @@ INSERT INTO types (i, da, ts, ma, r) SELECT 7, DATE '1200-03-04', TIMESTAMP '158
 INSERT INTO types SELECT * FROM types WHERE i = 7;
 UPDATE types SET i = 8 WHERE da = DATE '1200-03-04';
 SELECT i, da, CAST(da AS STRING), ts, ma FROM types WHERE da < DATE '1582-10-15';
+-- Maps keep all their entries whatever their keys are.
+CREATE TABLE maps (d MAP<DATE,STRING>, t MAP<TIMESTAMP,INT>, l ARRAY<MAP<DATE,INT>>) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+INSERT INTO maps SELECT map(DATE '1200-03-04', 'a', DATE '2024-02-29', 'b', DATE '2024-03-01', NULL), map(TIMESTAMP '1960-01-01 00:00:00', 1, TIMESTAMP '2024-01-01 00:00:00', 2), array(map(DATE '2024-01-01', 1, DATE '2024-01-02', 2), NULL);
+INSERT INTO maps SELECT NULL, NULL, NULL;
+UPDATE maps SET t = NULL WHERE d IS NOT NULL;
+SELECT map_entries(d), d[DATE '2024-02-29'], t, l FROM maps;

@@ -52,14 +52,15 @@ def test_every_type(path: str, session: Session, judge: Judge) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_times_of_every_age(path: str, session: Session, judge: Judge) -> None:
-    """Before 1582 and 1970, inside a struct and an array too, in both versions of Hive as here."""
+    """Before 1582 and 1970, inside other values and as keys too, in both versions of Hive as here."""
     session.sql(f"SET acidsql.write.path={path}")
-    session.sql(f"CREATE TABLE t (id INT, d DATE, t TIMESTAMP, s STRUCT<d:DATE,t:ARRAY<TIMESTAMP>>) {ACID}")
+    session.sql(f"CREATE TABLE t (id INT, d DATE, t TIMESTAMP, s STRUCT<d:DATE,t:ARRAY<TIMESTAMP>>, m MAP<DATE,INT>) {ACID}")
     days = ["0001-01-01", "1200-03-04", "1582-10-04", "1582-10-15", "1900-02-28", "1969-12-31", "9999-12-31"]
     for number, day in enumerate(days):
         moment = f"TIMESTAMP '{day} 23:59:58'"
-        session.sql(f"INSERT INTO t SELECT {number}, DATE '{day}', {moment}, named_struct('d', DATE '{day}', 't', array({moment}))")
-    session.sql("INSERT INTO t VALUES (10, '1200-03-04', '1200-03-04 01:02:03', NULL), (11, '2024-02-29', '1965-01-01 10:00:00.25', NULL)")
+        inside = f"named_struct('d', DATE '{day}', 't', array({moment})), map(DATE '{day}', 1, DATE '2024-02-29', 2)"
+        session.sql(f"INSERT INTO t SELECT {number}, DATE '{day}', {moment}, {inside}")
+    session.sql("INSERT INTO t (id, d, t) VALUES (10, '1200-03-04', '1200-03-04 01:02:03'), (11, '2024-02-29', '1965-01-01 10:00:00.25')")
     session.sql("UPDATE t SET id = id + 20 WHERE id IN (1, 2, 10)")
     session.sql("UPDATE t SET d = date_add(d, 1) WHERE id = 0")
     found = {row[0]: str(row[1]) for row in session.sql("SELECT id, d FROM t").rows()}
