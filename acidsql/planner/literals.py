@@ -140,7 +140,7 @@ def _timestamp(text: str) -> datetime.datetime:
 
 def _writable(value: Any) -> Any:
     if isinstance(value, datetime.date):
-        if datetime.date(value.year, value.month, value.day) < datetime.date(1582, 10, 15):
+        if (value.year, value.month, value.day) < (1582, 10, 15):
             raise NotPlain("before the Gregorian calendar")  # the calendars of the readers differ there
         if isinstance(value, datetime.datetime) and value.year < 1970 and value.microsecond:
             raise NotPlain(str(value))  # only ORC's Java writer stores such a fraction right

@@ -83,12 +83,14 @@ def _unzoned(array: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from acidsql.spark.stored import without_offset
+
     kind = array.type
     if not _is_zoned(kind):
         return array
     if pa.types.is_timestamp(kind):
         return pc.local_timestamp(array)
-    whole = pa.concat_arrays([array]) if array.offset else array  # a slice's children begin elsewhere
+    whole = without_offset(array)  # a slice's children begin elsewhere
     own_buffers = 1 if pa.types.is_struct(kind) else 2
     if pa.types.is_struct(kind):
         children = [whole.field(i) for i in range(kind.num_fields)]

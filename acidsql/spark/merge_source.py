@@ -24,6 +24,7 @@ from acidsql.planner.physical import MergePlan
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.planner.rules import has_check, rules_of
 from acidsql.spark import sinks
+from acidsql.spark.answers import wall_clock
 from acidsql.spark.driver_writer import ID_COLUMNS
 from acidsql.spark.key_lookup import KEY_TYPES, Keys
 from acidsql.spark.schema import arrow_schema
@@ -163,21 +164,16 @@ def copied_inserts(plan: MergePlan, unmatched: pa.Table) -> pa.Table:
 
 def _with_values(plan: MergePlan, clause: BoundMergeClause, rows: pa.Table, source: pa.Table) -> pa.Table:
     fields = arrow_schema(plan.table.columns)
-    places = _places(source)
+    places, clocks = _places(source), wall_clock(source)
     values: dict[str, Any] = {}
     for place, (field, name) in enumerate(zip(fields, sinks.data_names(plan.table.columns), strict=True)):
         copy = clause.copies[place] if clause.copies else NOTHING
-        values[name] = pa.nulls(rows.num_rows, field.type) if not copy else _local(source.column(places[copy])).cast(field.type)
+        values[name] = pa.nulls(rows.num_rows, field.type) if not copy else clocks.column(places[copy]).cast(field.type)
     if clause.copies:
         _check_not_null(plan, list(values.values()))
     for name, array in values.items():
         rows = rows.append_column(name, array)
     return rows
-
-
-def _local(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A timestamp as the wall clock of its zone, which is the session's."""
-    return pc.local_timestamp(column) if pa.types.is_timestamp(column.type) and column.type.tz is not None else column
 
 
 def _check_not_null(plan: MergePlan, values: Sequence[pa.ChunkedArray]) -> None:

@@ -88,7 +88,6 @@ def refusals() -> Iterator[None]:
 def _stored_sql(expression: str, hive_type: HiveType, depth: int) -> str:
     if not holds(hive_type, _changes):
         return expression
-    item = f"x{depth}"
     match hive_type:
         case CharType(length):
             return f"rpad({expression}, {length}, ' ')"
@@ -96,17 +95,22 @@ def _stored_sql(expression: str, hive_type: HiveType, depth: int) -> str:
             refused = f"unix_micros({expression}) BETWEEN {FIRST_UNSTORABLE} AND {LAST_UNSTORABLE}"
             return f"IF({refused}, CAST(raise_error('{_REFUSED}') AS timestamp), {expression})"
         case ArrayType(element):
-            return f"transform({expression}, {item} -> {_stored_sql(item, element, depth + 1)})"
+            return _stored_items(expression, element, depth)
         case MapType(key, value):
-            stored_key = f"unix_date({item})" if _has_date_keys(hive_type) else _stored_sql(item, key, depth + 1)
-            keys = f"transform(map_keys({expression}), {item} -> {stored_key})"
-            values = f"transform(map_values({expression}), {item} -> {_stored_sql(item, value, depth + 1)})"
-            return f"map_from_arrays({keys}, {values})"
+            keys, values = f"map_keys({expression})", f"map_values({expression})"
+            days = _has_date_keys(hive_type)
+            stored_keys = f"transform({keys}, day -> unix_date(day))" if days else _stored_items(keys, key, depth)
+            return f"map_from_arrays({stored_keys}, {_stored_items(values, value, depth)})"
         case StructType(fields):
             parts = [f"'{_text(f.name)}', {_stored_sql(f'{expression}.{identifier(f.name)}', f.type, depth)}" for f in fields]
             return f"CASE WHEN {expression} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
         case _:
             raise AssertionError(hive_type)
+
+
+def _stored_items(array: str, hive_type: HiveType, depth: int) -> str:
+    item = f"x{depth}"
+    return f"transform({array}, {item} -> {_stored_sql(item, hive_type, depth + 1)})" if holds(hive_type, _changes) else array
 
 
 def _changes(hive_type: HiveType) -> bool:

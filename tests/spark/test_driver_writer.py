@@ -134,7 +134,8 @@ def test_one_row_changed_twice(tmp_path: Path, doomed: bool) -> None:
         else:
             ids, values = id_table(keys), arrow_rows(table, pairs(1, 2, 3))
             write_update(IO, target(table, 2), pa.Table.from_arrays([*ids.columns, *values.columns], names=[*ids.column_names, "k", "v"]))
-    assert "Cardinality Violation in Merge statement: [1, 536870912, 1]" in str(caught.value)
+    assert caught.value.message == "Cardinality Violation in Merge statement: [1, 536870912, 1]"
+    assert caught.value.detail == "1 row of the target would be changed by more than one row of the source"
     assert names_below(tmp_path) == before
 
 
