@@ -56,6 +56,7 @@ QUERIES = (
     whole("hive.exec.parallel.thread.number", 8, "How many jobs."),
     whole("hive.exec.reducers.bytes.per.reducer", 256_000_000, "The input of a reducer.", kind="long"),
     whole("hive.exec.reducers.max", 1009, "The most reducers."),
+    words("hive.exec.orc.default.compress", "none zlib snappy lz4", "zlib", "How ORC files of a table without orc.compress are compressed. LZ4 is larger and read faster.", "orc.compress", honoured=True),
     words("hive.exec.orc.split.strategy", "hybrid bi etl", "hybrid", "How ORC files are cut into splits."),
     switch("hive.exec.schema.evolution", True, "Read old files with the table's new columns."),
     switch("hive.vectorized.execution.enabled", True, "Run queries on batches of rows."),

@@ -33,8 +33,8 @@ Filter = Callable[["DataFrame", str], "DataFrame"]
 PLACE = "acidsql_place"
 """The column that tells the rows of partitions apart, where there are several."""
 
-MAX_ARRAY = 200_000
-"""Dead rows up to this number are a sorted array that travels with each task; more are a bitmap, sent once."""
+MOST_FOLDED_BITS = 23
+"""A bitmap of row numbers takes a megabyte at most: it travels with each task."""
 
 MAX_KEPT_FILTERS = 8
 """Filters of delete events kept for the next view of the same snapshot."""
@@ -79,24 +79,17 @@ class DeadRowFilters:
         return None if dead is None else self._test(dead, places=places)
 
     def _test(self, dead: DeadRows, *, places: bool) -> SparkColumn:
-        from pyspark.sql import functions as F
-
         spark = self._spark
-        write_id = classic.position_in(spark, classic.longs(spark, dead.write_ids), F.col("originalTransaction"))
-        bucket = classic.position_in(spark, classic.longs(spark, dead.bucket_properties), F.col("bucket").cast("bigint"))
-        row = F.col("rowId")
-        write_id_key = write_id.cast("bigint")
-        if places:
-            write_id_key = F.shiftleft(F.col(PLACE).cast("bigint"), dead.write_id_bits).bitwiseOR(write_id_key)
-        bucket_key = F.shiftleft(write_id_key, dead.bucket_bits).bitwiseOR(bucket.cast("bigint"))
-        key = F.shiftleft(bucket_key, dead.row_bits).bitwiseOR(row)
-        if len(dead.keys) <= MAX_ARRAY:
-            hit = classic.position_in(spark, classic.longs(spark, dead.keys), key) >= 0
-        else:
-            hit = classic.is_in_bitmap(spark, dead.keys, key)
-        # Only a row whose write id and bucket occur among the dead has a key at all.
-        has_key = (write_id >= 0) & (bucket >= 0) & row.between(0, (1 << dead.row_bits) - 1)
-        return ~F.when(has_key, hit).otherwise(F.lit(False))
+        how = classic.NumberSet.of(dead.keys)
+        folded_bits = min(MOST_FOLDED_BITS, dead.used_row_bits)
+        objects = {
+            "dead_rows": classic.bits(spark, dead.keys & ((1 << folded_bits) - 1), 1 << folded_bits),
+            "write_ids": classic.longs(spark, dead.write_ids),
+            "buckets": classic.longs(spark, dead.bucket_properties),
+            "dead": classic.held(spark, dead.keys, how),
+        }
+        widths = (dead.write_id_bits, dead.bucket_bits, dead.row_bits, folded_bits)
+        return classic.with_objects(spark, f"alive {how} {places} {widths}", lambda: _alive(spark, how, *widths, places=places), objects)
 
     def _anti_join(self, deletes: Sequence[ScanFile], write_ids: ValidWriteIdList | None, *, places: bool) -> Filter:
         """The delete files as a relation; Spark chooses how to join."""
@@ -118,6 +111,26 @@ class DeadRowFilters:
             return rows.where(condition).join(dead, [rows[name] == dead[f"_dead_{name}"] for name in keys], "left_anti")
 
         return without
+
+
+def _alive(
+    spark: SparkSession, how: classic.NumberSet, write_id_bits: int, bucket_bits: int, row_bits: int, folded_bits: int, *, places: bool
+) -> classic.JavaObject:
+    """The test of ``DeadRows``, where their parts are called dead_rows (a bitmap of row numbers, folded), write_ids, buckets and dead."""
+
+    def sql(text: str, **parts: classic.JavaObject) -> classic.JavaObject:
+        return classic.expression(spark, text, **parts)
+
+    write_id = classic.position(spark, sql("write_ids"), sql("originalTransaction"))
+    bucket = classic.position(spark, sql("buckets"), sql("CAST(bucket AS bigint)"))
+    place = f"shiftleft(CAST({PLACE} AS bigint), {write_id_bits}) | " if places else ""
+    with_bucket = f"shiftleft({place}CAST(write_id AS bigint), {bucket_bits}) | CAST(bucket_id AS bigint)"
+    # Of a row whose write id or bucket no event has it is negative, because a position is then.
+    key = sql(f"shiftleft({with_bucket}, {row_bits}) | rowId", write_id=write_id, bucket_id=bucket)
+    # Most rows are told by one look at a bitmap; only for those whose number is among the dead of some file is the key made.
+    maybe = classic.bit(spark, sql("dead_rows"), sql(f"CAST(rowId & {(1 << folded_bits) - 1}L AS int)"))
+    member = classic.is_member(spark, how, sql("dead"), key)
+    return sql(f"NOT (maybe AND rowId <= {(1 << row_bits) - 1}L AND member)", maybe=maybe, member=member)
 
 
 def where(rows: DataFrame, condition: str, alive: SparkColumn | None = None) -> DataFrame:

@@ -23,7 +23,7 @@ from acidsql.planner.physical import MergePlan, WritePlan
 from acidsql.planner.pruning import prune
 from acidsql.planner.rules import loads_files
 from acidsql.settings import Settings
-from acidsql.spark import driver_writer, statistics
+from acidsql.spark import classic, driver_writer, statistics
 from acidsql.spark.answers import Answer, columns_of, count_answer, wall_clock
 from acidsql.spark.counting import RowCounter
 from acidsql.spark.enforce import checked_rows, enforced, enforcing
@@ -37,6 +37,7 @@ from acidsql.spark.new_tables import NewTable
 from acidsql.spark.pending import PendingRoot, PendingWrites
 from acidsql.spark.publish import publish_files
 from acidsql.spark.running import RunningSpark
+from acidsql.spark.session import settings_during
 from acidsql.spark.settle import needs_settling, settle
 from acidsql.spark.snapshots import Snapshots, Visibility
 from acidsql.spark.target import StagedFile, WriteTarget, Written
@@ -167,7 +168,9 @@ class Engine:
             return meeting(self.spark, columns, partitions, conditions)
 
     def _collect(self, df: DataFrame) -> pa.Table:
-        with translated(), self._running.tagged():
+        # Adaptive execution would plan again between the two stages of such a query, where nothing is left to choose.
+        fixed = {"spark.sql.adaptive.enabled": "false"} if classic.is_one_aggregate(df) else {}
+        with translated(), self._running.tagged(), settings_during(self.spark, fixed):
             return wall_clock(df.toArrow())
 
     # ---- writing

@@ -46,7 +46,7 @@ def write_target(settings: Settings, plan: WritePlan | MergePlan, work: Work) ->
         table=table,
         write_id=work.write_id,
         statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
-        codec=table.properties.get("orc.compress", "ZLIB"),
+        codec=table.properties.get("orc.compress") or settings.text("hive.exec.orc.default.compress"),
         max_bytes=int(settings.number("acidsql.write.driver.max.bytes")),
         force_path=settings.text("acidsql.write.path"),
         staging=f".acidsql_{work.txn_id}_{uuid.uuid4().hex[:8]}",

@@ -10,8 +10,9 @@ import pytest
 
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.catalog.statistics import KEYS
-from acidsql.errors import BindError, UnsupportedStatementError, WriteConflictError
+from acidsql.errors import BindError, ProgrammingError, UnsupportedStatementError, WriteConflictError
 from acidsql.session import Session
+from tests.spark.naive_reader import read_files
 
 NOW = 1_700_000_000
 
@@ -57,6 +58,20 @@ def test_show_create_table_makes_the_same_table_again(plain: Session, kind: str)
     assert "transient_lastDdlTime" not in before.properties
     properties = {k: v for k, v in after.properties.items() if k != "transient_lastDdlTime"}
     assert replace(after, table_id=before.table_id, properties=properties) == before
+
+
+def test_files_are_compressed_as_the_table_says_or_else_the_session(plain: Session) -> None:
+    """orc.compress of the table goes before hive.exec.orc.default.compress, which SET knows by both names; what Hive 3.1 cannot read is refused."""
+    for name, properties in (("t", ""), ("own", ", 'orc.compress'='SNAPPY'")):
+        plain.sql(f"CREATE TABLE {name} (a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true'{properties})")
+    for setting in ("RESET hive.exec.orc.default.compress", "SET hive.exec.orc.default.compress=LZ4", "SET orc.compress=none"):
+        plain.sql(setting)
+        for name in ("t", "own"):
+            plain.sql(f"INSERT INTO {name} VALUES (1)")
+    codecs = [[file.tail.codec.name for file in read_files(Path(found(plain, name).location))] for name in ("t", "own")]
+    assert codecs == [["ZLIB", "LZ4", "NONE"], ["SNAPPY"] * 3]
+    with pytest.raises(ProgrammingError, match="zstd"):
+        plain.sql("SET orc.compress=zstd")
 
 
 def test_an_external_table_leaves_its_files(plain: Session, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from acidsql.spark import classic
+from acidsql.spark.classic import object_filters
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +59,49 @@ def test_objects_in_a_filter(spark: SparkSession, count: int) -> None:
     assert {r.v for r in frame.where(found >= 0).collect()} == set(values.tolist())
     natural = values[values >= 0]
     for members in (natural, natural[natural < 2**31], natural[:1], np.append(natural[:1], 2**31 - 1)):  # far apart, and close together
-        assert {r.v for r in frame.where(classic.is_in_bitmap(spark, members, F.col("v"))).collect()} == {*members.tolist()} & {*probe}
+        for how in classic.NumberSet:
+            if how is classic.NumberSet.BITS and not (len(members) and members[-1] < 2**20):
+                continue
+            test = classic.with_objects(
+                spark,
+                f"test {how}",
+                lambda how=how: classic.is_member(spark, how, classic.expression(spark, "m"), classic.expression(spark, "v")),
+                {"m": classic.held(spark, members, how)},
+            )
+            assert {r.v for r in frame.where(test).collect()} == {*members.tolist()} & {*probe}, how
+
+
+def test_how_a_set_of_numbers_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few are an array; many are a bitmap, compressed where they lie far apart."""
+    monkeypatch.setattr(object_filters, "MAX_ARRAY", 4)
+    assert classic.NumberSet.of(np.arange(4) << 40) is classic.NumberSet.ARRAY
+    assert classic.NumberSet.of(np.arange(5)) is classic.NumberSet.BITS
+    assert classic.NumberSet.of(np.arange(5) * 400) is classic.NumberSet.COMPRESSED
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT sum(id), 1 + max(id) FROM r WHERE id > 3", True),
+        ("SELECT count(*) FROM (SELECT id + 1 AS n FROM r UNION ALL SELECT id FROM r)", True),
+        ("SELECT sum(id) FROM r GROUP BY id % 3", False),
+        ("SELECT count(DISTINCT id) FROM r", False),
+        ("SELECT sum(id) FROM r HAVING sum(id) > 1", False),
+        ("SELECT sum(a.id) FROM r a JOIN r b ON a.id = b.id", False),
+        ("SELECT sum(id) + (SELECT max(id) FROM r) FROM r", False),
+        ("SELECT sum(id) FROM r WHERE id IN (SELECT id FROM r)", False),
+        ("SELECT sum(n) FROM (SELECT count(*) AS n FROM r GROUP BY id % 3)", False),
+        ("SELECT sum(n) FROM (SELECT rank() OVER (ORDER BY id) AS n FROM r)", False),
+        ("SELECT sum(id) FROM (SELECT id FROM r LIMIT 5)", False),
+        ("SELECT sum(id) FROM (SELECT DISTINCT id FROM r)", False),
+        ("SELECT sum(id) FROM (SELECT /*+ REPARTITION(3) */ id FROM r)", False),
+        ("SELECT id FROM r", False),
+    ],
+)
+def test_one_aggregate(spark: SparkSession, query: str, expected: bool) -> None:
+    """Adaptive execution is only left out where one exchange to one task is all there is."""
+    spark.range(10).createOrReplaceTempView("r")
+    assert classic.is_one_aggregate(spark.sql(query)) is expected
 
 
 def test_a_sum_of_each_task(spark: SparkSession) -> None:

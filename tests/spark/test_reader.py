@@ -15,6 +15,7 @@ from acidsql.errors import FormatError
 from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark import dead_rows
+from acidsql.spark.classic import object_filters
 from acidsql.spark.reader import SnapshotReader, TableSnapshot
 from acidsql.spark.scan_files import HIVE_TYPE
 from acidsql.spark.session import translate
@@ -28,11 +29,13 @@ pytestmark = pytest.mark.spark
 KS = columns("k bigint, s string")
 
 
-@pytest.fixture(params=["array", "bitmap", "join"])
+@pytest.fixture(params=["array", "folded", "bitmap", "join"])
 def reader(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SnapshotReader]:
     """A reader for each way to apply delete events."""
     if request.param == "bitmap":
-        monkeypatch.setattr(dead_rows, "MAX_ARRAY", 0)
+        monkeypatch.setattr(object_filters, "MAX_ARRAY", 0)
+    if request.param == "folded":
+        monkeypatch.setattr(dead_rows, "MOST_FOLDED_BITS", 3)
     made = SnapshotReader(spark, Settings({"acidsql.read.deletes": "join" if request.param == "join" else "filter"}))
     yield made
     made.close()

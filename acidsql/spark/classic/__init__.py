@@ -7,10 +7,23 @@ tests/spark/test_classic.py.
 
 from acidsql.spark.classic.java import JavaObject, Jvm, java_causes, java_date, java_objects, jvm, longs
 from acidsql.spark.classic.jobs import has_executors, map_in_tasks
-from acidsql.spark.classic.object_filters import first_in_task, is_in_bitmap, position_in, sum_before
+from acidsql.spark.classic.object_filters import (
+    NumberSet,
+    bit,
+    bits,
+    expression,
+    first_in_task,
+    held,
+    is_member,
+    position,
+    position_in,
+    sum_before,
+    with_objects,
+)
 from acidsql.spark.classic.plans import (
     estimated_bytes,
     is_literal,
+    is_one_aggregate,
     keeps_all_rows,
     limit_each_task,
     reads_the_same,
@@ -32,14 +45,20 @@ from acidsql.spark.classic.sessions import (
 __all__ = [
     "JavaObject",
     "Jvm",
+    "NumberSet",
+    "bit",
+    "bits",
     "clone_session",
     "estimated_bytes",
+    "expression",
     "first_in_task",
     "hadoop_configuration",
     "has_executors",
+    "held",
     "import_view",
-    "is_in_bitmap",
     "is_literal",
+    "is_member",
+    "is_one_aggregate",
     "java_causes",
     "java_date",
     "java_objects",
@@ -49,6 +68,7 @@ __all__ = [
     "limit_each_task",
     "longs",
     "map_in_tasks",
+    "position",
     "position_in",
     "read_files",
     "read_listed_orc",
@@ -61,4 +81,5 @@ __all__ = [
     "sum_before",
     "task_count",
     "time_zone_of_jvm",
+    "with_objects",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -61,9 +61,9 @@ def seq(door: Jvm, *items: JavaObject) -> JavaObject:
     return java_class(door, "org.apache.spark.api.python.PythonUtils").toSeq(listed)
 
 
-def scala_map(door: Jvm, values: Mapping[str, str]) -> JavaObject:
+def scala_map(door: Jvm, values: Iterable[tuple[Any, Any]]) -> JavaObject:
     listed = java_class(door, "java.util.HashMap")()
-    for key, value in values.items():
+    for key, value in values:
         listed.put(key, value)
     return java_class(door, "org.apache.spark.api.python.PythonUtils").toScalaMap(listed)
 

@@ -1,7 +1,12 @@
-"""Filters whose constants are objects: the code Spark generates for them is the same whatever they hold."""
+"""Filters whose constants are objects: the code Spark generates for them is the same whatever they hold.
+
+What SQL has words for is written in SQL; the rest (``position``, ``bit``, ``is_member``) are Java methods that generated code calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +24,7 @@ from acidsql.spark.classic.java import (
     longs,
     none,
     remembered,
+    scala_map,
     scala_object,
     seq,
 )
@@ -26,32 +32,115 @@ from acidsql.spark.classic.java import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-_COMPRESSED = "org.roaringbitmap.longlong.Roaring64Bitmap"
-_PLAIN = "java.util.BitSet"
+Longs = npt.NDArray[np.int64]
+
+MAX_ARRAY = 200_000
+"""Numbers up to this many are a sorted array that travels with each task; more are a bitmap, sent once."""
 _MOST_BITS = 2**31 - 1
 """Of a BitSet: its places are ints."""
 _BITS_OF_VALUE = 256
 """A plain bitmap may take so much memory for each of its values; a compressed one takes four times as long to answer."""
 
 
-def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
-    """``java.util.Arrays.binarySearch(array, value)``: where a bigint ``value`` stands in an ascending long[], negative if it does not.
+class NumberSet(Enum):
+    """How a set of bigints is held: the class of the object that holds it."""
 
-    The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
-    """
+    ARRAY = "[J"
+    BITS = "java.util.BitSet"
+    COMPRESSED = "org.roaringbitmap.longlong.Roaring64Bitmap"
+
+    @classmethod
+    def of(cls, values: Longs) -> NumberSet:
+        """For ``values`` that ascend and are not negative."""
+        if len(values) <= MAX_ARRAY:
+            return cls.ARRAY
+        return cls.BITS if values[-1] < min(_MOST_BITS, _BITS_OF_VALUE * len(values)) else cls.COMPRESSED
+
+
+def expression(spark: SparkSession, text: str, **parts: JavaObject) -> JavaObject:
+    """Spark SQL as an expression of a plan; each name of ``parts`` in it stands for that expression."""
+    parsed = cast(Any, spark)._jsparkSession.sessionState().sqlParser().parseExpression(text)
+    return _replaced(spark, parsed, parts)
+
+
+def position(spark: SparkSession, array: JavaObject, value: JavaObject) -> JavaObject:
+    """``java.util.Arrays.binarySearch(array, value)`` as an expression of two others: of an ascending long[] and of a bigint."""
     door = cast(Any, jvm(spark))
-    search = java_class(door, f"{CATALYST}.objects.StaticInvoke")(
+    return java_class(door, f"{CATALYST}.objects.StaticInvoke")(
         class_object(door, "java.util.Arrays"),
         scala_object(door, f"{TYPES}.IntegerType"),
         "binarySearch",
-        seq(door, _literal(door, array, "[J"), _expression(door, value)),
+        seq(door, array, value),
         seq(door),
         False,  # propagate nulls: both arguments are known not to be null
         False,  # may return null
         True,  # deterministic
         none(door),
     )
-    return _column(door, search)
+
+
+def position_in(spark: SparkSession, array: JavaObject, value: Column) -> Column:
+    """Where a bigint ``value`` stands in an ascending long[], negative if it does not.
+
+    The array is an object of the plan and not text of the generated code, so that code is compiled once for all arrays.
+    """
+    door = cast(Any, jvm(spark))
+    return _column(door, position(spark, _literal(door, array), _expression(door, value)))
+
+
+def bit(spark: SparkSession, bitmap: JavaObject, place: JavaObject) -> JavaObject:
+    """Whether a bit of ``bits`` is set, as an expression of two others: of that object and of an int that is not negative."""
+    door = cast(Any, jvm(spark))
+    opened = _invoke(door, bitmap, "getObject", _object_type(door, class_object(door, NumberSet.BITS.value)))
+    return _marked(door, opened, place)
+
+
+def _marked(door: Jvm, bitmap: JavaObject, place: JavaObject) -> JavaObject:
+    return _invoke(door, bitmap, "get", scala_object(door, f"{TYPES}.BooleanType"), place)
+
+
+def with_objects(spark: SparkSession, key: str, make: Callable[[], JavaObject], objects: Mapping[str, JavaObject]) -> Column:
+    """The expression that ``make`` gives, made once for a ``key``, with objects in place of their names: a few calls for each new object."""
+    door = cast(Any, jvm(spark))
+    template = remembered(door, f"expression {key}", make)
+    return _column(door, _replaced(spark, template, {name: _literal(door, value) for name, value in objects.items()}))
+
+
+def bits(spark: SparkSession, values: Longs, count: int) -> JavaObject:
+    """The object ``bit`` asks, of ``values``, each of them not negative and below ``count`` (a multiple of 8).
+
+    A bitmap writes down all its members where Spark shows a plan, as it does several times a query: it stands behind an object that does not.
+    """
+    marked = np.zeros(count, np.bool_)
+    marked[values] = True
+    door = cast(Any, jvm(spark))
+    bitmap = java_class(door, NumberSet.BITS.value).valueOf(np.packbits(marked, bitorder="little").tobytes())
+    return java_class(door, "java.security.GuardedObject")(bitmap, None)
+
+
+def held(spark: SparkSession, values: Longs, how: NumberSet) -> JavaObject:
+    """The object ``is_member`` asks. A bitmap is a broadcast: each task would carry a copy of it otherwise."""
+    if how is NumberSet.ARRAY:
+        return longs(spark, values)
+    if how is NumberSet.BITS:
+        bitmap = java_class(cast(Any, jvm(spark)), how.value).valueOf(longs(spark, _words(values)))
+    else:
+        bitmap = java_class(cast(Any, jvm(spark)), how.value)()
+        bitmap.add(longs(spark, values))
+        bitmap.runOptimize()
+    return cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
+
+
+def is_member(spark: SparkSession, how: NumberSet, members: JavaObject, number: JavaObject) -> JavaObject:
+    """Whether a bigint, of any sign, is in a set of numbers; an expression of two others."""
+    if how is NumberSet.ARRAY:
+        return expression(spark, "place >= 0", place=position(spark, members, number))
+    door = cast(Any, jvm(spark))
+    bitmap = _invoke(door, members, "value", _object_type(door, class_object(door, how.value)))
+    if how is NumberSet.COMPRESSED:
+        return _invoke(door, bitmap, "contains", scala_object(door, f"{TYPES}.BooleanType"), number)
+    marked = _marked(door, bitmap, expression(spark, "CAST(number AS int)", number=number))
+    return expression(spark, f"number BETWEEN 0 AND {_MOST_BITS} AND marked", number=number, marked=marked)
 
 
 def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
@@ -60,7 +149,7 @@ def first_in_task(spark: SparkSession, key: Column, value: Column) -> Column:
     Each task has a map of its own (``HashMap.putIfAbsent``), because it unpacks a plan of its own.
     """
     door = cast(Any, jvm(spark))
-    known = _literal(door, java_class(door, "java.util.HashMap")(), "java.util.HashMap")
+    known = _literal(door, java_class(door, "java.util.HashMap")())
     bigint = scala_object(door, f"{TYPES}.LongType")
     arguments = (_expression(door, key), _expression(door, value))
     return _column(door, _invoke(door, known, "putIfAbsent", bigint, *arguments, may_be_null=True, counts_rows=True))
@@ -70,35 +159,9 @@ def sum_before(spark: SparkSession, value: Column) -> Column:
     """The sum of ``value`` (bigint, not null) over the rows of the task that came before this one. Each task has a sum of its own."""
     door = cast(Any, jvm(spark))
     kind = "java.util.concurrent.atomic.AtomicLongArray"  # of one: py4j would make an AtomicLong a number of Python's
-    counter = _literal(door, java_class(door, kind)(1), kind)
+    counter = _literal(door, java_class(door, kind)(1))
     bigint = scala_object(door, f"{TYPES}.LongType")
     return _column(door, _invoke(door, counter, "getAndAdd", bigint, integer(door, 0), _expression(door, value), counts_rows=True))
-
-
-def is_in_bitmap(spark: SparkSession, values: npt.NDArray[np.int64], value: Column) -> Column:
-    """Whether a bigint ``value`` is one of ``values`` (ascending, none negative), by a bitmap that is sent once to each executor.
-
-    The bitmap travels as a broadcast: the plan's own text would otherwise list every member of it, and every task carry a copy.
-    """
-    from pyspark.sql import functions as F
-
-    door = cast(Any, jvm(spark))
-    if len(values) and values[-1] < min(_MOST_BITS, _BITS_OF_VALUE * len(values)):
-        bitmap = java_class(door, _PLAIN).valueOf(longs(spark, _words(values)))
-        return F.when(value.between(0, _MOST_BITS), _asked(spark, bitmap, _PLAIN, "get", value.cast("int"))).otherwise(F.lit(False))
-    bitmap = java_class(door, _COMPRESSED)()
-    bitmap.add(longs(spark, values))
-    bitmap.runOptimize()
-    return _asked(spark, bitmap, _COMPRESSED, "contains", value)
-
-
-def _asked(spark: SparkSession, bitmap: JavaObject, kind: str, method: str, value: Column) -> Column:
-    door = cast(Any, jvm(spark))
-    broadcast = cast(Any, spark.sparkContext._jsc).broadcast(bitmap)
-    shipped = _literal(door, broadcast, "org.apache.spark.broadcast.Broadcast")
-    opened = _invoke(door, shipped, "value", java_class(door, f"{TYPES}.ObjectType")(class_object(door, kind)))
-    boolean = scala_object(door, f"{TYPES}.BooleanType")
-    return _column(door, _invoke(door, opened, method, boolean, _expression(door, value)))
 
 
 def _words(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -110,9 +173,24 @@ def _words(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return words
 
 
-def _literal(door: Jvm, value: JavaObject, class_name: str) -> JavaObject:
-    kind = remembered(door, f"type {class_name}", lambda: java_class(door, f"{TYPES}.ObjectType")(class_object(door, class_name)))
-    return java_class(door, f"{CATALYST}.Literal")(value, kind)
+def _literal(door: Jvm, value: JavaObject) -> JavaObject:
+    return java_class(door, f"{CATALYST}.Literal")(value, _object_type(door, value.getClass()))
+
+
+def _object_type(door: Jvm, kind: JavaObject) -> JavaObject:
+    return java_class(door, f"{TYPES}.ObjectType")(kind)
+
+
+def _replaced(spark: SparkSession, parsed: JavaObject, parts: Mapping[str, JavaObject]) -> JavaObject:
+    """The expression with each name of ``parts`` replaced, wherever it stands."""
+    if not parts:
+        return parsed
+    door = cast(Any, jvm(spark))
+    return parsed.transform(scala_map(door, ((_name(spark, name), part) for name, part in parts.items())))
+
+
+def _name(spark: SparkSession, name: str) -> JavaObject:
+    return remembered(cast(Any, jvm(spark)), f"name {name}", lambda: expression(spark, name))
 
 
 def _invoke(

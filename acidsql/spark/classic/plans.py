@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.spark.classic.java import JavaObject, integer, java_class, jvm, remembered, scala_object
+from acidsql.spark.classic.java import JavaObject, Jvm, integer, java_class, jvm, remembered, scala_object, seq
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,6 +66,22 @@ def task_count(frame: DataFrame) -> int | None:
     return int(cast(Any, frame)._jdf.queryExecution().toRdd().getNumPartitions())
 
 
+def is_one_aggregate(frame: DataFrame) -> bool:
+    """Whether a query gives one row, of functions over all rows of what it scans, filters and computes; not those of distinct values."""
+    if not hasattr(frame, "_jdf"):
+        return False
+    plan = cast(Any, frame)._jdf.queryExecution().analyzed()
+    door = cast(Any, jvm(frame.sparkSession))
+    if str(plan.nodeName()) != "Aggregate" or not plan.groupingExpressions().isEmpty() or plan.containsPattern(_pattern(door, _SUBQUERY)):
+        return False
+    others = remembered(door, "patterns of exchanges", lambda: seq(door, *(_pattern(door, name) for name in _EXCHANGES)))
+    return not plan.child().containsAnyPattern(others) and "distinct" not in str(plan.aggregateExpressions().toString())
+
+
+_SUBQUERY = "PLAN_EXPRESSION"
+_EXCHANGES = ("AGGREGATE", "DISTINCT_LIKE", "JOIN", "LIMIT", "REPARTITION_OPERATION", "SORT", "WINDOW")
+
+
 def is_literal(frame: DataFrame) -> bool:
     """Whether the rows are part of the plan, as those of VALUES: Spark computes further columns of them while it plans."""
     return hasattr(frame, "_jdf") and _consists_of(frame, ("LocalRelation",))
@@ -86,9 +102,14 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
 
 def _joins(frame: DataFrame) -> bool:
     """Whether the query says so; then it need not be optimized first."""
-    door = cast(Any, jvm(frame.sparkSession))
-    join = remembered(door, "pattern JOIN", lambda: scala_object(door, "org.apache.spark.sql.catalyst.trees.TreePattern").JOIN())
+    join = _pattern(cast(Any, jvm(frame.sparkSession)), "JOIN")
     return bool(cast(Any, frame)._jdf.queryExecution().analyzed().containsPattern(join))
+
+
+def _pattern(door: Jvm, name: str) -> JavaObject:
+    """A mark that trees of plans and expressions carry."""
+    patterns = "org.apache.spark.sql.catalyst.trees.TreePattern"
+    return remembered(door, f"pattern {name}", lambda: getattr(scala_object(door, patterns), name)())
 
 
 def _consists_of(frame: DataFrame, kinds: Collection[str]) -> bool:

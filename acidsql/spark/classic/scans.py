@@ -70,7 +70,7 @@ def read_listed_orc(
     fields = java.parseDataType(_struct(schema).json())
     nothing = scala_object(door, f"{_SOURCES}.PartitionSpec").emptySpec()
     some = java_class(door, "scala.Some")
-    everywhere = scala_map(door, {"recursiveFileLookup": "true"})
+    everywhere = scala_map(door, [("recursiveFileLookup", "true")])
     index = java_class(door, f"{_SOURCES}.InMemoryFileIndex")(
         java, seq(door, root), everywhere, some(fields), cache, some(nothing), none(door)
     )
@@ -79,7 +79,9 @@ def read_listed_orc(
         return None
     empty = java_class(door, f"{TYPES}.StructType")()
     kind = java_class(door, f"{_SOURCES}.orc.OrcFileFormat")()
-    relation = java_class(door, f"{_SOURCES}.HadoopFsRelation")(index, empty, fields, none(door), kind, scala_map(door, options), java)
+    relation = java_class(door, f"{_SOURCES}.HadoopFsRelation")(
+        index, empty, fields, none(door), kind, scala_map(door, options.items()), java
+    )
     return DataFrame(java.baseRelationToDataFrame(relation), spark)
 
 
