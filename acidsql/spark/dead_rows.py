@@ -88,8 +88,8 @@ class DeadRowFilters:
             "buckets": classic.longs(spark, dead.bucket_properties),
             "dead": classic.held(spark, dead.keys, how),
         }
-        widths = (dead.write_id_bits, dead.bucket_bits, dead.row_bits, folded_bits)
-        return classic.with_objects(spark, f"alive {how} {places} {widths}", lambda: _alive(spark, how, *widths, places=places), objects)
+        widths = (dead.place_bits if places else 0, dead.write_id_bits, dead.bucket_bits, dead.row_bits, folded_bits)
+        return classic.with_objects(spark, f"alive {how} {widths}", lambda: _alive(spark, how, *widths), objects)
 
     def _anti_join(self, deletes: Sequence[ScanFile], write_ids: ValidWriteIdList | None, *, places: bool) -> Filter:
         """The delete files as a relation; Spark chooses how to join."""
@@ -114,23 +114,27 @@ class DeadRowFilters:
 
 
 def _alive(
-    spark: SparkSession, how: classic.NumberSet, write_id_bits: int, bucket_bits: int, row_bits: int, folded_bits: int, *, places: bool
+    spark: SparkSession, how: classic.NumberSet, place_bits: int, write_id_bits: int, bucket_bits: int, row_bits: int, folded_bits: int
 ) -> classic.JavaObject:
-    """The test of ``DeadRows``, where their parts are called dead_rows (a bitmap of row numbers, folded), write_ids, buckets and dead."""
+    """The test of ``DeadRows``, where their parts are called dead_rows (a bitmap of row numbers, folded), write_ids, buckets and dead.
+
+    ``place_bits``: 0 where the rows lie in one place.
+    """
 
     def sql(text: str, **parts: classic.JavaObject) -> classic.JavaObject:
         return classic.expression(spark, text, **parts)
 
     write_id = classic.position(spark, sql("write_ids"), sql("originalTransaction"))
     bucket = classic.position(spark, sql("buckets"), sql("CAST(bucket AS bigint)"))
-    place = f"shiftleft(CAST({PLACE} AS bigint), {write_id_bits}) | " if places else ""
+    place = f"shiftleft(CAST({PLACE} AS bigint), {write_id_bits}) | " if place_bits else ""
     with_bucket = f"shiftleft({place}CAST(write_id AS bigint), {bucket_bits}) | CAST(bucket_id AS bigint)"
     # Of a row whose write id or bucket no event has it is negative, because a position is then.
     key = sql(f"shiftleft({with_bucket}, {row_bits}) | rowId", write_id=write_id, bucket_id=bucket)
+    fits = f"rowId <= {(1 << row_bits) - 1}L" + (f" AND {PLACE} <= {(1 << place_bits) - 1}" if place_bits else "")
     # Most rows are told by one look at a bitmap; only for those whose number is among the dead of some file is the key made.
     maybe = classic.bit(spark, sql("dead_rows"), sql(f"CAST(rowId & {(1 << folded_bits) - 1}L AS int)"))
     member = classic.is_member(spark, how, sql("dead"), key)
-    return sql(f"NOT (maybe AND rowId <= {(1 << row_bits) - 1}L AND member)", maybe=maybe, member=member)
+    return sql(f"NOT (maybe AND {fits} AND member)", maybe=maybe, member=member)
 
 
 def where(rows: DataFrame, condition: str, alive: SparkColumn | None = None) -> DataFrame:

@@ -128,15 +128,16 @@ def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
 class DeadRows:
     """The ids of dead rows, each as one number: exact for every write id and all 32 bits of a bucket property.
 
-    A row (w, b, r) of place p is dead if w is in ``write_ids`` at position i, b in ``bucket_properties`` at position j,
+    A row (w, b, r) of place p is dead if p < 2**place_bits, w is in ``write_ids`` at position i, b in ``bucket_properties`` at position j,
     0 <= r < 2**row_bits, and (((p << write_id_bits | i) << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend
-    strictly. All r are below 2**used_row_bits. The widths are rounded up, so that they (the only part of it that is text in generated
+    strictly. All r are below 2**used_row_bits, all p below 2**place_bits. The widths are rounded up, so that they (the only part of it that is text in generated
     code) seldom change.
     """
 
     write_ids: Longs
     bucket_properties: Longs
     keys: Longs
+    place_bits: int
     write_id_bits: int
     bucket_bits: int
     row_bits: int
@@ -151,13 +152,15 @@ def pack(events: DeleteEvents) -> DeadRows | None:
     row_bits = _round_up(most_bits, 8)
     bucket_bits = _round_up((len(buckets) - 1).bit_length(), 4)
     write_id_bits = _round_up((len(write_ids) - 1).bit_length(), 4)
-    if int(events.places.max()).bit_length() + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
+    place_bits = _round_up(int(events.places.max()).bit_length(), 4)
+    if place_bits + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
         return None
     keys = (((events.places << write_id_bits | of_write_id) << bucket_bits | of_bucket) << row_bits) | events.rows
     return DeadRows(
         write_ids=write_ids,
         bucket_properties=buckets,
         keys=_distinct(keys),
+        place_bits=place_bits,
         write_id_bits=write_id_bits,
         bucket_bits=bucket_bits,
         row_bits=row_bits,

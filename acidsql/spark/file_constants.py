@@ -15,7 +15,7 @@ import numpy as np
 
 from acidsql.acid.bucket_codec import encode
 from acidsql.errors import FormatError, UnsupportedStatementError
-from acidsql.planner.lowering import text_literal
+from acidsql.planner.lowering import identifier, text_literal
 from acidsql.spark import classic
 from acidsql.spark.footers import ScanFile
 from acidsql.spark.path_hash import path_hash
@@ -93,7 +93,7 @@ def with_row_ids(spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile]
         f"{of_file([bucket_property(file) for file in files], 'int')} AS bucket",
         f"{number} + {_NUMBER_IN_PIECE} AS rowId",
     ]
-    return placed.selectExpr(*rows.columns, *ids)
+    return placed.selectExpr(*map(identifier, rows.columns), *ids)
 
 
 _NUMBER_IN_PIECE = "acidsql_row - coalesce(acidsql_first, acidsql_row)"
@@ -118,7 +118,7 @@ def without_first_rows(spark: SparkSession, rows: DataFrame, count: int) -> Data
         raise UnsupportedStatementError("files with header lines cannot be read over Spark Connect")
     in_first_piece = f"(acidsql_piece & {(1 << OFFSET_BITS) - 1}L) = 0"
     kept = _counted(spark, rows).where(f"NOT ({in_first_piece} AND {_NUMBER_IN_PIECE} < {count})")
-    return kept.selectExpr(*rows.columns)
+    return kept.selectExpr(*map(identifier, rows.columns))
 
 
 def _stripes(files: Sequence[ScanFile], first_rows: Sequence[int]) -> Iterator[tuple[int, int]]:

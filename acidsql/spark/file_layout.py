@@ -1,13 +1,15 @@
 """How the columns of a table are found in files that were written under older columns. ORC: SchemaEvolution.
 
 In an ACID file a column is found by its position, as in Hive 4 (``orc.force.positional.evolution``): columns are added at the end,
-renamed and widened, never moved. A file of plain rows may come from anywhere: where it has all the names, they count. A file's own type
+renamed and widened, never moved. A file of plain rows may come from anywhere: where it has all the names, they count, unless they are
+numbers (``_col0``). A file's own type
 is read and then cast, so that what Hive's conversions do is done by one kind of cast for all types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -27,6 +29,10 @@ _SPARK = {
 }
 
 
+_NUMBERED = re.compile(r"_col[0-9]+")
+"""What files of old Hive call their columns: there Hive goes by position (SchemaEvolution.hasColumnNames)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileColumn:
     """A column of the table in a file. ``name``: its name there.  ``stored``: its Spark type there.  ``same``: it is read as it is."""
@@ -36,23 +42,23 @@ class FileColumn:
     stored: str
     same: bool
 
-    def value(self, prefix: str) -> str:
-        """The column's value as SQL over what was read."""
-        stored = f"{prefix}{identifier(self.name)}"
+    def value(self, stored: str) -> str:
+        """The column's value as SQL; ``stored``: what was read, as SQL."""
         return stored if self.same else "".join(map(str, store_cast((stored,), self.column.type)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """``found``: the table's columns a file has; the others are NULL."""
+    """``found``: the table's columns a file has; the others are NULL. ``unread``: further columns that Spark must be told of, as DDL."""
 
     columns: tuple[Column, ...]
     found: tuple[FileColumn, ...]
+    unread: tuple[str, ...] = ()
 
     @property
     def ddl(self) -> str:
         """``name type, ..`` of what is read."""
-        return ", ".join(f"{identifier(c.name)} {c.stored}" for c in self.found)
+        return ", ".join((*(f"{identifier(c.name)} {c.stored}" for c in self.found), *self.unread))
 
     @property
     def struct(self) -> str:
@@ -64,9 +70,9 @@ class Layout:
         """Whether the file has the table's columns, by name and type."""
         return len(self.found) == len(self.columns) and all(c.same and c.name == c.column.name for c in self.found)
 
-    def values(self, prefix: str = "") -> list[str]:
-        """The table's columns in its order; ``prefix``: what stands before the name of a column that was read."""
-        there = {c.column.name: f"{c.value(prefix)} AS {identifier(c.column.name)}" for c in self.found}
+    def values(self, read: Callable[[str], str]) -> list[str]:
+        """The table's columns in its order; ``read``: what was read of a name in the file, as SQL."""
+        there = {c.column.name: f"{c.value(read(c.name))} AS {identifier(c.column.name)}" for c in self.found}
         return [there.get(c.name) or f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in self.columns]
 
 
@@ -75,9 +81,17 @@ def layout(columns: tuple[Column, ...], stored: OrcType, *, raw: bool) -> Layout
     """UnsupportedStatementError for a column of a type that Hive tables cannot have here."""
     fields = {name.lower(): (name, kind) for name, kind in zip(stored.names, stored.children, strict=True)}
     by_name = raw and all(c.name in fields for c in columns)
+    unread: tuple[str, ...] = ()
+    if raw and all(name.startswith("_col") for name in stored.names):  # Spark goes by position, and wants to know of all columns
+        places = [name.lower() for name in stored.names[: len(columns)]]
+        if by_name and places != [c.name for c in columns] and not all(map(_NUMBERED.fullmatch, stored.names)):
+            raise UnsupportedStatementError("a data file has its columns in another order, and all their names begin with _col")
+        by_name = False
+        further = list(zip(stored.names, stored.children, strict=True))[len(columns) :]
+        unread = tuple(f"{identifier(name)} {stored_type(kind)}" for name, kind in further)
     of_columns = [fields[c.name] for c in columns] if by_name else list(zip(stored.names, stored.children, strict=True))
     pairs = ((column, name, kind) for column, (name, kind) in zip(columns, of_columns, strict=False))
-    return Layout(columns=columns, found=tuple(_found(column, name, kind) for column, name, kind in pairs))
+    return Layout(columns=columns, found=tuple(_found(column, name, kind) for column, name, kind in pairs), unread=unread)
 
 
 def _found(column: Column, name: str, kind: OrcType) -> FileColumn:

@@ -95,6 +95,10 @@ class TableSnapshot:
         return cls(table=table, places=(Place(root=path_of(table.location), files=tuple(files)),))
 
 
+def _beside_ids(name: str) -> str:
+    return identifier(f"acidsql_column_{name}")
+
+
 def _plain_file(file: FileEntry) -> DataFile:
     nothing = WriteId(0)
     return DataFile(
@@ -201,11 +205,10 @@ class SnapshotReader:
             needs_ids = row_id or bool(scan.deletes)
             rows = self._raw_rows(scan, part, ids=needs_ids)
             rows = without_dead(rows, "TRUE") if scan.deletes else rows
+            values = part.layout.values(_beside_ids if needs_ids else identifier)
         else:
             rows = without_dead(self._event_rows(scan, part), self._condition(scan, part))
-        values = part.layout.values("" if part.raw else "row.")
-        if part.layout.exact:
-            values = [identifier(c.name) for c in scan.columns] if part.raw else ["row.*"]
+            values = ["row.*"] if part.layout.exact else part.layout.values(lambda name: f"row.{identifier(name)}")
         shown = rows.selectExpr(*values, *scan.partitions.sql(part.files), *([ROW_ID_SQL] if row_id else []))
         told = {c.column.name for c in part.layout.found if c.same}  # by the schema of the read
         for column in (*scan.columns, *scan.partitions.columns):
@@ -219,12 +222,14 @@ class SnapshotReader:
         return self._placed(scan, with_file_number(self._spark, rows, part.files), part) if scan.is_partitioned else rows
 
     def _raw_rows(self, scan: _Scan, part: _Part, *, ids: bool) -> DataFrame:
-        """``ids``: with the id columns; then no row is skipped."""
+        """``ids``: with the id columns; then no row is skipped, and what was read is called ``_beside_ids``, for a column may be a "bucket"."""
         schema = self._schema(part.layout.ddl, part.layout, nested=False)
         options = {} if ids else self._read_options(scan, part)
         rows = scan_of(self._spark, part.files, schema, options)
         if not ids and not scan.is_partitioned:
             return rows
+        if ids:
+            rows = rows.selectExpr(*(f"{identifier(c.name)} AS {_beside_ids(c.name)}" for c in part.layout.found))
         rows = with_file_number(self._spark, rows, part.files)
         if ids:
             first = first_rows([file for file in scan.inserts if file.file.raw])

@@ -9,12 +9,16 @@ from contextlib import contextmanager
 from acidsql.errors import Error, ExecutionError
 from acidsql.planner.bound import BoundInsert, BoundQuery
 
+_NOISE = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+"""PySpark prints there, as JSON, what it is about to raise."""
+
 
 @contextmanager
 def translated(place: Callable[[Error], Error] | None = None) -> Iterator[None]:
     """Whatever fails inside leaves as an error of ours; ``place`` may give it its place in the user's text."""
-    noise = logging.getLogger("SQLQueryContextLogger")  # PySpark prints there, as JSON, what it is about to raise
-    before, noise.disabled = noise.disabled, True
+    before = [noise.disabled for noise in _NOISE]
+    for noise in _NOISE:
+        noise.disabled = True
     try:
         yield
     except Error as error:
@@ -30,7 +34,8 @@ def translated(place: Callable[[Error], Error] | None = None) -> Iterator[None]:
         ours = translate(error)
         raise (place(ours) if place else ours) from error
     finally:
-        noise.disabled = before
+        for noise, disabled in zip(_NOISE, before, strict=True):
+            noise.disabled = disabled
 
 
 def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:

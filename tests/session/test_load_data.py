@@ -13,7 +13,7 @@ from pyarrow import orc
 from pyarrow import parquet as pq
 
 from acidsql import crash_points
-from acidsql.errors import BindError, Error, ExecutionError, IntegrityError
+from acidsql.errors import BindError, Error, ExecutionError, IntegrityError, UnsupportedStatementError
 from acidsql.session import Session
 
 pytestmark = pytest.mark.spark
@@ -62,6 +62,40 @@ def test_copies_become_raw_files_of_a_delta(table: Session, warehouse: Path, inb
     table.sql("UPDATE t SET v = 'z' WHERE id = 2")
     assert rows(table) == [(1, "a"), (1, "a"), (2, "z"), (2, "z")]
     assert names(inbox) == [".hidden", "_hidden", "a.orc", "b.orc"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "stored", "expected"),
+    [
+        ("a, b", ("b", "a"), [(2, 1)]),  # by name
+        ("a, b", ("_col0", "_col1"), [(1, 2)]),  # by position: the file has no names
+        ("`_col1`, `_col0`", ("_col0", "_col1"), [(1, 2)]),
+        ("`_col1`", ("_col0", "_col1"), [(1,)]),
+        ("`_colour`, `_column`", ("_colour", "_column"), [(1, 2)]),
+        ("`_column`, `_colour`", ("_colour", "_column"), None),  # by name in Hive, by position in Spark
+    ],
+)
+@pytest.mark.parametrize("transactional", ["true", "false"])
+def test_names_and_places_of_columns(
+    session: Session, tmp_path: Path, columns: str, stored: tuple[str, ...], expected: list[Any] | None, transactional: str
+) -> None:
+    """Columns of a file are found by their names, or by their places where those are numbers; what Spark would mix up is refused."""
+    orc.write_table(pa.table({name: pa.array([value], pa.int32()) for value, name in enumerate(stored, start=1)}), tmp_path / "f.orc")
+    typed = columns.replace(",", " INT,")
+    session.sql(f"CREATE TABLE t ({typed} INT) STORED AS ORC TBLPROPERTIES ('transactional'='{transactional}')")
+    load = f"LOAD DATA LOCAL INPATH '{tmp_path}/f.orc' INTO TABLE t"
+    if expected is None:  # a transactional table does not even take the file
+        if transactional == "false":
+            session.sql(load)
+        with pytest.raises(UnsupportedStatementError, match="another order"):
+            rows(session, load if transactional == "true" else "SELECT * FROM t")
+        return
+    session.sql(load)
+    assert rows(session) == expected
+    if transactional == "true":
+        first = columns.partition(",")[0]
+        session.sql(f"UPDATE t SET {first} = 7")
+        assert rows(session) == [(7, *expected[0][1:])]
 
 
 def test_overwriting_makes_a_base(table: Session, warehouse: Path, inbox: Path) -> None:
