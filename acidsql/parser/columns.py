@@ -25,7 +25,7 @@ _COLUMN_RULES = {
 
 def column_definition(node: Node, text: str) -> ColumnDefinition:
     """``name type [options]``. ParseError for an option given twice or a trait without its constraint."""
-    written_type = pieces.fragment(node, "TYPE")
+    written_type = pieces.fragment(node, "DATA_TYPE")
     return ColumnDefinition(
         name=pieces.first_name(node),
         type_text=written_type.text,

@@ -287,7 +287,7 @@ READERS: Mapping[str, Callable[[list[Token], int], SpanEnd | None]] = {
     "QUERY": query,
     "SUBQUERY": subquery,
     "LIST": parenthesised,
-    "TYPE": type_name,
+    "DATA_TYPE": type_name,
     "COMPARISON": comparison,
     "VALUE": value,
     "EXPRESSION": expression,

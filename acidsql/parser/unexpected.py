@@ -15,7 +15,7 @@ _SPELLING = {
     "STRING": ("a string",),
     "NUMBER": ("a number",),
     "EXPRESSION": ("an expression",),
-    "TYPE": ("a type",),
+    "DATA_TYPE": ("a type",),
     "VALUE": ("a value",),
     "COMPARISON": ('"="',),
     "LIST": ('"("',),

@@ -132,9 +132,9 @@ def test_the_beginning_of_a_statement_is_unfinished_not_wrong(statement: ast.Sta
 
 @given(any_text(), st.sampled_from(("x", "1", "'s'", ")", "END", "(a)", "INSERT INTO t SELECT 1", "= 1", ", b", "WHERE a")))
 def test_what_is_wrong_stays_wrong(text: str, more: str) -> None:
-    """An error that is not called incomplete is mended by nothing that comes behind it."""
+    """An error that is not called incomplete is mended by nothing that comes behind it; two of a clause are seen in a whole statement only."""
     first = outcome(text)
-    assume(isinstance(first, ParseError) and not first.incomplete)
+    assume(isinstance(first, ParseError) and not first.incomplete and "given twice" not in first.message)
     found = outcome(f"{text}\n{more}")
     assert isinstance(found, UnsupportedStatementError) or (isinstance(found, ParseError) and not found.incomplete)
 
