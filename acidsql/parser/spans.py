@@ -91,7 +91,8 @@ def starts_query(tokens: list[Token], at: int) -> bool:
         opened += 1
     word = _word(tokens, opened)
     if word in ("MAP", "REDUCE"):  # a column may be called so: (map, b)
-        return opened + 1 < len(tokens) and not (tokens[opened + 1].kind is TokenKind.MARK and tokens[opened + 1].text in ",)")
+        after = tokens[opened + 1] if opened + 1 < len(tokens) else None
+        return opened == at if after is None else not (after.kind is TokenKind.MARK and after.text in ",)")
     return word in _QUERY_WORDS or (opened > at and word == "WITH")
 
 
