@@ -180,7 +180,8 @@ def integer_range(statistics: ColumnStatistics, path: str) -> tuple[int, int] | 
 def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None, *, proleptic: bool = False) -> TailEdit:
     """The tail with these metadata keys set (others stay) and, if given, the types of ``schema``.
 
-    ``schema`` must be the file's own types up to nesting under a struct and what ``same_storage`` allows; InternalError if it is not. Attributes on types (Spark writes some) are dropped with the old types.
+    ``schema`` must be the file's own types up to nesting under a struct and what ``same_storage`` allows; InternalError if it is not.
+    Attributes on types (Spark writes some) are dropped with the old types.
 
     ``proleptic``: times before 1582 are in the calendar of today. A file of Arrow's does not say so, and ORC's Java readers but Hive 3.1's
     take them for the old calendar's unless it does.

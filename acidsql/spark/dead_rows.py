@@ -81,9 +81,9 @@ class DeadRowFilters:
     def _test(self, dead: DeadRows, *, places: bool) -> SparkColumn:
         spark = self._spark
         how = classic.NumberSet.of(dead.keys)
-        folded_bits = min(MOST_FOLDED_BITS, dead.used_row_bits)
+        folded_bits = min(MOST_FOLDED_BITS, dead.row_bits)
         objects = {
-            "dead_rows": classic.bits(spark, dead.keys & ((1 << folded_bits) - 1), 1 << folded_bits),
+            "dead_rows": classic.bits(spark, dead.keys & ((1 << folded_bits) - 1)),
             "write_ids": classic.longs(spark, dead.write_ids),
             "buckets": classic.longs(spark, dead.bucket_properties),
             "dead": classic.held(spark, dead.keys, how),

@@ -130,7 +130,7 @@ class DeadRows:
 
     A row (w, b, r) of place p is dead if p < 2**place_bits, w is in ``write_ids`` at position i, b in ``bucket_properties`` at position j,
     0 <= r < 2**row_bits, and (((p << write_id_bits | i) << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend
-    strictly. All r are below 2**used_row_bits, all p below 2**place_bits. The widths are rounded up, so that they (the only part of it that is text in generated
+    strictly. All p are below 2**place_bits. The widths are rounded up, so that they (the only part of it that is text in generated
     code) seldom change.
     """
 
@@ -141,18 +141,14 @@ class DeadRows:
     write_id_bits: int
     bucket_bits: int
     row_bits: int
-    used_row_bits: int
 
 
 def pack(events: DeleteEvents) -> DeadRows | None:
     """None if the ids are too wide to fit one number. There must be at least one event."""
     write_ids, of_write_id = np.unique(events.write_ids, return_inverse=True)
     buckets, of_bucket = np.unique(events.bucket_properties, return_inverse=True)
-    most_bits = int(events.rows.max()).bit_length()
-    row_bits = _round_up(most_bits, 8)
-    bucket_bits = _round_up((len(buckets) - 1).bit_length(), 4)
-    write_id_bits = _round_up((len(write_ids) - 1).bit_length(), 4)
-    place_bits = _round_up(int(events.places.max()).bit_length(), 4)
+    row_bits, place_bits = (_round_up(int(numbers.max())) for numbers in (events.rows, events.places))
+    bucket_bits, write_id_bits = (_round_up(len(values) - 1) for values in (buckets, write_ids))
     if place_bits + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
         return None
     keys = (((events.places << write_id_bits | of_write_id) << bucket_bits | of_bucket) << row_bits) | events.rows
@@ -164,12 +160,12 @@ def pack(events: DeleteEvents) -> DeadRows | None:
         write_id_bits=write_id_bits,
         bucket_bits=bucket_bits,
         row_bits=row_bits,
-        used_row_bits=_round_up(most_bits, 4),
     )
 
 
-def _round_up(bits: int, step: int) -> int:
-    return max(step, -(-bits // step) * step)
+def _round_up(most: int) -> int:
+    """How many bits hold ``most``: 4, 8, 12 .."""
+    return max(4, -(-most.bit_length() // 4) * 4)
 
 
 class DeleteEventReader:

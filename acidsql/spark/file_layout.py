@@ -79,17 +79,15 @@ class Layout:
 @lru_cache(maxsize=256)
 def layout(columns: tuple[Column, ...], stored: OrcType, *, raw: bool) -> Layout:
     """UnsupportedStatementError for a column of a type that Hive tables cannot have here."""
-    fields = {name.lower(): (name, kind) for name, kind in zip(stored.names, stored.children, strict=True)}
-    by_name = raw and all(c.name in fields for c in columns)
+    all_stored = list(zip(stored.names, stored.children, strict=True))
+    fields = {name.lower(): (name, kind) for name, kind in all_stored}
+    in_place, further = all_stored[: len(columns)], all_stored[len(columns) :]
+    of_columns = [fields[c.name] for c in columns] if raw and all(c.name in fields for c in columns) else in_place
     unread: tuple[str, ...] = ()
     if raw and all(name.startswith("_col") for name in stored.names):  # Spark goes by position, and wants to know of all columns
-        places = [name.lower() for name in stored.names[: len(columns)]]
-        if by_name and places != [c.name for c in columns] and not all(map(_NUMBERED.fullmatch, stored.names)):
+        if of_columns != in_place and not all(map(_NUMBERED.fullmatch, stored.names)):
             raise UnsupportedStatementError("a data file has its columns in another order, and all their names begin with _col")
-        by_name = False
-        further = list(zip(stored.names, stored.children, strict=True))[len(columns) :]
-        unread = tuple(f"{identifier(name)} {stored_type(kind)}" for name, kind in further)
-    of_columns = [fields[c.name] for c in columns] if by_name else list(zip(stored.names, stored.children, strict=True))
+        of_columns, unread = in_place, tuple(f"{identifier(name)} {stored_type(kind)}" for name, kind in further)
     pairs = ((column, name, kind) for column, (name, kind) in zip(columns, of_columns, strict=False))
     return Layout(columns=columns, found=tuple(_found(column, name, kind) for column, name, kind in pairs), unread=unread)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from acidsql.acid.snapshot import FileEntry
@@ -16,6 +17,7 @@ from acidsql.planner.plan import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark import dead_rows
 from acidsql.spark.classic import object_filters
+from acidsql.spark.deletes import DeadRows, DeleteEventReader
 from acidsql.spark.reader import SnapshotReader, TableSnapshot
 from acidsql.spark.scan_files import HIVE_TYPE
 from acidsql.spark.session import translate
@@ -112,6 +114,18 @@ def test_directories_of_several_write_ids(spark: SparkSession, reader: SnapshotR
         table.delete(f"delete_delta_0000005_0000009/bucket_0000{w}", [(1, bucket, w), (2, bucket, w - 7)][: 2 if w >= 7 else 1], w)
     assert directory.is_dir()
     assert rows(spark, reader, table.snapshot(write_ids)) == table.live(write_ids)
+
+
+def test_a_partition_whose_number_does_not_fit_the_key(spark: SparkSession) -> None:
+    """Its row is alive, though its number, moved out of 64 bits, leaves the key of a dead row in another partition."""
+    one = np.array([7], np.int64)
+    widths = {"place_bits": 4, "write_id_bits": 16, "bucket_bits": 8, "row_bits": 32}
+    dead = DeadRows(write_ids=one, bucket_properties=one, keys=one, **widths)  # row 7 of place 0
+    alive = dead_rows.DeadRowFilters(spark, Settings(), DeleteEventReader())._test(dead, places=True)
+    frame = spark.createDataFrame(
+        [(0, 7, 7, 7), (256, 7, 7, 7)], f"{dead_rows.PLACE} int, originalTransaction bigint, bucket int, rowId bigint"
+    )
+    assert [row[0] for row in frame.where(alive).collect()] == [256]
 
 
 def test_delete_events_that_hit_nothing(spark: SparkSession, reader: SnapshotReader, tmp_path: Path) -> None:

@@ -106,16 +106,12 @@ def with_objects(spark: SparkSession, key: str, make: Callable[[], JavaObject], 
     return _column(door, _replaced(spark, template, {name: _literal(door, value) for name, value in objects.items()}))
 
 
-def bits(spark: SparkSession, values: Longs, count: int) -> JavaObject:
-    """The object ``bit`` asks, of ``values``, each of them not negative and below ``count`` (a multiple of 8).
+def bits(spark: SparkSession, values: Longs) -> JavaObject:
+    """The object ``bit`` asks, of ``values`` in any order, none of them negative.
 
     A bitmap writes down all its members where Spark shows a plan, as it does several times a query: it stands behind an object that does not.
     """
-    marked = np.zeros(count, np.bool_)
-    marked[values] = True
-    door = cast(Any, jvm(spark))
-    bitmap = java_class(door, NumberSet.BITS.value).valueOf(np.packbits(marked, bitorder="little").tobytes())
-    return java_class(door, "java.security.GuardedObject")(bitmap, None)
+    return java_class(cast(Any, jvm(spark)), "java.security.GuardedObject")(_bit_set(spark, np.sort(values)), None)
 
 
 def held(spark: SparkSession, values: Longs, how: NumberSet) -> JavaObject:
@@ -123,7 +119,7 @@ def held(spark: SparkSession, values: Longs, how: NumberSet) -> JavaObject:
     if how is NumberSet.ARRAY:
         return longs(spark, values)
     if how is NumberSet.BITS:
-        bitmap = java_class(cast(Any, jvm(spark)), how.value).valueOf(longs(spark, _words(values)))
+        bitmap = _bit_set(spark, values)
     else:
         bitmap = java_class(cast(Any, jvm(spark)), how.value)()
         bitmap.add(longs(spark, values))
@@ -164,13 +160,13 @@ def sum_before(spark: SparkSession, value: Column) -> Column:
     return _column(door, _invoke(door, counter, "getAndAdd", bigint, integer(door, 0), _expression(door, value), counts_rows=True))
 
 
-def _words(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The bits of a BitSet that holds the ``values``, which ascend."""
+def _bit_set(spark: SparkSession, values: Longs) -> JavaObject:
+    """Of ``values`` that ascend."""
     places = values >> 6
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     words = np.zeros(int(places[-1]) + 1, np.int64)
     words[places[starts]] = np.bitwise_or.reduceat(np.left_shift(np.int64(1), values & 63), starts)
-    return words
+    return java_class(cast(Any, jvm(spark)), NumberSet.BITS.value).valueOf(words.astype("<i8").tobytes())
 
 
 def _literal(door: Jvm, value: JavaObject) -> JavaObject:
