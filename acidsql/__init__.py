@@ -1,7 +1,7 @@
 """acidsql: Hive SQL on Hive ACID tables, run by Spark.
 
-``connect`` gives a PEP 249 connection, ``Session`` the richer interface, ``parse`` the syntax tree. Importing this costs next to
-nothing: each name is loaded when first used.
+``connect`` gives a PEP 249 connection, ``Session`` the richer interface, ``parse`` the syntax tree.
+Importing this costs next to nothing: each name is loaded when first used.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ paramstyle = "qmark"
 
 _HOMES = {
     "acidsql.dbapi": (
-        "BINARY", "Binary", "Connection", "Cursor", "DATETIME", "Date", "DateFromTicks", "NUMBER", "ROWID", "STRING", "Time",
-        "TimeFromTicks", "Timestamp", "TimestampFromTicks", "connect",
+        "BINARY", "Binary", "Connection", "Cursor", "DATETIME", "Date", "DateFromTicks", "NUMBER",
+        "ROWID", "STRING", "Time", "TimeFromTicks", "Timestamp", "TimestampFromTicks", "connect",
     ),
     "acidsql.errors": (
-        "AlreadyExistsError", "AmbiguousColumnError", "BindError", "CardinalityError", "ColumnNotFoundError", "CommitStateUnknownError",
-        "DataError", "DatabaseError", "DatabaseNotFoundError", "DeadlockError", "Error", "ExecutionError", "FormatError",
-        "IntegrityError", "InterfaceError", "InternalError", "LockTimeoutError", "MetastoreError", "NotNullError", "NotSupportedError",
-        "NotTransactionalTableError", "OperationalError", "ParseError", "ProgrammingError", "TableNotFoundError",
-        "TransactionAbortedError", "UnsupportedStatementError", "Warning", "WriteConflictError",
+        "AlreadyExistsError", "AmbiguousColumnError", "BindError", "CardinalityError",
+        "ColumnNotFoundError", "CommitStateUnknownError", "DataError", "DatabaseError",
+        "DatabaseNotFoundError", "DeadlockError", "Error", "ExecutionError", "FormatError",
+        "IntegrityError", "InterfaceError", "InternalError", "LockTimeoutError", "LossWarning",
+        "MetastoreError", "NestingError", "NotNullError", "NotSupportedError",
+        "NotTransactionalTableError", "OperationalError", "ParseError", "ProgrammingError",
+        "TableNotFoundError", "TransactionAbortedError", "UnsupportedStatementError", "Warning",
+        "WriteConflictError",
     ),
     "acidsql.parser.parse": ("parse",),
     "acidsql.result": ("Result", "Stats"),
@@ -70,7 +73,9 @@ if TYPE_CHECKING:  # the same names once more, for readers of types
         InterfaceError as InterfaceError,
         InternalError as InternalError,
         LockTimeoutError as LockTimeoutError,
+        LossWarning as LossWarning,
         MetastoreError as MetastoreError,
+        NestingError as NestingError,
         NotNullError as NotNullError,
         NotSupportedError as NotSupportedError,
         NotTransactionalTableError as NotTransactionalTableError,

@@ -1,15 +1,16 @@
 """PEP 249 over a Session: connections, cursors, type objects.
 
-As the PEP wants it, ``autocommit`` is off at first: a transaction begins with the first statement that reads or writes rows, over all tables,
-and ``commit`` makes what it did visible at once. DDL takes effect at once: a transaction that has only read ends for it, in one that has
-written it is refused. With ``autocommit`` on every statement is a transaction of its own, as Hive has it. A statement that fails is undone
-by itself; the transaction goes on.
+As the PEP wants it, ``autocommit`` is off at first: a transaction begins with the first statement
+that reads or writes rows, over all tables, and ``commit`` makes what it did visible at once. DDL
+takes effect at once: a transaction that has only read ends for it, in one that has written it is
+refused. With ``autocommit`` on every statement is a transaction of its own, as Hive has it. A
+statement that fails is undone by itself; the transaction goes on. ``paramstyle`` is qmark, and a
+mapping fills ``:name``.
 """
 
 from __future__ import annotations
 
 import datetime
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,23 +19,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 from acidsql import errors
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.errors import InterfaceError, ProgrammingError
+from acidsql.errors import Error, InterfaceError, ProgrammingError, Span
+from acidsql.parser.parameters import MARKER, Params, bind_rows, check_kind, find_markers
 from acidsql.session import Session
 
 if TYPE_CHECKING:
+    import os
+
     from pyspark.sql import SparkSession
 
-    from acidsql.parser.statements import Values
     from acidsql.result import Result
 
 apilevel = "2.0"
 threadsafety = 1
 paramstyle = "qmark"
 
-WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
 DML = ("INSERT", "UPDATE", "DELETE", "MERGE")
 
-Params = Sequence[Any]
 Row = tuple[Any, ...]
 Description = tuple[str, str, None, None, int | None, int | None, None]
 
@@ -51,11 +52,20 @@ def connect(
 ) -> Connection:
     """Opens a warehouse: ``warehouse``, else $ACIDSQL_WAREHOUSE, else ``./warehouse``.
 
-    autocommit: whether every statement is a transaction of its own; else ``commit`` ends one.  spark, master, conf: as for ``Session``.  settings: by name, dots and all: ``connect("w", **{"hive.txn.timeout": "60s"})``.
+    autocommit: whether every statement is a transaction of its own; else ``commit`` ends one.
+    spark, master, conf: as for ``Session``.  settings: by name, dots and all:
+    ``connect("w", **{"hive.txn.timeout": "60s"})``.
     """
     given = {name: _setting_text(value) for name, value in settings.items()}
-    place = warehouse or os.environ.get(WAREHOUSE_VARIABLE)
-    connection = Connection(Session(place, spark=spark, database=database, master=master, conf=conf, settings=given))
+    session = Session(
+        warehouse,
+        spark=spark,
+        database=database,
+        master=master,
+        conf=conf,
+        settings=given,
+    )
+    connection = Connection(session)
     connection.autocommit = autocommit
     return connection
 
@@ -65,9 +75,10 @@ def _setting_text(value: object) -> str:
 
 
 class Connection:
-    """One session. Not to be shared by threads.
+    """One session: for one process, and one thread at a time; see ``Session``.
 
-    As a context manager it commits at the end, or rolls back if an error leaves it, and closes.
+    As a context manager it commits at the end, or rolls back if an error leaves it, and closes. In
+    a forked child it leaves all to its parent.
     """
 
     Warning = errors.Warning
@@ -89,6 +100,7 @@ class Connection:
         """The session underneath. InterfaceError once the connection is closed."""
         if self._session is None:
             raise InterfaceError("the connection is closed")
+        self._session.turn.check_process()
         return self._session
 
     @property
@@ -107,12 +119,14 @@ class Connection:
     def cursor(self) -> Cursor:
         return Cursor(self)
 
-    def execute(self, operation: str, params: Params = ()) -> Cursor:
-        """A new cursor that has run ``operation``."""
+    def execute(self, operation: str, params: Params | None = None) -> Cursor:
+        """A new cursor that has run ``operation``; see ``Cursor.execute``."""
         return self.cursor().execute(operation, params)
 
     def commit(self) -> None:
-        """Makes all changes since the last commit visible at once; see ``Session.commit`` for how it fails."""
+        """Makes all changes since the last commit visible at once; see ``Session.commit`` for how
+        it fails.
+        """
         self.session.commit()
 
     def rollback(self) -> None:
@@ -131,7 +145,7 @@ class Connection:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is None and self._session is not None:
+            if kind is None and self._session is not None and not self._session.turn.is_elsewhere:
                 self.commit()
         finally:
             self.close()
@@ -149,13 +163,19 @@ class Cursor:
         self.rowcount = -1
         self.rownumber: int | None = None
         self._description: tuple[Description, ...] | None = None
+        self.messages: list[tuple[type[errors.Warning], errors.Warning]] = []
+        """PEP 249's list of (class, warning) of the last statement, as of literals that their
+        columns cannot hold.
+        """
         self._rows: Iterator[Row] | None = None
         self._result: Result | None = None
         self._closed = False
 
     @property
     def description(self) -> tuple[Description, ...] | None:
-        """One 7-tuple a column: name, Hive's type text (equal to one of the type objects), -, -, precision, scale, -."""
+        """One 7-tuple a column: name, Hive's type text (equal to one of the type objects), -, -,
+        precision, scale, -.
+        """
         return self._description
 
     @property
@@ -163,31 +183,35 @@ class Cursor:
         """What ``Session.sql`` gave for the last statement: Arrow, pandas, stats."""
         return self._result
 
-    def execute(self, operation: str, params: Params = ()) -> Self:
-        """Runs one statement; ``params`` fill its ``?``. The cursor itself is the result, so that it can be iterated at once."""
+    def execute(self, operation: str, params: Params | None = None) -> Self:
+        """Runs one statement. The cursor itself is the result, so that it can be iterated at once.
+
+        params: a sequence fills ``?``, a mapping ``:name``, as for ``Session.sql``.
+        """
         session = self._session()
         self._forget()
         self.query_id = f"acidsql-{uuid.uuid4()}"
-        self._take(session.sql(operation, _checked(params) or None))
+        self._take(session.sql(operation, params))
         return self
 
     def executemany(self, operation: str, seq_of_params: Sequence[Params]) -> Self:
         """Runs the statement once for each set of parameters, and adds up the row counts.
 
-        ``INSERT .. VALUES (?, ..)`` becomes one statement with all the rows and one set of files. Of other statements, those before a
+        Each set is as for ``execute``. ``INSERT .. VALUES (?, ..)`` or ``(:name, ..)`` becomes one
+        statement with all the rows and one set of files. Of other statements, those before a
         failing one stay: in the open transaction, or committed where ``autocommit`` is on.
         """
         session = self._session()
-        batch = [_checked(params) for params in seq_of_params]
+        batch = list(seq_of_params)
+        for params in batch:
+            check_kind(params)
         self._forget()
-        if len(batch) > 1 and (text := many_rows(operation, len(batch))) is not None:
-            _same_length(batch)
-            self.execute(text, [value for params in batch for value in params])
-            return self
+        if len(batch) > 1 and (text := many_rows(operation, batch)) is not None:
+            return self.execute(text)
         self.query_id = f"acidsql-{uuid.uuid4()}"
         total = 0
         for params in batch:
-            self._take(session.sql(operation, params or None))
+            self._take(session.sql(operation, params))
             if self._rows is not None:
                 self._forget()
                 raise ProgrammingError("executemany is for statements that give no rows")
@@ -240,9 +264,11 @@ class Cursor:
     def _forget(self) -> None:
         self._description = self._rows = self._result = self.rownumber = None
         self.rowcount = -1
+        self.messages.clear()
 
     def _take(self, result: Result) -> None:
         self._result = result
+        self.messages += [(type(warning), warning) for warning in result.warnings]
         stats = result.stats
         self.rowcount = stats.rows_changed if stats.statement in DML else -1
         if result.columns:
@@ -263,44 +289,47 @@ class Cursor:
 
 
 def _described(name: str, hive_type: HiveType) -> Description:
-    precision, scale = (hive_type.precision, hive_type.scale) if isinstance(hive_type, DecimalType) else (None, None)
+    precision, scale = (
+        (hive_type.precision, hive_type.scale)
+        if isinstance(hive_type, DecimalType)
+        else (None, None)
+    )
     return name, str(hive_type), None, None, precision, scale, None
 
 
-def _checked(params: Params) -> list[Any]:
-    if isinstance(params, str | bytes | Mapping):
-        raise ProgrammingError("parameters are a sequence with a value for each ?", hint='The parameter style is "qmark".')
-    return list(params)
+def many_rows(operation: str, batch: Sequence[Params]) -> str | None:
+    """An INSERT of one row of markers as an INSERT of a row for each set; None for any other
+    statement.
+    """
+    row = _row_of_markers(operation, named=any(isinstance(params, Mapping) for params in batch))
+    return None if row is None else bind_rows(operation, row, batch)
 
 
-def _same_length(batch: Sequence[Params]) -> None:
-    for number, params in enumerate(batch, 1):
-        if len(params) != len(batch[0]):
-            raise ProgrammingError(f"row {number} has {len(params)} values, the first has {len(batch[0])}")
-
-
-def many_rows(operation: str, count: int) -> str | None:
-    """An INSERT of one row of markers as an INSERT of ``count`` such rows; None for any other statement."""
-    values = _single_row(operation)
-    if values is None:
-        return None
-    row = values.span.cut(operation).lstrip()[len("VALUES") :].strip()
-    return operation[: values.span.end] + f", {row}" * (count - 1) + operation[values.span.end :]
-
-
-def _single_row(operation: str) -> Values | None:
-    """The VALUES of an INSERT with one row that holds every marker of the statement."""
-    from acidsql.parser.parameters import MARKER
+def _row_of_markers(operation: str, *, named: bool) -> Span | None:
+    """What follows VALUES in an INSERT with one row that holds every marker of the statement."""
     from acidsql.parser.parse import parse
     from acidsql.parser.statements import Insert, Values
-    from acidsql.parser.tokens import tokenize
 
-    statement = parse(operation)
-    if not isinstance(statement, Insert) or not isinstance(statement.source, Values) or len(statement.source.rows) != 1:
+    spans = [marker.span for marker in find_markers(operation, named=named)]
+    try:
+        statement = parse(_unnamed(operation, spans))
+    except Error as error:
+        raise error.at(operation) from None
+    source = statement.source if isinstance(statement, Insert) else None
+    if not isinstance(source, Values) or len(source.rows) != 1:
         return None
-    inside = statement.source.span
-    markers = [token for token in tokenize(operation) if token.is_mark(MARKER)]
-    return statement.source if all(inside.start <= m.start < inside.end for m in markers) else None
+    row = Span(source.span.start + len("VALUES"), source.span.end)
+    return row if all(row.start <= span.start < row.end for span in spans) else None
+
+
+def _unnamed(operation: str, markers: Sequence[Span]) -> str:
+    """The text with ``?`` for every marker, all else where it was: the grammar knows no
+    ``:name``.
+    """
+    letters = list(operation)
+    for span in markers:
+        letters[span.start : span.end] = MARKER.ljust(span.end - span.start)
+    return "".join(letters)
 
 
 # -- types
@@ -329,14 +358,19 @@ _ROW_ID = "struct<writeid:bigint,bucketid:int,rowid:bigint>"
 
 
 def _base(type_text: str) -> str:
-    """``decimal`` for ``decimal(10,2)``, ``array`` for ``array<int>``; ROW__ID's struct as it is."""
+    """The type's name alone, ``decimal`` for ``decimal(10,2)``, ``array`` for ``array<int>``;
+    ROW__ID's struct as it is.
+    """
     text = type_text.lower()
     return text if text == _ROW_ID else text.partition("(")[0].partition("<")[0]
 
 
 STRING = TypeObject("STRING", frozenset(("string", "varchar", "char", "array", "map", "struct")))
 BINARY = TypeObject("BINARY", frozenset(("binary",)))
-NUMBER = TypeObject("NUMBER", frozenset(("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")))
+NUMBER = TypeObject(
+    "NUMBER",
+    frozenset(("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")),
+)
 DATETIME = TypeObject("DATETIME", frozenset(("date", "timestamp")))
 ROWID = TypeObject("ROWID", frozenset((_ROW_ID,)))
 

@@ -1,26 +1,35 @@
-"""The whole error tree, rooted as PEP 249 asks; every error can point at the place it speaks of.
+"""The whole error tree, rooted as PEP 249 asks; every error can point at the span it speaks of.
 
-    Warning
+    Warning                            LossWarning
     Error
       InterfaceError                   the Python API was misused
       DatabaseError
-        ProgrammingError               ParseError, BindError and its children
+        ProgrammingError               ParseError, NestingError, BindError and its children
         NotSupportedError              UnsupportedStatementError
         DataError                      CardinalityError, FormatError
         IntegrityError                 NotNullError
-        OperationalError               MetastoreError, LockTimeoutError*, DeadlockError*, WriteConflictError*,
-                                       TransactionAbortedError*, CommitStateUnknownError, ExecutionError
+        OperationalError               MetastoreError, LockTimeoutError*, DeadlockError*,
+        WriteConflictError*,
+                                       TransactionAbortedError*, CommitStateUnknownError,
+                                       ExecutionError
         InternalError                  a bug of acidsql
                                        (* = retryable: the same statement may be run again)
 
-``str(error)`` is the whole rendering (message, source line, caret, detail, hint): API, command line and goldens show the same text.
+``str(error)`` is the whole rendering (message, source line, caret, detail, hint): API, command line
+and goldens show the same text.
 """
 
 from __future__ import annotations
 
 import builtins
+import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_LINE = 160
+"""Characters of a line that are quoted; of a longer one, so many near the span."""
+_BEFORE_SPAN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +46,9 @@ class Span:
         return source[self.start : self.end]
 
 
-class Warning(builtins.Warning):  # noqa: A001  (PEP 249's own name)
-    """Something the user should know that is not an error."""
+class _Spanned(BaseException):
+    """A message that can point at its span in the SQL text; its text is the whole rendering."""
 
-
-class Error(Exception):
-    """Root of every acidsql error.
-
-    message: short, factual, lower case, no full stop.  detail: more facts.  hint: a sentence.
-    code: Hive's error code, where Hive has one.  sqlstate: five characters.
-    span, source: the place in the SQL text; ``at`` sets or moves them.
-    """
-
-    retryable: ClassVar[bool] = False
     default_sqlstate: ClassVar[str] = "HY000"
 
     def __init__(
@@ -75,8 +74,10 @@ class Error(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, dict(self.__dict__))
 
-    def at(self, source: str, offset: int = 0) -> Error:
-        """Tells the error the text its span points into; ``offset`` moves the span (a statement inside a script)."""
+    def at(self, source: str, offset: int = 0) -> Self:
+        """Tells it the text its span points into; ``offset`` moves the span (a statement inside a
+        script).
+        """
         self.source = source
         if self.span is not None and offset:
             self.span = self.span.shift(offset)
@@ -84,14 +85,14 @@ class Error(Exception):
 
     @property
     def line(self) -> int | None:
-        """1-based line of the place, or None."""
+        """The 1-based line of the span, or None."""
         if self.span is None or self.source is None:
             return None
         return self.source.count("\n", 0, self.span.start) + 1
 
     @property
     def column(self) -> int | None:
-        """1-based column of the place, or None."""
+        """The 1-based column of the span, or None."""
         if self.span is None or self.source is None:
             return None
         return self.span.start - (self.source.rfind("\n", 0, self.span.start) + 1) + 1
@@ -99,16 +100,17 @@ class Error(Exception):
     def __str__(self) -> str:
         head = f"[Error {self.code}]: {self.message}" if self.code else self.message
         lines = [head]
-        place = self._place()
-        if place:
-            lines += place
+        lines += self._quoted_line()
         if self.detail:
             lines.append(f"detail: {self.detail}")
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return _LONE_SURROGATE.sub("\ufffd", "\n".join(lines))  # so that it can be printed
 
-    def _place(self) -> list[str]:
+    def _quoted_line(self) -> list[str]:
+        """The line of the SQL text where the span begins, or what is near it of a very long one,
+        and carets below; nothing without a span.
+        """
         if self.span is None or self.source is None:
             return []
         start = min(self.span.start, len(self.source))
@@ -117,13 +119,44 @@ class Error(Exception):
         end = len(self.source) if end < 0 else end
         text = self.source[begin:end].rstrip("\r").replace("\t", " ")
         label = f"  line {self.line}: "
-        width = max(1, min(self.span.end, begin + len(text)) - start)
-        return [label + text, " " * (len(label) + start - begin) + "^" * width]
+        column = start - begin
+        if len(text) > _LONGEST_LINE:
+            cut = max(0, min(column - _BEFORE_SPAN, len(text) - _LONGEST_LINE))
+            label += ".. " * (cut > 0)
+            kept = text[cut : cut + _LONGEST_LINE]
+            text, column = kept + " .." * (cut + len(kept) < len(text)), column - cut
+            width = min(self.span.end - start, len(kept) - column)
+        else:
+            width = min(self.span.end - start, len(text) - column)
+        return [label + text, " " * (len(label) + column) + "^" * max(1, width)]
 
 
-def _rebuild(cls: type[Error], message: str, state: dict[str, Any]) -> Error:
+class Warning(_Spanned, builtins.Warning):  # noqa: A001  (PEP 249's own name)
+    """Something the user should know that is not an error."""
+
+    default_sqlstate = "01000"
+
+
+class LossWarning(Warning):
+    """A literal that its column cannot hold: NULL is stored, or what is left of it."""
+
+    default_sqlstate = "01004"
+
+
+class Error(_Spanned, Exception):
+    """Root of every acidsql error.
+
+    message: short, factual, lower case, no full stop.  detail: more facts.  hint: a sentence.
+    code: Hive's error code, where Hive has one.  sqlstate: five characters.
+    span, source: where in the SQL text; ``at`` sets or moves them.
+    """
+
+    retryable: ClassVar[bool] = False
+
+
+def _rebuild(cls: type[_Spanned], message: str, state: dict[str, Any]) -> _Spanned:
     error = cls.__new__(cls)
-    Exception.__init__(error, message)
+    BaseException.__init__(error, message)
     error.__dict__.update(state)
     return error
 
@@ -143,10 +176,18 @@ class ProgrammingError(DatabaseError):
 
 
 class ParseError(ProgrammingError):
-    """The text is not a statement. ``incomplete``: more text could make it one (the REPL goes on reading)."""
+    """The text is not a statement. ``incomplete``: more text could make it one (the REPL goes on
+    reading).
+    """
 
     incomplete: bool = False
     expected: tuple[str, ...] = ()
+
+
+class NestingError(ParseError):
+    """The statement nests deeper than acidsql, or Spark, can read."""
+
+    default_sqlstate = "54001"
 
 
 class BindError(ProgrammingError):
@@ -232,7 +273,9 @@ class DeadlockError(OperationalError):
 
 
 class WriteConflictError(OperationalError):
-    """Another transaction changed the same table or partition and committed first (Hive's TxnAbortedException)."""
+    """Another transaction changed the same table or partition and committed first (Hive's
+    TxnAbortedException).
+    """
 
     retryable = True
     default_sqlstate = "40001"
@@ -246,7 +289,9 @@ class TransactionAbortedError(OperationalError):
 
 
 class CommitStateUnknownError(OperationalError):
-    """The commit was sent and no answer came: it may or may not have happened. ``txn_id`` tells which one."""
+    """The commit was sent and no answer came: it may or may not have happened. ``txn_id`` tells
+    which one.
+    """
 
     default_sqlstate = "08007"
     txn_id: int = 0

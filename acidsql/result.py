@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.errors import DataError, InterfaceError
+from acidsql.errors import DataError, InterfaceError, Warning
+from acidsql.planner.steps.step import Ran
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _HTML_ROWS = 50
 
@@ -27,12 +28,15 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a statement did. ``directories`` are relative to the warehouse; ``path`` says how rows were written (small, big).
+    """The numbers of what a statement did. ``directories`` are relative to the warehouse; ``path``
+    says how rows were written (small, big).
 
-    ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg: ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3).
+    ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg:
+    ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``steps``: of the plan that ran, with what each
+    came to.
     """
 
-    statement: str
+    statement: str = ""
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
@@ -41,6 +45,7 @@ class Stats:
     write_ids: Mapping[str, int] = field(default_factory=dict)
     directories: tuple[str, ...] = ()
     path: str | None = None
+    steps: tuple[Ran, ...] = field(default=(), compare=False, repr=False)
     seconds: float = 0.0
 
     @property
@@ -49,23 +54,32 @@ class Stats:
 
 
 def _values(column: pa.Array) -> list[Any]:
-    """Text that is not UTF-8, as a file of another program's may hold, comes with marks in place of the bytes that are no characters."""
+    """The values of a column. Text that is not UTF-8, as a file of another program's may hold,
+    comes with marks instead of the bytes that are no characters.
+    """
     import pyarrow as pa
 
     try:
-        found: list[Any] = column.to_pylist()
+        values: list[Any] = column.to_pylist()
     except UnicodeDecodeError:
         if not pa.types.is_string(column.type):
-            raise DataError("a text inside an array, map or struct is not UTF-8", hint="Ask for its parts.") from None
-        found = [None if text is None else text.decode(errors="replace") for text in column.cast(pa.binary()).to_pylist()]
-    return found
+            raise DataError(
+                "a text inside an array, map or struct is not UTF-8", hint="Ask for its parts."
+            ) from None
+        values = [
+            None if text is None else text.decode(errors="replace")
+            for text in column.cast(pa.binary()).to_pylist()
+        ]
+    return values
 
 
 class Result:
     """The outcome of one statement. Rows are fetched when first asked for, and then kept.
 
-    ``columns`` is empty for statements that give no rows. ``df`` is Spark's DataFrame over the statement's snapshot; the same rows
-    come as Arrow (``to_arrow``, ``__arrow_c_stream__``: polars, DuckDB and pandas take the result as it is), as pandas, as tuples.
+    ``columns`` is empty for statements that give no rows. ``df`` is Spark's DataFrame over the
+    statement's snapshot; the same rows come as Arrow (``to_arrow``, ``__arrow_c_stream__``: polars,
+    DuckDB and pandas take the result as it is), as pandas, as tuples. ``warnings``: what the user
+    should know though nothing failed, such as literals that their columns cannot hold.
     """
 
     def __init__(
@@ -75,14 +89,18 @@ class Result:
         *,
         fetch: Callable[[], pa.Table] | None = None,
         make_df: Callable[[], DataFrame] | None = None,
+        warnings: Iterable[Warning] = (),
     ) -> None:
         self.columns = tuple(columns)
         self.stats = stats
+        self.warnings: tuple[Warning, ...] = tuple(warnings)
         self._fetch = fetch
         self._make_df = make_df
 
     @classmethod
-    def of_text(cls, stats: Stats, names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Result:
+    def of_text(
+        cls, stats: Stats, names: Sequence[str], rows: Sequence[Sequence[str | None]]
+    ) -> Result:
         """A result of string columns, as SHOW and DESCRIBE give."""
 
         def fetch() -> pa.Table:
@@ -91,7 +109,9 @@ class Result:
             columns = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(names))]
             return pa.Table.from_arrays(columns, names=list(names))
 
-        return cls([ResultColumn(name=n, type=PrimitiveType("string")) for n in names], stats, fetch=fetch)
+        return cls(
+            [ResultColumn(name=n, type=PrimitiveType("string")) for n in names], stats, fetch=fetch
+        )
 
     @cached_property
     def _table(self) -> pa.Table:
@@ -106,21 +126,25 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         return self._table.to_pandas()
 
-    def over_spark(self, spark: Callable[[], SparkSession]) -> Result:
-        """Itself, with a ``df`` made from the rows if it has none of its own."""
+    def over_spark(self, frame_of: Callable[[pa.Table], DataFrame]) -> Result:
+        """This result, with a ``df`` made from the rows if it has none of its own."""
         if self._make_df is None and self.columns:
-            self._make_df = lambda: spark().createDataFrame(self._table)
+            self._make_df = lambda: frame_of(self._table)
         return self
 
     @cached_property
     def df(self) -> DataFrame:
-        """Spark's DataFrame; for results made without Spark it is built from the rows, which starts Spark."""
+        """Spark's DataFrame; for results made without Spark it is built from the rows, which starts
+        Spark.
+        """
         if self._make_df is None:
             raise InterfaceError("the statement gives no rows")
         return self._make_df()
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list of pairs for a map."""
+        """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list
+        of pairs for a map.
+        """
         for batch in self._table.to_batches():
             yield from zip(*map(_values, batch.columns), strict=True)
 
@@ -129,7 +153,10 @@ class Result:
 
     def __repr__(self) -> str:
         names = ", ".join(c.name for c in self.columns)
-        return f"<Result of {self.stats.statement}: {names or f'{self.stats.rows_changed} rows changed'}>"
+        return (
+            f"<Result of {self.stats.statement}:"
+            f" {names or f'{self.stats.rows_changed} rows changed'}>"
+        )
 
     def _repr_html_(self) -> str:
         if not self.columns:
@@ -137,8 +164,13 @@ class Result:
         head = "".join(f"<th>{html.escape(c.name)}</th>" for c in self.columns)
         table = self._table
         shown = zip(*(c.to_pylist() for c in table.slice(0, _HTML_ROWS).columns), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>" for row in shown)
-        more = f"<p>{table.num_rows - _HTML_ROWS} more rows</p>" if table.num_rows > _HTML_ROWS else ""
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>"
+            for row in shown
+        )
+        more = (
+            f"<p>{table.num_rows - _HTML_ROWS} more rows</p>" if table.num_rows > _HTML_ROWS else ""
+        )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -1,26 +1,41 @@
-"""A session's transaction over several statements: when it begins and ends, and what may be done in it."""
+"""A session's transaction over several statements: when it begins and ends, and what may be done in
+it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from acidsql.catalog.model import Partition, TableName
-from acidsql.errors import BindError, InterfaceError, UnsupportedStatementError
-from acidsql.planner.bound import BoundLoad
-from acidsql.planner.bound_catalog import READING_ACTIONS, BoundUnbuilt, CatalogAction
-from acidsql.planner.physical import CatalogCommand, MergePlan, MultiInsertPlan, Plan, ReadPlan, WritePlan
+from acidsql.changes.transactional import TransactionWork
+from acidsql.errors import BindError, InterfaceError
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad
+from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
+from acidsql.planner.steps.names import words_of
+from acidsql.planner.steps.plans import (
+    CatalogCommand,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    WritePlan,
+)
+from acidsql.settings import Settings
 from acidsql.txn.transaction import TransactionState
-from acidsql.unit_of_work import UnitOfWork
 
-NOT_IN_A_TRANSACTION = 20006
+NOT_IN_A_TRANSACTION = 20007
+PLAIN_SETTING = "acidsql.plain.in.transaction"
 
 
 class SessionTransaction:
-    """Opens one when a statement first needs it: START TRANSACTION, or ``autocommit`` being off, only says that it is wanted."""
+    """The open transaction of a session. It is opened when a statement first needs it: START
+    TRANSACTION, or ``autocommit`` being off, only says that it is wanted.
+    """
 
-    def __init__(self, begin: Callable[[], UnitOfWork]) -> None:
+    def __init__(self, begin: Callable[[], TransactionWork], settings: Settings) -> None:
         self._begin = begin
-        self._work: UnitOfWork | None = None
+        self._settings = settings
+        self._work: TransactionWork | None = None
         self._started = False
         self._read_only = False
         self.autocommit = True
@@ -31,24 +46,33 @@ class SessionTransaction:
         return self._started or self._work is not None
 
     @property
+    def takes_statements(self) -> bool:
+        """Whether what reads or writes rows becomes part of a transaction that is to be ended."""
+        return self.is_open or not self.autocommit
+
+    @property
     def has_changes(self) -> bool:
         """Whether a rollback would take anything back."""
         return self._work is not None and self._work.has_written
 
     def partitions(self, table: TableName) -> Iterable[Partition]:
-        """Those of a table that the open transaction has written to."""
+        """The partitions of a table that the open transaction has written to."""
         return () if self._work is None else self._work.partitions(table)
 
-    def work(self) -> UnitOfWork | None:
+    def work(self) -> TransactionWork | None:
         """The transaction to carry a statement out in; None if it is one of its own."""
-        if self._work is None and (self._started or not self.autocommit):
+        if self._work is None and self.takes_statements:
             self._work = self._begin()
         return self._work
 
     def begin(self, *, read_only: bool = False) -> None:
-        """InterfaceError if one is open."""
+        """Asks for a transaction; InterfaceError if one is open."""
         if self.is_open:
-            raise InterfaceError("a transaction is open already", hint="COMMIT or ROLLBACK it first.", code=NOT_IN_A_TRANSACTION)
+            raise InterfaceError(
+                "a transaction is open already",
+                hint="COMMIT or ROLLBACK it first.",
+                code=NOT_IN_A_TRANSACTION,
+            )
         self._started, self._read_only = True, read_only
 
     def commit(self) -> None:
@@ -56,7 +80,8 @@ class SessionTransaction:
         if work is not None:
             try:
                 with work:
-                    work.txn.confirm()  # before any file of a transaction that others have aborted gets its name
+                    # before any file of a transaction that others have aborted gets its name
+                    work.txn.confirm()
                     work.commit()
             finally:
                 if work.txn.state is not TransactionState.OPEN:
@@ -64,9 +89,12 @@ class SessionTransaction:
         self._end()
 
     def rollback(self) -> None:
-        if self._work is not None:
-            self._work.rollback()
-        self._end()
+        """Rolls back. Whatever is raised, the session is free for another transaction."""
+        try:
+            if self._work is not None:
+                self._work.rollback()
+        finally:
+            self._end()
 
     def set_autocommit(self, on: bool) -> None:
         if on and self.is_open:
@@ -74,38 +102,58 @@ class SessionTransaction:
         self.autocommit = on
 
     def check(self, plan: Plan) -> None:
-        """BindError or UnsupportedStatementError for what cannot be part of the open transaction; TransactionAbortedError if others ended it."""
-        if not self.is_open:
+        """Refuses a statement that cannot be part of the transaction (BindError), and any if others
+        ended the transaction (TransactionAbortedError).
+        """
+        if not self.takes_statements:
             return
-        if self._work is not None and isinstance(plan, ReadPlan | WritePlan | MergePlan | MultiInsertPlan):
+        if self._work is not None and isinstance(
+            plan, ReadPlan | WritePlan | MergePlan | MultiInsertPlan
+        ):
             self._work.txn.confirm()
         match plan:
-            case CatalogCommand(action=action) if not isinstance(action, (*READING_ACTIONS, BoundUnbuilt)):
-                self._check_definition(_operation(action))
-            case WritePlan(action=BoundLoad()):
-                self._check_definition("LOAD DATA")
+            case CatalogCommand(action=action) if not isinstance(
+                action, (*READING_ACTIONS, BoundUnbuilt)
+            ):
+                self._check_definition(words_of(plan))
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 if self._read_only:
                     raise BindError("the transaction is READ ONLY", code=NOT_IN_A_TRANSACTION)
-                if isinstance(plan, WritePlan) and not plan.sinks:
-                    message = (
-                        f"writing to table {plan.table.name} inside a transaction: it is not transactional and could not be rolled back"
-                    )
-                    raise UnsupportedStatementError(message, hint="COMMIT or ROLLBACK first.")
+                if isinstance(plan, WritePlan):
+                    self._check_undoable(plan)
 
     def _check_definition(self, operation: str) -> None:
-        """DDL takes effect at once. A transaction that has only read, and was not asked for, ends for it."""
+        """Refuses DDL, which takes effect at once, in a transaction that was asked for or has
+        written. One that has only read, and was not asked for, ends for it.
+        """
         if self._started or self.has_changes:
-            txn_id = self._work.txn.txn_id if self._work is not None else None
-            message = f"Operation {operation} is not allowed in a transaction" + ("" if txn_id is None else f".  TransactionID={txn_id}.")
-            raise BindError(message, code=NOT_IN_A_TRANSACTION, hint="COMMIT or ROLLBACK first: its effect could not be rolled back.")
+            hint = "COMMIT or ROLLBACK first: its effect could not be rolled back."
+            raise self._not_allowed(operation, hint=hint)
         self.rollback()
+
+    def _check_undoable(self, plan: WritePlan) -> None:
+        """Refuses rows that others would see before COMMIT, and after ROLLBACK still."""
+        plain, action = not plan.sinks, plan.action
+        if not plain and not isinstance(action, BoundLoad):
+            return
+        if plain and self._settings.text(PLAIN_SETTING) == "warn":
+            return
+        ends = "COMMIT or ROLLBACK" if self.autocommit else "SET AUTOCOMMIT TRUE"
+        passes = f", or SET {PLAIN_SETTING}=warn: then it takes effect at once" if plain else ""
+        error = self._not_allowed(words_of(plan), hint=f"{ends} first{passes}.")
+        if plain:
+            error.detail = (
+                f"table {plan.table.name} is not transactional: its rows could not be rolled back"
+            )
+        error.span = action.span if isinstance(action, BoundInsert | BoundLoad) else None
+        raise error
+
+    def _not_allowed(self, operation: str, *, hint: str) -> BindError:
+        """An error in Hive's words, without the id of a query (DbTxnManager.verifyState)."""
+        message = f"Operation {operation} is not allowed in a transaction"
+        if self._work is not None:
+            message += f" (txnid:{self._work.txn.txn_id})"
+        return BindError(message, code=NOT_IN_A_TRANSACTION, hint=hint)
 
     def _end(self) -> None:
         self._work, self._started, self._read_only = None, False, False
-
-
-def _operation(action: CatalogAction) -> str:
-    """A statement by its words: CREATE DATABASE."""
-    name = type(action).__name__.removeprefix("Bound")
-    return str(getattr(action, "words", "")) or "".join(f" {c}" if c.isupper() else c for c in name).strip().upper()

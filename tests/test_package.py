@@ -24,13 +24,24 @@ def test_type_checkers_see_the_same_names() -> None:
     """What is loaded late and what is declared for type checkers are the same names."""
     tree = ast.parse(Path(str(acidsql.__file__)).read_text())
     (block,) = (n for n in tree.body if isinstance(n, ast.If))
-    declared = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert declared | {"__version__", "apilevel", "paramstyle", "threadsafety"} == set(acidsql.__all__)
+    declared = {
+        alias.asname
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert declared | {"__version__", "apilevel", "paramstyle", "threadsafety"} == set(
+        acidsql.__all__
+    )
 
 
 def test_every_error_is_exported() -> None:
     """Whoever can meet an error can name it."""
-    classes = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+    classes = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    }
     assert classes <= set(acidsql.__all__)
 
 
@@ -45,5 +56,11 @@ def test_the_import_is_light() -> None:
     """import acidsql loads none of the heavy libraries."""
     heavy = "pyspark py4j sqlglot lark sqlalchemy pyarrow pandas numpy prompt_toolkit".split()
     code = f"import sys, acidsql; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "[]\n"

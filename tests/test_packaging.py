@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import entry_points
@@ -12,37 +13,89 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.testing import plugin, script
+
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("pyspark", "sqlglot", "lark", "sqlalchemy", "pyarrow", "pandas", "numpy")
 
 
-def test_the_wheel_carries_the_grammar(tmp_path: Path) -> None:
-    """A wheel has every module of the package, and the grammar beside them."""
+PAGES = {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def test_the_wheel_carries_the_grammar_and_the_pages(tmp_path: Path) -> None:
+    """A wheel has every module of the package, the grammar and the pages of docs/ beside them."""
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
     (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "acidsql/grammar/acid.lark" in names
-    assert {f"acidsql/{p.relative_to(ROOT / 'acidsql').as_posix()}" for p in (ROOT / "acidsql").rglob("*.py")} <= names
+    assert {f"acidsql/docs/{page}" for page in PAGES} <= names
+    assert {
+        f"acidsql/{p.relative_to(ROOT / 'acidsql').as_posix()}"
+        for p in (ROOT / "acidsql").rglob("*.py")
+    } <= names
+
+
+def test_the_source_archive_carries_what_the_wheel_is_made_of(tmp_path: Path) -> None:
+    """An sdist has the grammar, the pages, the goldens and the tests."""
+    builder = pytest.importorskip("hatchling.builders.sdist").SdistBuilder(str(ROOT))
+    (archive,) = builder.build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    expected = {"README.md", "grammar/acid.lark", "golden/write/merge.sql", "tests/conftest.py"}
+    assert expected | {f"docs/{page}" for page in PAGES} <= names
+
+
+def test_pages_point_at_one_another() -> None:
+    """A link of a page leads to a page beside it, so that it holds in the wheel too."""
+    for page in PAGES:
+        links = re.findall(r"\]\(([^)#]+)", (ROOT / "docs" / page).read_text(encoding="utf-8"))
+        assert {link for link in links if not link.startswith("https://")} <= PAGES, page
+
+
+def test_the_page_on_testing_names_all_there_is() -> None:
+    """Every option, fixture, mode and directive of the plugin is told to users."""
+    text = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    source = (ROOT / "acidsql" / "testing" / "plugin.py").read_text(encoding="utf-8")
+    names = set(re.findall(r"\bacidsql_(?:golden|session|warehouse)\w*", source))
+    assert names >= {"acidsql_golden", "acidsql_golden_modes", "acidsql_golden_variants"}
+    assert {name for name in names if f"`{name}`" not in text} == set()
+    modes = (plugin.RUN, *plugin.COMPILED_MODES)
+    assert [mode for mode in modes if f"| `{mode}` |" not in text] == []
+    assert [key for key in script.KEYS if f"`{script.MARK} {key}: " not in text] == []
 
 
 def test_the_command_and_the_plugin_are_installed() -> None:
     """The script ``acidsql`` and the pytest plugin of that name lead into this package."""
-    assert [e.value for e in entry_points(group="console_scripts", name="acidsql")] == ["acidsql.cli.main:main"]
-    assert [e.value for e in entry_points(group="pytest11", name="acidsql")] == ["acidsql.testing.plugin"]
+    assert [e.value for e in entry_points(group="console_scripts", name="acidsql")] == [
+        "acidsql.cli.main:main"
+    ]
+    assert [e.value for e in entry_points(group="pytest11", name="acidsql")] == [
+        "acidsql.testing.plugin"
+    ]
 
 
 @pytest.mark.processes
 def test_importing_acidsql_imports_nothing_heavy() -> None:
     """``import acidsql`` loads no engine, no parser, no store: every Airflow process does it."""
     check = f"import sys, acidsql; print(*[m for m in {HEAVY} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout.strip() == ""
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", check], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == ""
+    )
 
 
 @pytest.mark.processes
 def test_the_plugin_imports_nothing_heavy() -> None:
     """pytest loads the plugin in every project of this environment: it must cost nothing there."""
     check = f"import sys, acidsql.testing.plugin; print(*[m for m in {HEAVY} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout.strip() == ""
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", check], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == ""
+    )
 
 
 def test_the_readme_has_one_test_command() -> None:
@@ -51,8 +104,20 @@ def test_the_readme_has_one_test_command() -> None:
     assert len([line for line in lines if re.fullmatch(r"pip install -e .* && pytest", line)]) == 1
 
 
+def test_the_first_command_of_the_readme_brings_what_it_shows() -> None:
+    """Java, the demo's data, and the prompt as the README's next lines show it."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"pip install '\.\[([a-z,]+)\]'", readme)
+    assert first is not None
+    assert set(first[1].split(",")) == {"java", "demo", "repl"}
+
+
 def test_the_extras_of_the_readme_exist() -> None:
     """Every extra a reader is told to install is one of ours."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    told = re.findall(r"pip install .*?\[([a-z,]+)\]", (ROOT / "README.md").read_text(encoding="utf-8"))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    told = re.findall(
+        r"pip install .*?\[([a-z,]+)\]", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
     assert {name for names in told for name in names.split(",")} <= set(extras)

@@ -18,11 +18,19 @@ from acidsql.settings import SETTINGS, Setting, Settings, Variables, find_settin
 PACKAGE = Path(acidsql.__file__).parent
 
 
-def constants() -> Iterator[str]:
-    """Every string constant of the package outside the table itself."""
+LOCKS = PACKAGE / "planner" / "steps" / "locks.py"
+"""What EXPLAIN LOCKS says."""
+
+
+def constants(*left_out: Path) -> Iterator[str]:
+    """Every string constant of the package outside the table itself and the files ``left_out``."""
     for path in PACKAGE.rglob("*.py"):
-        if PACKAGE / "settings" not in path.parents:
-            yield from (n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        if PACKAGE / "settings" not in path.parents and path not in left_out:
+            yield from (
+                n.value
+                for n in ast.walk(ast.parse(path.read_text()))
+                if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            )
 
 
 # ---- the table
@@ -31,7 +39,20 @@ def constants() -> Iterator[str]:
 def test_honoured_is_what_the_code_reads() -> None:
     """A setting is said to have an effect if and only if some room of the house asks for it."""
     asked = set(constants())
-    assert [s.name for s in SETTINGS if s.honoured != any(name in asked for name in (s.name, *s.aliases))] == []
+    assert [
+        s.name
+        for s in SETTINGS
+        if s.honoured != any(name in asked for name in (s.name, *s.aliases))
+    ] == []
+
+
+def test_a_setting_of_locks_says_that_none_is_taken() -> None:
+    """A setting that nothing but EXPLAIN LOCKS reads says so, and no other setting does."""
+    elsewhere = set(constants(LOCKS))
+    explained = [s.name for s in SETTINGS if s.honoured and not elsewhere & {s.name, *s.aliases}]
+    said = [s.name for s in SETTINGS if s.doc.startswith("EXPLAIN LOCKS alone, no lock is taken: ")]
+    assert explained
+    assert said == explained
 
 
 def test_what_the_code_reads_is_in_the_table() -> None:
@@ -83,7 +104,9 @@ def test_defaults_are_values() -> None:
     ],
 )
 def test_values_have_their_kind(name: str, text: str, value: object) -> None:
-    """Texts become values by Hive's rules: a time without a unit is in the unit of its name, words know no case."""
+    """Texts become values by Hive's rules: a time without a unit is in the unit of its name, words
+    know no case.
+    """
     settings = Settings({name: text})
     assert settings.get(name) == value
     assert type(settings.get(name)) is type(value)
@@ -113,7 +136,9 @@ def test_values_have_their_kind(name: str, text: str, value: object) -> None:
     ],
 )
 def test_wrong_values_are_refused(name: str, text: str) -> None:
-    """The error names the setting as it was called and says what is allowed; the old value stays."""
+    """The error names the setting as it was called and says what is allowed; the old
+    value stays.
+    """
     settings = Settings()
     before = settings.get(name)
     with pytest.raises(ProgrammingError) as caught:
@@ -126,7 +151,10 @@ def test_wrong_values_are_refused(name: str, text: str) -> None:
 
 
 @given(
-    st.sampled_from(SETTINGS), st.text(max_size=12) | st.integers().map(str) | st.sampled_from(["5 min", "1d", "true", "nonstrict", "8k"])
+    st.sampled_from(SETTINGS),
+    st.text(max_size=12)
+    | st.integers().map(str)
+    | st.sampled_from(["5 min", "1d", "true", "nonstrict", "8k"]),
 )
 def test_what_set_prints_can_be_set(setting: Setting, text: str) -> None:
     """Whatever value is taken, the text SET prints for it means the same value."""
@@ -135,7 +163,9 @@ def test_what_set_prints_can_be_set(setting: Setting, text: str) -> None:
         settings.set(setting.name, text)
     except ProgrammingError:
         return
-    assert Settings({setting.name: settings.text(setting.name)}).get(setting.name) == settings.get(setting.name)
+    assert Settings({setting.name: settings.text(setting.name)}).get(setting.name) == settings.get(
+        setting.name
+    )
 
 
 # ---- the values of a session
@@ -163,7 +193,9 @@ def test_both_names_of_a_setting_are_one() -> None:
 
 
 def test_unknown_names_are_remembered() -> None:
-    """hive.* and foreign names are kept as text; an unknown acidsql.* name, in any case, is refused with the nearest one."""
+    """hive.* and foreign names are kept as text; an unknown acidsql.* name, in any case, is refused
+    with the nearest one.
+    """
     settings = Settings()
     settings.set("hive.no.such.name", " x ")
     settings.set("spark.sql.shuffle.partitions", "3")
@@ -176,9 +208,15 @@ def test_unknown_names_are_remembered() -> None:
 
 
 def test_typed_reading_is_strict() -> None:
-    """Asking a text for a number, or a name that is not there for a switch, is an error and not a guess."""
+    """Asking a text for a number, or a name that is not there for a switch, is an error and not a
+    guess.
+    """
     settings = Settings({"some.name": "5"})
-    for wrong in (lambda: settings.number("some.name"), lambda: settings.flag("some.name"), lambda: settings.flag("no.name")):
+    for wrong in (
+        lambda: settings.number("some.name"),
+        lambda: settings.flag("some.name"),
+        lambda: settings.flag("no.name"),
+    ):
         with pytest.raises(ProgrammingError):
             wrong()
 
@@ -190,7 +228,10 @@ def test_reset_goes_back_to_the_beginning() -> None:
     settings.set("x.y", "2")
     settings.set("z", "3")
     settings.reset()
-    assert [(n, settings.text(n)) for n in settings.changed()] == [("acidsql.write.path", "small"), ("x.y", "1")]
+    assert [(n, settings.text(n)) for n in settings.changed()] == [
+        ("acidsql.write.path", "small"),
+        ("x.y", "1"),
+    ]
     settings.reset("acidsql.write.path", to_default=True)
     assert settings.text("acidsql.write.path") == "auto"
     settings.reset("acidsql.write.path")
@@ -199,7 +240,9 @@ def test_reset_goes_back_to_the_beginning() -> None:
 
 
 def test_listeners_hear_of_changes_and_may_refuse() -> None:
-    """A listener hears the setting's own name after each change; if it raises, the old value is back."""
+    """A listener hears the setting's own name after each change; if it raises, the old value is
+    back.
+    """
     settings, heard = Settings(), []
 
     def listen(name: str) -> None:
@@ -215,7 +258,12 @@ def test_listeners_hear_of_changes_and_may_refuse() -> None:
     assert settings.get("spark.x") == "good"
     settings.reset("spark.x")
     settings.reset("spark.x")
-    assert heard == [("hive.txn.timeout", 60.0), ("spark.x", "good"), ("spark.x", "bad"), ("spark.x", None)]
+    assert heard == [
+        ("hive.txn.timeout", 60.0),
+        ("spark.x", "good"),
+        ("spark.x", "bad"),
+        ("spark.x", None),
+    ]
 
 
 # ---- name spaces
@@ -227,18 +275,37 @@ def variables() -> Variables:
 
 
 def test_name_spaces_are_apart(variables: Variables) -> None:
-    """hivevar:, hiveconf:, system: and env: keep their names; a bare name is a setting, else a variable."""
-    for key, value in [("hivevar:x", "1"), ("hiveconf:x", "2"), ("system:x", "3"), ("hivevar:y", "4"), ("a:b", "5")]:
+    """hivevar:, hiveconf:, system: and env: keep their names; a bare name is a setting, else a
+    variable.
+    """
+    for key, value in [
+        ("hivevar:x", "1"),
+        ("hiveconf:x", "2"),
+        ("system:x", "3"),
+        ("hivevar:y", "4"),
+        ("a:b", "5"),
+    ]:
         variables.set(key, value)
-    assert [variables.show(k) for k in ("hivevar:x", "hiveconf:x", "system:x")] == ["hivevar:x=1", "hiveconf:x=2", "system:x=3"]
-    assert [variables.show(k) for k in ("x", "y", "z", "a:b")] == ["x=2", "y=4", "z is undefined", "a:b=5"]
+    assert [variables.show(k) for k in ("hivevar:x", "hiveconf:x", "system:x")] == [
+        "hivevar:x=1",
+        "hiveconf:x=2",
+        "system:x=3",
+    ]
+    assert [variables.show(k) for k in ("x", "y", "z", "a:b")] == [
+        "x=2",
+        "y=4",
+        "z is undefined",
+        "a:b=5",
+    ]
     spaces = variables.spaces()
     assert [spaces[s]["x"] for s in ("hivevar", "hiveconf", "system")] == ["1", "2", "3"]
     assert spaces["hiveconf"]["metastore.txn.timeout"] == "300s"
     assert "no.such.name" not in spaces["hiveconf"]
 
 
-def test_the_environment_is_read_only(variables: Variables, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_read_only(
+    variables: Variables, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SET env:X shows a variable of the environment and never sets one."""
     monkeypatch.setenv("OF_ACIDSQL", "here")
     assert variables.show("env:OF_ACIDSQL") == "env:OF_ACIDSQL=here"
@@ -248,15 +315,24 @@ def test_the_environment_is_read_only(variables: Variables, monkeypatch: pytest.
 
 
 def test_listings_show_settings_only(variables: Variables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SET lists what was set, SET -v all that has a value; neither prints the environment or a secret."""
+    """SET lists what was set, SET -v all that has a value; neither prints the environment or a
+    secret.
+    """
     monkeypatch.setenv("OF_ACIDSQL", "here")
-    for key, value in [("b", "1"), ("hivevar:a", "2"), ("fs.s3a.secret.key", "s3cr3t"), ("hivevar:DB_PASSWORD", "s3cr3t")]:
+    for key, value in [
+        ("b", "1"),
+        ("hivevar:a", "2"),
+        ("fs.s3a.secret.key", "s3cr3t"),
+        ("hivevar:DB_PASSWORD", "s3cr3t"),
+    ]:
         variables.set(key, value)
     assert variables.listing() == ["acidsql.write.path=small", "b=1", "hivevar:a=2"]
     everything = variables.listing(verbose=True)
     assert {"b=1", "hive.txn.timeout=300s", "hivevar:a=2"} < set(everything)
     assert everything == sorted(everything, key=lambda line: line.partition("=")[0])
-    assert not any(word in line for line in everything for word in ("s3cr3t", "OF_ACIDSQL", "hive.mapred.mode"))
+    assert not any(
+        word in line for line in everything for word in ("s3cr3t", "OF_ACIDSQL", "hive.mapred.mode")
+    )
     assert variables.show("hivevar:DB_PASSWORD") == "hivevar:DB_PASSWORD is a hidden config"
     assert variables.spaces()["hivevar"]["DB_PASSWORD"] == "s3cr3t"
 
@@ -264,7 +340,11 @@ def test_listings_show_settings_only(variables: Variables, monkeypatch: pytest.M
 def test_reset_takes_all_or_nothing(variables: Variables) -> None:
     """Where one of several names cannot be reset, none is."""
     variables.set("hive.lock.numretries", "7")
-    for keys, to_default in [(("hive.lock.numretries", "hivevar:x"), False), (("hive.lock.numretries", "nosuch"), True), ((), True)]:
+    for keys, to_default in [
+        (("hive.lock.numretries", "hivevar:x"), False),
+        (("hive.lock.numretries", "nosuch"), True),
+        ((), True),
+    ]:
         with pytest.raises(ProgrammingError):
             variables.reset(keys, to_default=to_default)
         assert variables.show("hive.lock.numretries") == "hive.lock.numretries=7"

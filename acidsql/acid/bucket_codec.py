@@ -1,10 +1,13 @@
-"""The packed ``bucket`` column of a row: codec version, bucket number and statement id in one 32-bit int.
+"""The packed ``bucket`` column of a row: codec version, bucket number and statement id in one
+32-bit int.
 
-    31..29 version    28 zero    27..16 bucket    15..12 zero    11..0 statement        version 1, all that Hive 3 and 4 write
-    31..29 zero       28..0 bucket                                                      version 0, files of the first ACID format
+    31..29 version    28 zero    27..16 bucket    15..12 zero    11..0 statement        version 1,
+    all that Hive 3 and 4 write
+    31..29 zero       28..0 bucket                                                      version 0,
+    files of the first ACID format
 
-Hive: BucketCodec. Hive 4 can be told to spill bucket numbers above 4095 into the statement's bits; Hive 3 cannot read those
-and acidsql does not write them.
+Hive: BucketCodec. Hive 4 can be told to spill bucket numbers above 4095 into the statement's bits;
+Hive 3 cannot read those and acidsql does not write them.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ class BucketProperty:
 
 
 def encode(bucket: BucketId, statement: StatementId) -> int:
-    """The version 1 value. ``NO_STATEMENT`` is stored as 0, as Hive does. FormatError when a part does not fit 12 bits."""
+    """The version 1 value. ``NO_STATEMENT`` is stored as 0, as Hive does. FormatError when a part
+    does not fit 12 bits.
+    """
     if not 0 <= bucket <= MAX_BUCKET_ID:
         raise FormatError(f"bucket number {bucket} is not within 0..{MAX_BUCKET_ID}")
     if not NO_STATEMENT <= statement <= MAX_STATEMENT_ID:
@@ -43,7 +48,9 @@ def encode(bucket: BucketId, statement: StatementId) -> int:
 
 
 def decode(value: int) -> BucketProperty:
-    """FormatError for a version other than 0 and 1. The bits that should be zero are not looked at, as in Hive."""
+    """The parts of a packed value. FormatError for a version other than 0 and 1. The bits that
+    should be zero are not looked at, as in Hive.
+    """
     version = value >> _VERSION_SHIFT
     if version == 0:
         return BucketProperty(version=0, bucket=BucketId(value), statement=StatementId(0))
@@ -57,7 +64,9 @@ def decode(value: int) -> BucketProperty:
 
 
 def bucket_ids(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """The bucket number of each value, as ``decode`` finds it. FormatError names the first value that is none."""
+    """The bucket number of each value, as ``decode`` finds it. FormatError names the first value
+    that is none.
+    """
     versioned = values >> _VERSION_SHIFT == 1
     wrong = (values < 0) | (values > _MAX_VALUE)
     if wrong.any():
@@ -75,4 +84,7 @@ def statement_ids(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
 
 
 def _invalid(value: int) -> FormatError:
-    return FormatError(f"bucket property {value} has an unknown codec version", detail=f"bits {value & 0xFFFFFFFF:032b}")
+    return FormatError(
+        f"bucket property {value} has an unknown codec version",
+        detail=f"bits {value & 0xFFFFFFFF:032b}",
+    )

@@ -1,8 +1,10 @@
 """Which bucket a row belongs to: Hive's two hashes over Arrow columns.
 
-Version 2 is Murmur3 over Hive's bytes of a value (``bucketing_version=2``, what Hive 3 and 4 set on new tables), version 1 Java's
-hashCode arithmetic (tables made before, or without the property). Neither is Spark's ``hash()``. A row in the wrong bucket is read
-all the same, but lost to Hive's bucket pruning and bucket joins. Hive: ObjectInspectorUtils.{getBucketHashCode, getBucketHashCodeOld}.
+Version 2 is Murmur3 over Hive's bytes of a value (``bucketing_version=2``, what Hive 3 and 4 set on
+new tables), version 1 Java's hashCode arithmetic (tables made before, or without the property).
+Neither is Spark's ``hash()``. A row in the wrong bucket is read all the same, but lost to Hive's
+bucket pruning and bucket joins. Hive: ObjectInspectorUtils.{getBucketHashCode,
+getBucketHashCodeOld}.
 
 Executors import this module alone: numpy and pyarrow, nothing of Spark.
 """
@@ -25,17 +27,23 @@ Version: TypeAlias = Literal[1, 2]
 UInt32s: TypeAlias = npt.NDArray[np.uint32]
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Column: TypeAlias = tuple[pa.Array | pa.ChunkedArray, str]
-"""Values and their Hive type as text: ``int``, ``char(3)``, ``decimal(10,2)``, ``array<struct<a:int>>``."""
+"""Values and their Hive type as text: ``int``, ``char(3)``, ``decimal(10,2)``,
+``array<struct<a:int>>``.
+"""
 
 LOCAL_TIMESTAMP = "timestamp with local time zone"
 _SECONDS_A_DAY = 86_400
 _FIRST_GREGORIAN_DAY = -141_427
 """1582-10-15, in days from 1970-01-01."""
 _FEW = 64
-"""So few long values are finished one by one: the vectorised step costs the same for one value as for a thousand."""
+"""Up to this number long values are finished one by one: the vectorised step costs the same for one
+value as for a thousand.
+"""
 
 
-def bucket_numbers(columns: Sequence[Column], count: int, version: Version = 2) -> npt.NDArray[np.int32]:
+def bucket_numbers(
+    columns: Sequence[Column], count: int, version: Version = 2
+) -> npt.NDArray[np.int32]:
     """The bucket, 0 to ``count - 1``, of each row; ``columns`` in the order of CLUSTERED BY."""
     return (bucket_hash(columns, version) & 0x7FFFFFFF) % np.int32(count)
 
@@ -97,17 +105,19 @@ _ARROW: Mapping[str, pa.DataType] = {
 
 
 def _split_type(text: str) -> tuple[str, list[str]]:
-    """``map<string,array<int>>`` -> ``map``, [``string``, ``array<int>``]; ``char(3)`` -> ``char``, []."""
+    """A type's name and the texts of its arguments: ``map<string,array<int>>`` gives ``map``,
+    [``string``, ``array<int>``]; ``char(3)`` gives ``char``, [].
+    """
     name, bracket, rest = text.strip().partition("<")
     if not bracket:
         return name.partition("(")[0].strip().lower(), []
     arguments, depth, start = [], 0, 0
     inner = rest.rstrip().removesuffix(">")
-    for place, mark in enumerate(inner):
+    for offset, mark in enumerate(inner):
         depth += (mark in "<(") - (mark in ">)")
         if mark == "," and depth == 0:
-            arguments.append(inner[start:place])
-            start = place + 1
+            arguments.append(inner[start:offset])
+            start = offset + 1
     return name.strip().lower(), [*arguments, inner[start:]]
 
 
@@ -116,7 +126,11 @@ def _cast(values: pa.Array, name: str) -> pa.Array:
     if name == "char":
         values = pc.utf8_rtrim(values.cast(pa.large_string()), " ")
     elif name == "decimal":
-        return values if pa.types.is_decimal128(values.type) else values.cast(pa.decimal128(38, getattr(values.type, "scale", 0)))
+        return (
+            values
+            if pa.types.is_decimal128(values.type)
+            else values.cast(pa.decimal128(38, getattr(values.type, "scale", 0)))
+        )
     elif name == "timestamp" and getattr(values.type, "tz", None):
         return pc.local_timestamp(values)
     target = _ARROW.get(name, values.type)
@@ -130,7 +144,9 @@ def _numbers(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Fixed-width values without a copy; whatever stands for NULL."""
     if not len(values):
         return np.empty(0, dtype)
-    return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * np.dtype(dtype).itemsize)
+    return np.frombuffer(
+        values.buffers()[1], dtype, len(values), values.offset * np.dtype(dtype).itemsize
+    )
 
 
 def _booleans(values: pa.Array) -> UInt32s:
@@ -181,7 +197,7 @@ def _doubles_1(values: pa.Array) -> UInt32s:
 
 
 def _doubles_2(values: pa.Array) -> UInt32s:
-    """As floats: the bits, taken as a long, become a double again."""
+    """Hive converts the bits, taken as a long, to a double again, and hashes that double's bits."""
     bits = _one_nan(_numbers(values, np.float64)).view(np.int64)
     return _hash_longs(bits.astype(np.float64).view(np.uint64))
 
@@ -231,12 +247,18 @@ def _flat(values: pa.Array) -> tuple[npt.NDArray[np.uint8], Int64s, Int64s]:
     return flat, bounds[:-1], np.diff(bounds)
 
 
-def _polynomial(items: npt.NDArray[Any], starts: Int64s, lengths: Int64s, first: int = 0) -> UInt32s:
-    """``r = 31 * r + item`` over ``items[start : start + length]`` for each pair, from ``first``."""
+def _polynomial(
+    items: npt.NDArray[Any], starts: Int64s, lengths: Int64s, first: int = 0
+) -> UInt32s:
+    """Computes ``r = 31 * r + item`` over ``items[start : start + length]`` for each pair, from
+    ``first``.
+    """
     hashes = np.full(starts.shape, first, np.uint32)
     done, active = 0, np.flatnonzero(lengths)
     while len(active) > _FEW:
-        hashes[active] = hashes[active] * np.uint32(31) + items[starts[active] + done].astype(np.uint32)
+        hashes[active] = hashes[active] * np.uint32(31) + items[starts[active] + done].astype(
+            np.uint32
+        )
         done += 1
         active = active[lengths[active] > done]
     powers = np.ones(int(lengths[active].max(initial=done)) - done + 1, np.uint32)
@@ -245,7 +267,9 @@ def _polynomial(items: npt.NDArray[Any], starts: Int64s, lengths: Int64s, first:
     for one in active:
         rest = items[starts[one] + done : starts[one] + lengths[one]].astype(np.uint32)
         weights = powers[len(powers) - 1 - len(rest) :]
-        hashes[one] = (hashes[one : one + 1] * weights[:1] + (rest * weights[1:]).sum(dtype=np.uint32))[0]
+        hashes[one] = (
+            hashes[one : one + 1] * weights[:1] + (rest * weights[1:]).sum(dtype=np.uint32)
+        )[0]
     return hashes
 
 
@@ -256,9 +280,11 @@ def _decimals_1(values: pa.Array) -> UInt32s:
     """java.math.BigDecimal.hashCode."""
     limbs, negative, scales = strip_decimals(*_decimal_words(values))
     hashes = np.zeros(len(limbs), np.uint32)
-    for place in (3, 2, 1, 0):
-        hashes = hashes * np.uint32(31) + limbs[:, place].astype(np.uint32)
-    return np.where(negative, np.uint32(0) - hashes, hashes) * np.uint32(31) + scales.astype(np.uint32)
+    for limb in (3, 2, 1, 0):
+        hashes = hashes * np.uint32(31) + limbs[:, limb].astype(np.uint32)
+    return np.where(negative, np.uint32(0) - hashes, hashes) * np.uint32(31) + scales.astype(
+        np.uint32
+    )
 
 
 def _decimals_2(values: pa.Array) -> UInt32s:
@@ -273,7 +299,9 @@ def _decimal_words(values: pa.Array) -> tuple[npt.NDArray[np.uint64], int]:
 
 
 def _timestamps_1(values: pa.Array) -> UInt32s:
-    """As a Java machine in UTC computes it; the hash of one elsewhere differs. Before 1582-10-15 Java reads the Julian calendar."""
+    """The hash that Java computes in UTC; in another time zone it differs. Before 1582-10-15
+    Java reads the Julian calendar.
+    """
     seconds, nanos = _seconds(values)
     return _fold(_julian(seconds) << 30 | nanos)
 
@@ -295,11 +323,14 @@ def _seconds(values: pa.Array) -> tuple[Int64s, Int64s]:
 
 
 def _julian(seconds: Int64s) -> Int64s:
-    """The same year, month, day and time of day, read by the calendar that Java uses before the Gregorian one."""
+    """Seconds of the same year, month, day and time of day, read by the calendar that Java uses
+    before the Gregorian one.
+    """
     days = seconds // _SECONDS_A_DAY
     since_0000_03_01 = days + 719_468
     era, day = np.divmod(since_0000_03_01, 146_097)
-    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365 + 400 * era  # a year that begins in March
+    # a year that begins in March
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365 + 400 * era
     ahead = year // 100 - year // 400 - 2
     return np.where(days < _FIRST_GREGORIAN_DAY, seconds + ahead * _SECONDS_A_DAY, seconds)
 
@@ -336,8 +367,10 @@ def _lists(values: pa.Array, arguments: Sequence[str], version: Version) -> UInt
 
 def _structs(values: pa.Array, arguments: Sequence[str], version: Version) -> UInt32s:
     hashes = np.zeros(len(values), np.uint32)
-    for place, argument in enumerate(arguments):
-        hashes = hashes * np.uint32(31) + _hash(values.field(place), argument.partition(":")[2], version)
+    for ordinal, argument in enumerate(arguments):
+        hashes = hashes * np.uint32(31) + _hash(
+            values.field(ordinal), argument.partition(":")[2], version
+        )
     return hashes
 
 
@@ -356,4 +389,8 @@ def _bounds(values: pa.Array) -> tuple[Int64s, Int64s]:
     return offsets[:-1], np.diff(offsets)
 
 
-_NESTED: Mapping[str, Callable[[pa.Array, Sequence[str], Version], UInt32s]] = {"array": _lists, "struct": _structs, "map": _maps}
+_NESTED: Mapping[str, Callable[[pa.Array, Sequence[str], Version], UInt32s]] = {
+    "array": _lists,
+    "struct": _structs,
+    "map": _maps,
+}

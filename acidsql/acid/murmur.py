@@ -1,7 +1,8 @@
 """Hive's Murmur3, over many values at a time.
 
-It is Murmur3 x86_32 with seed 104729 and one deviation that files depend on: the one to three bytes after the last whole block are
-sign-extended before they are mixed. Hive: org.apache.hive.common.util.Murmur3.hash32. All arithmetic is uint32 and wraps.
+It is Murmur3 x86_32 with seed 104729 and one deviation that files depend on: the one to three bytes
+after the last whole block are sign-extended before they are mixed. Hive:
+org.apache.hive.common.util.Murmur3.hash32. All arithmetic is uint32 and wraps.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 SEED = 104729
 _C1, _C2, _N = 0xCC9E2D51, 0x1B873593, 0xE6546B64
 _FEW = 64
-"""So few long values are finished one by one: the vectorised step costs the same for one value as for a thousand."""
+"""Up to this number long values are finished one by one: the vectorised step costs the same for one
+value as for a thousand.
+"""
 
 
 def hash_words(words: Iterable[UInt32s], length: int) -> UInt32s:
-    """The hash of values that all have ``length`` bytes, a multiple of 4, given as their big-endian 32-bit words."""
+    """The hash of values that all have ``length`` bytes, a multiple of 4, given as their big-endian
+    32-bit words.
+    """
     hashes: UInt32s | None = None
     for word in words:
         seeded = np.full(word.shape, SEED, np.uint32) if hashes is None else hashes
@@ -41,7 +46,7 @@ def hash_shorts(values: npt.NDArray[np.int16]) -> UInt32s:
 
 def hash_bytes(data: Bytes, starts: Int64s, lengths: Int64s) -> UInt32s:
     """The hash of ``data[start : start + length]`` for each pair."""
-    data = np.concatenate([data, np.zeros(4, np.uint8)])  # so that a block may be read at any place
+    data = np.concatenate([data, np.zeros(4, np.uint8)])  # so that a block may be read anywhere
     unaligned = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))
     hashes = np.full(starts.shape, SEED, np.uint32)
     blocks = lengths >> 2
@@ -53,16 +58,20 @@ def hash_bytes(data: Bytes, starts: Int64s, lengths: Int64s) -> UInt32s:
         active = active[blocks[active] > done]
     for one in active:
         first = starts[one] + 4 * done
-        hashes[one] = _add_blocks(int(hashes[one]), data[first : first + 4 * (blocks[one] - done)].view("<u4").tolist())
-    return _finish(hashes ^ _mix(_tails(data, starts + 4 * blocks, lengths & 3)), lengths.astype(np.uint32))
+        hashes[one] = _add_blocks(
+            int(hashes[one]), data[first : first + 4 * (blocks[one] - done)].view("<u4").tolist()
+        )
+    return _finish(
+        hashes ^ _mix(_tails(data, starts + 4 * blocks, lengths & 3)), lengths.astype(np.uint32)
+    )
 
 
 def _tails(data: Bytes, starts: Int64s, counts: Int64s) -> UInt32s:
     signed = data.view(np.int8)
     tails = np.zeros(starts.shape, np.int32)
-    for place in range(3):
-        longer = np.flatnonzero(counts > place)
-        tails[longer] ^= signed[starts[longer] + place].astype(np.int32) << (8 * place)
+    for index in range(3):
+        longer = np.flatnonzero(counts > index)
+        tails[longer] ^= signed[starts[longer] + index].astype(np.int32) << (8 * index)
     return tails.view(np.uint32)
 
 
@@ -86,7 +95,7 @@ def _finish(hashes: UInt32s, lengths: UInt32s | int) -> UInt32s:
 
 
 def _add_blocks(start: int, blocks: Iterable[int]) -> int:
-    """``_add_block`` over the blocks of one long value, in Python ints."""
+    """Does ``_add_block`` over the blocks of one long value, in Python ints."""
     total = start
     for block in blocks:
         mixed = block * _C1 & 0xFFFFFFFF

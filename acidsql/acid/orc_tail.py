@@ -1,50 +1,52 @@
-"""The end of an ORC file (footer and postscript): read, and rewritten with the metadata and types of a Hive ACID file.
+"""The end of an ORC file (footer and postscript): read, and rewritten with the metadata and types
+of a Hive ACID file.
 
-Neither Spark nor pyarrow can set ORC user metadata, char(n) and varchar(n), or write ``row`` as fast as flat columns; all
-three are facts of the footer alone, so they are put right there. The bytes before the footer (stripes, their statistics)
-stay as they are: numbers of types, streams and statistics do not change.
+Neither Spark nor pyarrow can set ORC user metadata, char(n) and varchar(n), or write ``row`` as
+fast as flat columns; all three are facts of the footer alone, so they are put right there. The
+bytes before the footer (stripes, their statistics) stay as they are: numbers of types, streams and
+statistics do not change.
 
     stripes | stripe statistics | footer | postscript | 1 byte: length of the postscript
                                   ^ TailEdit.offset
 
-Format: orc_proto.proto of Apache ORC; sections of a compressed file are chunks with a 3-byte header
-(length << 1 | is_original). Chunks flagged original are allowed under every codec.
+Format: orc_proto.proto of Apache ORC, of which grammar/orc_footer.proto has what is needed here;
+fields without a name there stay in an edited tail as they were. Sections of a compressed file are
+chunks with a 3-byte header (length << 1 | is_original). Chunks flagged original are allowed under
+every codec.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
+from google.protobuf.message import DecodeError
 
-from acidsql.acid import protobuf
-from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage
+from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
+from acidsql.acid.orc_footer_pb2 import Footer, PostScript, StripeInformation, UserMetadataItem
+from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage, text
 from acidsql.errors import FormatError, InternalError
 
 FIRST_READ = 16 * 1024
 """Bytes that hold the tail of all but very wide or very long files."""
 
-_MAGIC = b"ORC"
-_DEFAULT_BLOCK_SIZE = 256 * 1024
+_MAGIC = "ORC"
 _CHUNK_HEADER = 3
 _MAX_CHUNK = (1 << 23) - 1
-_LZ4_FRAME_HEADER = b"\x04\x22\x4d\x18\x60\x70\x73"  # version 1, independent blocks of up to 4 MB, no checksums
+_MAX_SNAPPY_SIZE = 5
+"""Bytes of a number of 32 bits."""
+_LZ4_FRAME_HEADER = (
+    b"\x04\x22\x4d\x18\x60\x70\x73"  # version 1, independent blocks of up to 4 MB, no checksums
+)
 _LZ4_FRAME_END = bytes(4)
 
-# PostScript, Footer, StripeInformation, UserMetadataItem, ColumnStatistics, IntegerStatistics: field numbers
-_PS_FOOTER_LENGTH, _PS_COMPRESSION, _PS_BLOCK_SIZE, _PS_MAGIC = 1, 2, 3, 8000
-_STRIPES, _TYPES, _METADATA, _ROW_COUNT, _STATISTICS, _ROW_INDEX_STRIDE, _CALENDAR = 3, 4, 5, 6, 7, 8, 11
 _PROLEPTIC_GREGORIAN = 2
-_STRIPE_OFFSET, _STRIPE_ROWS = 1, 5
-_STRIPE_LENGTHS = (2, 3, 4)  # of its index, its data and its footer
-_ITEM_NAME, _ITEM_VALUE = 1, 2
-_INTEGER_STATISTICS = 2
-_MINIMUM, _MAXIMUM = 1, 2
+"""CalendarKind of orc_proto.proto."""
 
 
 ColumnStatistics = bytes
@@ -63,10 +65,12 @@ class OrcCodec(IntEnum):
 
 
 class OrcTail(NamedTuple):
-    """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and ask again.
+    """What the last bytes of a file say. If ``short``, they were too few: read ``length`` bytes and
+    ask again.
 
-    ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they begin; ``postscript`` and ``footer``
-    are messages without compression; ``schema`` is None only when ``short``.
+    ``offset`` is where the footer begins; ``stripes`` are row counts, ``stripe_offsets`` where they
+    begin; ``postscript`` and ``footer`` are messages without compression; ``schema`` is None only
+    when ``short``.
     """
 
     path: str
@@ -80,7 +84,6 @@ class OrcTail(NamedTuple):
     stripe_offsets: tuple[int, ...] = ()
     schema: OrcType | None = None
     row_count: int = 0
-    row_index_stride: int = 0
     metadata: Sequence[bytes] = ()
     statistics: Sequence[ColumnStatistics] = ()
 
@@ -90,20 +93,26 @@ class OrcTail(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Of the file."""
+        """Bytes of the whole file."""
         return self.offset + self.length
 
     @property
     def user_metadata(self) -> dict[str, str]:
-        """FormatError for what is not a text."""
+        """The metadata by key. FormatError for a value that is not a text."""
         try:
             return dict(map(_name_and_value, self.metadata))
         except _BROKEN as error:
             raise _format_error(self.path, error) from error
 
     def integer_range(self, column: int) -> tuple[int, int] | None:
-        """Minimum and maximum of an integer column by the file's statistics; None where it keeps none."""
-        return integer_range(self.statistics[column], self.path) if column < len(self.statistics) else None
+        """Minimum and maximum of an integer column by the file's statistics; None where it keeps
+        none.
+        """
+        return (
+            integer_range(self.statistics[column], self.path)
+            if column < len(self.statistics)
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +124,9 @@ class TailEdit:
 
 
 def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
-    """``end``: the last bytes of the file. FormatError naming ``path`` if they are not the end of an ORC file."""
+    """Reads a tail from ``end``, the last bytes of the file. FormatError naming ``path`` if they
+    are not the end of an ORC file.
+    """
     try:  # no context manager, which takes longer: a table may have very many files
         postscript_length = end[-1]
         if postscript_length + 1 > len(end):
@@ -127,19 +138,20 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
             raise ValueError("the footer is longer than the file")
         offset = file_size - length
         if length > len(end):
-            return OrcTail(path=path, codec=codec, block_size=block_size, offset=offset, length=length, postscript=postscript)
+            return OrcTail(
+                path=path,
+                codec=codec,
+                block_size=block_size,
+                offset=offset,
+                length=length,
+                postscript=postscript,
+            )
         content = unpack(end[len(end) - length : len(end) - 1 - postscript_length], codec)
-        footer = protobuf.Message(content)
-        types = footer.contents(_TYPES)
+        footer = Footer.FromString(content)
+        types = tuple(footer.types)
         if not types:
             raise ValueError("the footer has no types")
-        row_count = footer.integer(_ROW_COUNT)
-        stripes = [_stripe(stripe) for stripe in footer.contents(_STRIPES)]
-        rows = tuple([stripe.rows for stripe in stripes])
-        if sum(rows) != row_count:
-            raise ValueError(f"the footer counts {row_count} rows, its stripes {sum(rows)}")
-        if stripes and max([stripe.end for stripe in stripes]) > offset:
-            raise ValueError("a stripe ends behind the footer's beginning")
+        rows = _rows_of_stripes(footer, offset)
         return OrcTail(
             path=path,
             codec=codec,
@@ -149,51 +161,62 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
             postscript=postscript,
             footer=content,
             stripes=rows,
-            stripe_offsets=tuple([stripe.offset for stripe in stripes]),
-            schema=decode_types(tuple(types)),
-            row_count=row_count,
-            row_index_stride=footer.integer(_ROW_INDEX_STRIDE),
-            metadata=footer.contents(_METADATA),
-            statistics=footer.contents(_STATISTICS),
+            stripe_offsets=tuple([stripe.offset for stripe in footer.stripes]),
+            schema=decode_types(types),
+            row_count=footer.numberOfRows,
+            metadata=tuple(footer.metadata),
+            statistics=tuple(footer.statistics),
         )
     except _BROKEN as error:
         raise _format_error(path, error) from error
 
 
 def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
-    """The whole tail. ``read(count)`` gives the last ``count`` bytes (or all) and the file's size; asked twice at most."""
+    """The whole tail. ``read(count)`` gives the last ``count`` bytes (or all) and the file's size;
+    asked twice at most.
+    """
     tail = read_tail(*read(FIRST_READ), path)
     return read_tail(*read(tail.length), path) if tail.short else tail
 
 
 def integer_range(statistics: ColumnStatistics, path: str) -> tuple[int, int] | None:
-    """Minimum and maximum of an integer column of the file at ``path``; None where it keeps none."""
+    """Minimum and maximum of an integer column of the file at ``path``; None where it
+    keeps none.
+    """
     try:
-        found = protobuf.Message(protobuf.Message(statistics).content(_INTEGER_STATISTICS))
-        if _MINIMUM not in found or _MAXIMUM not in found:
+        integers = StatisticsMessage.FromString(statistics).intStatistics
+        if not integers.HasField("minimum") or not integers.HasField("maximum"):
             return None
-        return protobuf.signed(found.integer(_MINIMUM)), protobuf.signed(found.integer(_MAXIMUM))
+        return integers.minimum, integers.maximum
     except _BROKEN as error:
         raise _format_error(path, error) from error
 
 
-def edit_tail(tail: OrcTail, metadata: Mapping[str, str], schema: OrcType | None = None, *, proleptic: bool = False) -> TailEdit:
+def edit_tail(
+    tail: OrcTail,
+    metadata: Mapping[str, str],
+    schema: OrcType | None = None,
+    *,
+    proleptic: bool = False,
+) -> TailEdit:
     """The tail with these metadata keys set (others stay) and, if given, the types of ``schema``.
 
-    ``schema`` must be the file's own types up to nesting under a struct and what ``same_storage`` allows; InternalError if it is not.
-    Attributes on types (Spark writes some) are dropped with the old types.
+    ``schema`` must be the file's own types up to nesting under a struct and what ``same_storage``
+    allows; InternalError if it is not. Attributes on types (Spark writes some) are dropped with the
+    old types.
 
-    ``proleptic``: times before 1582 are in the calendar of today. A file of Arrow's does not say so, and ORC's Java readers but Hive 3.1's
-    take them for the old calendar's unless it does.
+    ``proleptic``: times before 1582 are in the calendar of today. A file of Arrow's does not say
+    so, and ORC's Java readers but Hive 3.1's take them for the old calendar's unless it does.
     """
-    types = [protobuf.bytes_field(_TYPES, t) for t in encode_types(_checked(tail, schema))] if schema else None
-    items = [protobuf.bytes_field(_METADATA, _item(name, value)) for name, value in metadata.items()]
-    calendar = [protobuf.varint_field(_CALENDAR, _PROLEPTIC_GREGORIAN)] if proleptic else []
-    footer = pack(protobuf.message(*_edited(tail, types, items, metadata), *calendar), tail.codec, tail.block_size)
-    fields = protobuf.split_message(tail.postscript)
-    postscript = protobuf.message(
-        *(protobuf.varint_field(_PS_FOOTER_LENGTH, len(footer)) if f.number == _PS_FOOTER_LENGTH else f.raw for f in fields)
-    )
+    edited = Footer.FromString(tail.footer)
+    if schema:
+        edited.types[:] = encode_types(_checked(tail, schema))
+    kept = [item for item in tail.metadata if _name_and_value(item)[0] not in metadata]
+    edited.metadata[:] = [*kept, *(_item(name, value) for name, value in metadata.items())]
+    if proleptic:
+        edited.calendar = _PROLEPTIC_GREGORIAN
+    footer = pack(edited.SerializeToString(), tail.codec, tail.block_size)
+    postscript = _edited_postscript(tail.postscript, len(footer))
     return TailEdit(offset=tail.offset, data=footer + postscript + bytes([len(postscript)]))
 
 
@@ -214,7 +237,9 @@ def unpack(data: bytes, codec: OrcCodec) -> bytes:
 
 
 def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
-    """A section: chunks of at most ``block_size`` bytes, deflated under ZLIB, original under every other codec."""
+    """A section: chunks of at most ``block_size`` bytes, deflated under ZLIB, original under every
+    other codec.
+    """
     if codec is OrcCodec.NONE:
         return data
     size = min(block_size, _MAX_CHUNK)
@@ -224,35 +249,42 @@ def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
 @lru_cache(maxsize=1024)
 def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
     """Length of the footer, codec and its block size. Many files of a table have the same one."""
-    postscript = protobuf.Message(data)
-    if postscript.content(_PS_MAGIC) != _MAGIC:
+    postscript = PostScript.FromString(data)
+    if postscript.magic != _MAGIC:
         raise ValueError("there is no ORC postscript at its end")
-    if _PS_FOOTER_LENGTH not in postscript:
+    if not postscript.HasField("footerLength"):
         raise ValueError("the postscript does not say how long the footer is")
-    codec = OrcCodec(postscript.integer(_PS_COMPRESSION))
-    return postscript.integer(_PS_FOOTER_LENGTH), codec, postscript.integer(_PS_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
+    return (
+        postscript.footerLength,
+        OrcCodec(postscript.compression),
+        postscript.compressionBlockSize,
+    )
 
 
-_BROKEN = (ValueError, IndexError, KeyError, RecursionError, OSError, zlib.error, pa.ArrowException)
+def _edited_postscript(data: bytes, footer_length: int) -> bytes:
+    """Java's readers look for the magic in the last bytes, where else fields without a name would
+    stand.
+    """
+    postscript = PostScript.FromString(data)
+    postscript.footerLength = footer_length
+    postscript.ClearField("magic")
+    return postscript.SerializeToString() + PostScript(magic=_MAGIC).SerializeToString()
+
+
+_BROKEN = (
+    ValueError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    OSError,
+    DecodeError,
+    zlib.error,
+    pa.ArrowException,
+)
 
 
 def _format_error(path: str, error: Exception) -> FormatError:
     return FormatError(f'"{path}" is not a valid ORC file', detail=str(error))
-
-
-def _edited(tail: OrcTail, types: list[bytes] | None, items: list[bytes], names: Mapping[str, str]) -> Iterator[bytes]:
-    """The footer's fields, still in the order of their numbers."""
-    waiting = items
-    for field in protobuf.split_message(tail.footer):
-        if field.number > _METADATA and waiting:
-            yield from waiting
-            waiting = []
-        if field.number == _TYPES and types is not None:
-            yield from types
-            types = []
-        elif field.number != _METADATA or not isinstance(field.value, bytes) or _name_and_value(field.value)[0] not in names:
-            yield field.raw
-    yield from waiting
 
 
 def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
@@ -261,30 +293,34 @@ def _checked(tail: OrcTail, schema: OrcType) -> OrcType:
     stored, declared = list(preorder(tail.schema)), list(preorder(schema))
     if len(stored) != len(declared) or not all(map(same_storage, stored[1:], declared[1:])):
         raise InternalError(
-            f'"{tail.path}" does not hold the columns it was written for', detail=f"{tail.schema} is not stored as {schema}"
+            f'"{tail.path}" does not hold the columns it was written for',
+            detail=f"{tail.schema} is not stored as {schema}",
         )
     return schema
 
 
-class _Stripe(NamedTuple):
-    offset: int
-    end: int
-    rows: int
+def _rows_of_stripes(footer: Footer, offset: int) -> tuple[int, ...]:
+    """Raises ValueError where the stripes contradict the footer, which begins at ``offset``."""
+    rows = tuple([stripe.numberOfRows for stripe in footer.stripes])
+    if sum(rows) != footer.numberOfRows:
+        raise ValueError(f"the footer counts {footer.numberOfRows} rows, its stripes {sum(rows)}")
+    if rows and max(map(_end, footer.stripes)) > offset:
+        raise ValueError("a stripe ends behind the footer's beginning")
+    return rows
 
 
-def _stripe(data: bytes) -> _Stripe:
-    found = protobuf.Message(data)
-    offset = found.integer(_STRIPE_OFFSET)
-    return _Stripe(offset, offset + sum(map(found.integer, _STRIPE_LENGTHS)), found.integer(_STRIPE_ROWS))
+def _end(stripe: StripeInformation) -> int:
+    """Where the stripe ends: behind its index, its data and its own footer."""
+    return stripe.offset + stripe.indexLength + stripe.dataLength + stripe.footerLength
 
 
 def _item(name: str, value: str) -> bytes:
-    return protobuf.bytes_field(_ITEM_NAME, name.encode()) + protobuf.bytes_field(_ITEM_VALUE, value.encode())
+    return UserMetadataItem(name=name, value=value.encode()).SerializeToString()
 
 
 def _name_and_value(data: bytes) -> tuple[str, str]:
-    found = protobuf.Message(data)
-    return found.content(_ITEM_NAME).decode(), found.content(_ITEM_VALUE).decode(errors="replace")
+    item = UserMetadataItem.FromString(data)
+    return text(item.name, "replace"), item.value.decode(errors="replace")
 
 
 def _chunk(data: bytes, codec: OrcCodec) -> bytes:
@@ -301,8 +337,7 @@ def _decompress(data: bytes, codec: OrcCodec) -> bytes:
         case OrcCodec.ZLIB:
             return zlib.decompress(data, -zlib.MAX_WBITS)
         case OrcCodec.SNAPPY:
-            size, _ = protobuf.decode_varint(data, 0)
-            return bytes(pa.decompress(data, size, "snappy", asbytes=True))
+            return bytes(pa.decompress(data, _snappy_size(data), "snappy", asbytes=True))
         case OrcCodec.LZ4:
             # a bare block does not tell its size; inside a frame the decoder finds it
             frame = _LZ4_FRAME_HEADER + len(data).to_bytes(4, "little") + data + _LZ4_FRAME_END
@@ -315,3 +350,15 @@ def _decompress(data: bytes, codec: OrcCodec) -> bytes:
 
 def _decompress_stream(data: bytes, codec: str) -> bytes:
     return bytes(pa.CompressedInputStream(pa.BufferReader(data), codec).read())
+
+
+def _snappy_size(data: bytes) -> int:
+    """How many bytes a snappy block holds: it begins with that, seven bits a byte, the lowest
+    first.
+    """
+    size = 0
+    for index, byte in enumerate(data[:_MAX_SNAPPY_SIZE]):
+        size |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return size
+    raise ValueError("a snappy block does not tell its size")

@@ -1,7 +1,9 @@
-"""ORC's type tree: as written in a footer (pre-order, a node's children after it) and as the six-field ACID event.
+"""ORC's type tree: as written in a footer (pre-order, a node's children after it) and as the
+six-field ACID event.
 
-A file whose data columns lie flat beside an empty ``row`` has its types in the same pre-order as one whose data columns are
-children of ``row``: that is why a footer edit alone can turn the one into the other.
+A file whose data columns lie flat beside an empty ``row`` has its types in the same pre-order as
+one whose data columns are children of ``row``: that is why a footer edit alone can turn the one
+into the other.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from enum import IntEnum
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from acidsql.acid import protobuf
+from acidsql.acid.orc_footer_pb2 import Type
 
 EVENT_FIELDS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
+ID_FIELDS = EVENT_FIELDS[1:4]
+"""The columns that tell a row's identity, as a delete event holds them."""
+
 ROW_FIELD = "row"
-ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_ID_COLUMN = 2, 3, 4
+ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_COLUMN = 2, 3, 4
 """Type (and statistics) numbers of the id columns in an event file; 0 is the root, 6 is ``row``."""
 
-_KIND, _SUBTYPES, _NAMES, _MAXIMUM_LENGTH, _PRECISION, _SCALE = 1, 2, 3, 4, 5, 6
-_MAX_PRECISION, _DEFAULT_SCALE = 38, 10
-"""Those of a decimal whose type says neither, as Hive 0.11 wrote them. ORC: TypeDescription."""
+_MAX_PRECISION = 38
 
 
 class OrcKind(IntEnum):
@@ -49,12 +52,20 @@ class OrcKind(IntEnum):
 
 
 _CHILDREN = {OrcKind.LIST: 1, OrcKind.MAP: 2}
-_TEXT = {OrcKind.BYTE: "tinyint", OrcKind.SHORT: "smallint", OrcKind.LONG: "bigint", OrcKind.LIST: "array", OrcKind.UNION: "uniontype"}
+_TEXT = {
+    OrcKind.BYTE: "tinyint",
+    OrcKind.SHORT: "smallint",
+    OrcKind.LONG: "bigint",
+    OrcKind.LIST: "array",
+    OrcKind.UNION: "uniontype",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class OrcType:
-    """One type with its children; ``names`` are a struct's field names. Prints as ORC and Hive do."""
+    """One type with its children; ``names`` are a struct's field names. Prints as ORC
+    and Hive do.
+    """
 
     kind: OrcKind
     children: tuple[OrcType, ...] = ()
@@ -67,7 +78,8 @@ class OrcType:
         word = _TEXT.get(self.kind, self.kind.name.lower())
         match self.kind:
             case OrcKind.STRUCT:
-                return f"{word}<{','.join(f'{n}:{t}' for n, t in zip(self.names, self.children, strict=True))}>"
+                fields = zip(self.names, self.children, strict=True)
+                return f"{word}<{','.join(f'{n}:{t}' for n, t in fields)}>"
             case OrcKind.LIST | OrcKind.MAP | OrcKind.UNION:
                 return f"{word}<{','.join(map(str, self.children))}>"
             case OrcKind.CHAR | OrcKind.VARCHAR:
@@ -83,7 +95,9 @@ def struct_type(names: Sequence[str], children: Sequence[OrcType]) -> OrcType:
 
 
 def event_type(row: OrcType) -> OrcType:
-    """The schema of an ACID file over a table's data columns. Hive: SchemaEvolution.createEventSchema."""
+    """The schema of an ACID file over a table's data columns. Hive:
+    SchemaEvolution.createEventSchema.
+    """
     integer, long = OrcType(kind=OrcKind.INT), OrcType(kind=OrcKind.LONG)
     return struct_type(EVENT_FIELDS, (integer, long, integer, long, long, row))
 
@@ -95,8 +109,11 @@ def encode_types(root: OrcType) -> list[bytes]:
 
 @lru_cache(maxsize=256)
 def decode_types(messages: tuple[bytes, ...]) -> OrcType:
-    """The tree of a footer's ``Type`` messages, one object for all equal ones. ValueError, IndexError or RecursionError if they make none."""
-    root = _decode([protobuf.Message(m) for m in messages], 0)
+    """The tree of a footer's ``Type`` messages, one object for all equal ones.
+
+    DecodeError, ValueError, IndexError or RecursionError if they make none.
+    """
+    root = _decode([Type.FromString(message) for message in messages], 0)
     return _trees.setdefault(root, root)
 
 
@@ -110,12 +127,17 @@ def preorder(root: OrcType) -> Iterator[OrcType]:
 
 
 def same_storage(stored: OrcType, declared: OrcType) -> bool:
-    """Whether one node's bytes may be read as the other: equal, but for CHAR and VARCHAR, stored as STRING, and DATE, which may be as INT."""
+    """Whether one node's bytes may be read as the other: equal, but for CHAR and VARCHAR, stored as
+    STRING, and DATE, which may be as INT.
+    """
     if declared.kind in (OrcKind.CHAR, OrcKind.VARCHAR):
         return stored.kind in (OrcKind.STRING, declared.kind)
     if declared.kind is OrcKind.DATE:
         return stored.kind in (OrcKind.INT, OrcKind.DATE)
-    return stored.kind == declared.kind and (stored.precision, stored.scale) == (declared.precision, declared.scale)
+    return stored.kind == declared.kind and (stored.precision, stored.scale) == (
+        declared.precision,
+        declared.scale,
+    )
 
 
 def _numbered(root: OrcType) -> Iterator[tuple[OrcType, tuple[int, ...]]]:
@@ -133,51 +155,60 @@ def _numbered(root: OrcType) -> Iterator[tuple[OrcType, tuple[int, ...]]]:
 
 def _sizes(root: OrcType) -> list[int]:
     """How many types each node stands for, itself included, in pre-order."""
-    found: list[int] = []
+    sizes: list[int] = []
 
     def visit(node: OrcType) -> int:
-        at = len(found)
-        found.append(0)
-        found[at] = 1 + sum(visit(child) for child in node.children)
-        return found[at]
+        at = len(sizes)
+        sizes.append(0)
+        sizes[at] = 1 + sum(visit(child) for child in node.children)
+        return sizes[at]
 
     visit(root)
-    return found
+    return sizes
 
 
 def _encode(node: OrcType, children: tuple[int, ...]) -> bytes:
-    is_text = node.kind in (OrcKind.CHAR, OrcKind.VARCHAR)
-    is_decimal = node.kind is OrcKind.DECIMAL
-    return protobuf.message(
-        protobuf.varint_field(_KIND, node.kind),
-        protobuf.packed_field(_SUBTYPES, children),
-        *(protobuf.bytes_field(_NAMES, name.encode()) for name in node.names),
-        protobuf.varint_field(_MAXIMUM_LENGTH, node.maximum_length) if is_text else b"",
-        protobuf.varint_field(_PRECISION, node.precision) + protobuf.varint_field(_SCALE, node.scale) if is_decimal else b"",
-    )
+    message = Type(kind=node.kind, subtypes=children, fieldNames=node.names)
+    if node.kind in (OrcKind.CHAR, OrcKind.VARCHAR):
+        message.maximumLength = node.maximum_length
+    if node.kind is OrcKind.DECIMAL:
+        message.precision, message.scale = node.precision, node.scale
+    return message.SerializeToString()
 
 
-def _decode(messages: Sequence[protobuf.Message], number: int) -> OrcType:
+def _decode(messages: Sequence[Type], number: int) -> OrcType:
     message = messages[number]
-    children = message.integers(_SUBTYPES)
+    children = tuple(message.subtypes)
     if any(child <= number for child in children):
         raise ValueError(f"type {number} has a child before it")
-    kind, names = OrcKind(message.integer(_KIND)), tuple(name.decode() for name in message.contents(_NAMES))
-    if len(children) != (len(names) if kind is OrcKind.STRUCT else _CHILDREN.get(kind, len(children))) or not all(names):
-        raise ValueError(f"type {number} is a {kind.name.lower()} of {len(children)} types and {len(names)} names")
+    kind, names = OrcKind(message.kind), tuple(map(text, message.fieldNames))
+    if len(children) != (
+        len(names) if kind is OrcKind.STRUCT else _CHILDREN.get(kind, len(children))
+    ) or not all(names):
+        raise ValueError(
+            f"type {number} is a {kind.name.lower()} of {len(children)} types and {len(names)}"
+            " names"
+        )
     precision, scale = _precision_and_scale(message, number) if kind is OrcKind.DECIMAL else (0, 0)
     return OrcType(
         kind=kind,
         children=tuple(_decode(messages, child) for child in children),
         names=names,
-        maximum_length=message.integer(_MAXIMUM_LENGTH),
+        maximum_length=message.maximumLength,
         precision=precision,
         scale=scale,
     )
 
 
-def _precision_and_scale(message: protobuf.Message, number: int) -> tuple[int, int]:
-    precision, scale = message.integer(_PRECISION, _MAX_PRECISION), message.integer(_SCALE, _DEFAULT_SCALE)
+def text(value: str | bytes, errors: str = "strict") -> str:
+    """A text of a message; protobuf hands out bytes where it is not UTF-8, which are a ValueError
+    unless ``errors`` says what stands for them.
+    """
+    return value if isinstance(value, str) else value.decode(errors=errors)
+
+
+def _precision_and_scale(message: Type, number: int) -> tuple[int, int]:
+    precision, scale = message.precision, message.scale
     if not max(1, scale) <= precision <= _MAX_PRECISION:
         raise ValueError(f"type {number} is a decimal({precision},{scale})")
     return precision, scale

@@ -1,8 +1,9 @@
 """Names of directories and files in a Hive ACID table, written canonically and read leniently.
 
-``grammar/names.lark`` is the same language as a grammar. Writing pads numbers as Hive does; reading accepts any padding, Hive 4's
-visibility suffix (``_v0000021``, a *transaction* id) and its attempt suffix on bucket files (``bucket_00000_0``). We write neither:
-Hive 3 cannot read them. Hive: AcidUtils.{baseDir, deltaSubdir, deleteDeltaSubdir, parseBase, parsedDelta, BUCKET_PATTERN}.
+``grammar/names.lark`` is the same language as a grammar. Writing pads numbers as Hive does; reading
+accepts any padding, Hive 4's visibility suffix (``_v0000021``, a *transaction* id) and its attempt
+suffix on bucket files (``bucket_00000_0``). We write neither: Hive 3 cannot read them. Hive:
+AcidUtils.{baseDir, deltaSubdir, deleteDeltaSubdir, parseBase, parsedDelta, BUCKET_PATTERN}.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class _DeltaName:
 
     def _tail(self) -> str:
         statement = "" if self.statement_id == NO_STATEMENT else f"_{self.statement_id:04d}"
-        return f"delta_{_padded(self.min_write_id)}_{_padded(self.max_write_id)}{statement}{_visibility(self.visibility_txn_id)}"
+        ids = f"{_padded(self.min_write_id)}_{_padded(self.max_write_id)}"
+        return f"delta_{ids}{statement}{_visibility(self.visibility_txn_id)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +80,21 @@ def base_name(write_id: WriteId) -> str:
     return str(Base(write_id=write_id))
 
 
-def delta_name(min_write_id: WriteId, max_write_id: WriteId, statement_id: StatementId = NO_STATEMENT) -> str:
-    """A name without statement id is a compactor's."""
-    return str(Delta(min_write_id=min_write_id, max_write_id=max_write_id, statement_id=statement_id))
+def delta_name(
+    min_write_id: WriteId, max_write_id: WriteId, statement_id: StatementId = NO_STATEMENT
+) -> str:
+    """The canonical name of a delta; one without statement id is a compactor's."""
+    return str(
+        Delta(min_write_id=min_write_id, max_write_id=max_write_id, statement_id=statement_id)
+    )
 
 
-def delete_delta_name(min_write_id: WriteId, max_write_id: WriteId, statement_id: StatementId = NO_STATEMENT) -> str:
-    return str(DeleteDelta(min_write_id=min_write_id, max_write_id=max_write_id, statement_id=statement_id))
+def delete_delta_name(
+    min_write_id: WriteId, max_write_id: WriteId, statement_id: StatementId = NO_STATEMENT
+) -> str:
+    return str(
+        DeleteDelta(min_write_id=min_write_id, max_write_id=max_write_id, statement_id=statement_id)
+    )
 
 
 def bucket_file_name(bucket: BucketId) -> str:
@@ -97,36 +107,44 @@ def is_hidden(name: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """A directory of such a name must be ACID: if ``parse_directory`` does not know it, nobody can tell what it holds."""
+    """A directory of such a name must be ACID: if ``parse_directory`` does not know it, nobody can
+    tell what it holds.
+    """
     return name.startswith(_RESERVED_PREFIXES)
 
 
 def parse_directory(name: str) -> DirectoryName | None:
-    """None: no name of an ACID directory (though it may be reserved, see ``is_reserved``)."""
+    """The directory of this name; None if it is not that of an ACID directory (though it may be
+    reserved, see ``is_reserved``).
+    """
     if base := _BASE.fullmatch(name):
         return Base(write_id=WriteId(int(base[1])), visibility_txn_id=TxnId(int(base[2] or 0)))
-    found = _DELTA.fullmatch(name)
-    if found is None:
+    match = _DELTA.fullmatch(name)
+    if match is None:
         return None
-    kind = DeleteDelta if found[1] else Delta
+    kind = DeleteDelta if match[1] else Delta
     return kind(
-        min_write_id=WriteId(int(found[2])),
-        max_write_id=WriteId(int(found[3])),
-        statement_id=NO_STATEMENT if found[4] is None else StatementId(int(found[4])),
-        visibility_txn_id=TxnId(int(found[5] or 0)),
+        min_write_id=WriteId(int(match[2])),
+        max_write_id=WriteId(int(match[3])),
+        statement_id=NO_STATEMENT if match[4] is None else StatementId(int(match[4])),
+        visibility_txn_id=TxnId(int(match[5] or 0)),
     )
 
 
 def parse_bucket_file(name: str) -> BucketId | None:
-    """The bucket number of ``bucket_N`` or ``bucket_N_A`` (A: the attempt, Hive 4); None for any other name."""
-    found = _BUCKET.fullmatch(name)
-    return BucketId(int(found[1])) if found else None
+    """The bucket number of ``bucket_N`` or ``bucket_N_A`` (A: the attempt, Hive 4); None for any
+    other name.
+    """
+    match = _BUCKET.fullmatch(name)
+    return BucketId(int(match[1])) if match else None
 
 
 def original_bucket(name: str) -> BucketId | None:
-    """The bucket number of ``000001_0`` and ``000001_0_copy_2``, files written before the table was ACID or by LOAD DATA."""
-    found = _ORIGINAL.fullmatch(name)
-    return BucketId(int(found[1])) if found else None
+    """The bucket number of ``000001_0`` and ``000001_0_copy_2``, files written before the table was
+    ACID or by LOAD DATA.
+    """
+    match = _ORIGINAL.fullmatch(name)
+    return BucketId(int(match[1])) if match else None
 
 
 def _padded(number: int) -> str:

@@ -6,12 +6,17 @@ from typing import NamedTuple
 
 from acidsql.acid.ids import WriteId
 
+ROW_ID_COLUMN = "ROW__ID"
+"""The hidden column that shows it."""
+
 
 class RowId(NamedTuple):
-    """Ordered as the files are sorted: write id, then the packed bucket property as a signed int, then the row number.
+    """Ordered as the files are sorted: write id, then the packed bucket property as a signed int,
+    then the row number.
 
-    A tuple, not a dataclass: compared and hashed by the million when delete events are matched. All three parts count:
-    ``bucket_property`` (see bucket_codec) keeps apart the statements of one write id.
+    A tuple, not a dataclass: compared and hashed by the million when delete events are matched. All
+    three parts count: ``bucket_property`` (see bucket_codec) keeps apart the statements of one
+    write id.
     """
 
     write_id: WriteId

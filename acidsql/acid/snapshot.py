@@ -1,15 +1,19 @@
-"""Which files of one table or partition a reader sees: a pure function from a listing and the valid ids to an AcidDirectory.
+"""Which files of one table or partition a reader sees: a pure function from a listing and the valid
+ids to an AcidDirectory.
 
-Hive's AcidUtils.getAcidState, with names as Hive 4 writes them. Every directory ends in exactly one state:
+Hive's AcidUtils.getAcidState, with names as Hive 4 writes them. Every directory ends in exactly one
+state:
 
     chosen      its rows (those of valid write ids) are read
-    obsolete    all it holds is in a chosen one too: a cleaner may remove it once no older reader is left
+    obsolete    all it holds is in a chosen one too: a cleaner may remove it once no older reader is
+    left
     aborted     nothing in it will ever be visible: a cleaner may remove it
     invisible   open or newer than the reader: left alone, and named nowhere
 
-Where Hive is wrong we are not: an INSERT OVERWRITE still open is never read (Hive 4 reads one equal to the lowest open id), one
-that was aborted does not stop the reader (Hive 3 fails), and of two compactions of one range only the newer is read (Hive 4
-reads both, every row twice). Layouts on which Hive's versions disagree about the rows are refused.
+Where Hive is wrong we are not: an INSERT OVERWRITE still open is never read (Hive 4 reads one equal
+to the lowest open id), one that was aborted does not stop the reader (Hive 3 fails), and of two
+compactions of one range only the newer is read (Hive 4 reads both, every row twice). Layouts on
+which Hive's versions disagree about the rows are refused.
 """
 
 from __future__ import annotations
@@ -18,12 +22,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
-from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, TxnId, WriteId
+from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry, file_name, id_range
+from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.paths import (
     BEFORE_ALL_WRITES,
-    FLUSH_LENGTH_SUFFIX,
     METADATA_FILE,
     NO_VISIBILITY,
     Base,
@@ -33,7 +37,6 @@ from acidsql.acid.paths import (
     is_hidden,
     is_reserved,
     original_bucket,
-    parse_bucket_file,
     parse_directory,
 )
 from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
@@ -42,88 +45,10 @@ from acidsql.errors import FormatError
 Name = TypeVar("Name", bound=DirectoryName)
 
 
-class FileEntry(NamedTuple):
-    """A file of a listing; ``path`` is relative to the table's or partition's directory, ``/`` separated."""
-
-    path: str
-    size: int
-    mtime_ns: int
-
-
-class DataFile(NamedTuple):
-    """A file to read.
-
-    ``min_write_id``, ``max_write_id``: of the directory's name; twice the base's id for a base, 0 for originals.
-    ``bucket``: from the file's name, None if the name tells none. ``raw``: plain rows without the ACID columns (original files and
-    LOAD DATA): their row ids follow from the place (write id ``max_write_id``, this bucket and statement, the row's number).
-    ``needs_row_filter``: some write id of the range is not valid, so rows must be tested by currentTransaction.
-    """
-
-    path: str
-    size: int
-    mtime_ns: int
-    min_write_id: WriteId
-    max_write_id: WriteId
-    statement_id: StatementId
-    bucket: BucketId | None
-    raw: bool
-    needs_row_filter: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directory:
-    """An ACID directory that was chosen. ``path`` is its real name, which need not be the canonical one of ``name``."""
-
-    path: str
-    name: DirectoryName
-    raw: bool
-    needs_row_filter: bool
-    files: tuple[FileEntry, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AcidDirectory:
-    """The choice. ``current``: deltas and delete deltas as Hive orders them; ``obsolete`` and ``aborted``: paths, sorted."""
-
-    base: Directory | None
-    current: tuple[Directory, ...]
-    originals: tuple[FileEntry, ...]
-    obsolete: tuple[str, ...]
-    aborted: tuple[str, ...]
-
-    @property
-    def deltas(self) -> tuple[Directory, ...]:
-        return tuple(d for d in self.current if isinstance(d.name, Delta))
-
-    @property
-    def delete_deltas(self) -> tuple[Directory, ...]:
-        return tuple(d for d in self.current if isinstance(d.name, DeleteDelta))
-
-    @property
-    def insert_files(self) -> tuple[DataFile, ...]:
-        """Base, originals and insert deltas; made anew at each call. Files without a byte hold no rows and are left out.
-
-        FormatError where a streaming writer has a file open: what is committed of it ends inside the file.
-        """
-        found = list(map(_original_file, self.originals))
-        for directory in (self.base, *self.deltas):
-            if directory is not None:
-                _refuse_open_stream(directory)
-                found += _data_files(directory)
-        return tuple(file for file in found if file.size)
-
-    @property
-    def delete_files(self) -> tuple[DataFile, ...]:
-        """FormatError for a file without a byte: what it should have deleted would come back."""
-        found = tuple(file for directory in self.delete_deltas for file in _data_files(directory))
-        for file in found:
-            if not file.size:
-                raise FormatError(f'delete file "{file.path}" is empty')
-        return found
-
-
 class BaseKind(Enum):
-    """What a base's ``_metadata_acid`` says (AcidUtils.MetaDataFile); a base without that file is an INSERT OVERWRITE."""
+    """What a base's ``_metadata_acid`` says (AcidUtils.MetaDataFile); a base without that file is
+    an INSERT OVERWRITE.
+    """
 
     COMPACTED = "compacted"
     TRUNCATED = "truncated"
@@ -147,18 +72,20 @@ def choose(
     txns: ValidTxnList | None = None,
     *,
     directories: Iterable[str] = (),
-    is_raw: Callable[[str], bool] | None = None,
+    is_original: Callable[[str], bool] | None = None,
     read_marker: Callable[[str], bytes | None] | None = None,
 ) -> AcidDirectory:
-    """What a reader with these valid ids sees.
+    """Chooses what a reader with these valid ids sees.
 
-    files: everything below the directory; hidden names are ignored, but tell that their directory exists.
-    txns: None = every visibility transaction is committed.
-    directories: also the ones without a file (an empty INSERT OVERWRITE is one).
-    is_raw: has the file of this path no ACID columns? Asked for files with an original's name in a base or delta; None = all raw.
-    read_marker: the content of ``_metadata_acid`` in the directory of this path, None if there is none.
+    files: everything below the directory; hidden names are ignored, but tell that their directory
+    exists. txns: None = every visibility transaction is committed. directories: also the ones
+    without a file (an empty INSERT OVERWRITE is one). is_original: has the file of this path no
+    ACID columns? Asked for files with an original's name in a base or delta; None = all are
+    originals. read_marker: the content of ``_metadata_acid`` in the directory of this path, None if
+    there is none.
 
-    FormatError: a name or layout that is not Hive's, or a compaction that the reader is too old for while what it replaced may be gone.
+    FormatError: a name or layout that is not Hive's, or a compaction that the reader is too old for
+    while what it replaced may be gone.
     """
     listing = _group(files, directories)
     fates = _Fates()
@@ -168,9 +95,11 @@ def choose(
     if base is not None:
         fates.obsolete += [file.path for file in listing.originals]
     return AcidDirectory(
-        base=None if base is None else _directory(base, write_ids, is_raw),
-        current=tuple(_directory(delta, write_ids, is_raw) for delta in current),
-        originals=() if base is not None else tuple(sorted(listing.originals, key=lambda f: f.path)),
+        base=None if base is None else _directory(base, write_ids, is_original),
+        current=tuple(_directory(delta, write_ids, is_original) for delta in current),
+        originals=(
+            () if base is not None else tuple(sorted(listing.originals, key=lambda f: f.path))
+        ),
         obsolete=tuple(sorted(fates.obsolete)),
         aborted=tuple(sorted(fates.aborted)),
     )
@@ -200,16 +129,18 @@ def _group(files: Iterable[FileEntry], directories: Iterable[str]) -> _Listing:
         if owner is None:
             continue
         if owner:
-            found = acid.setdefault(owner, [])
+            listed = acid.setdefault(owner, [])
             if not is_hidden(name):
-                found.append(file)
+                listed.append(file)
         elif not is_hidden(name):
             originals.append(file)
     return _Listing(directories=acid, originals=originals)
 
 
 def _owner(directory: str) -> str | None:
-    """The ACID directory that this one is, or is below of; "" if none (its files are originals); None if hidden."""
+    """The ACID directory that this one is, or is below of; "" if none (its files are originals);
+    None if hidden.
+    """
     parts = directory.split("/") if directory else []
     if any(map(is_hidden, parts)):
         return None
@@ -217,7 +148,10 @@ def _owner(directory: str) -> str | None:
         # Hive 3 skips it, Hive 4 skips it or reads it, depending on the file system.
         raise FormatError(
             f'ACID directory "{directory}" lies inside another directory',
-            hint="A rename onto an existing directory leaves such a trace; move it to its place or remove it.",
+            hint=(
+                "A rename onto an existing directory leaves such a trace; move it to its place or"
+                " remove it."
+            ),
         )
     return parts[0] if parts and is_reserved(parts[0]) else ""
 
@@ -226,19 +160,19 @@ def _owner(directory: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found(Generic[Name]):
+class _Listed(Generic[Name]):
     path: str
     name: Name
     files: Sequence[FileEntry]
 
 
-_FoundBase = _Found[Base]
-_FoundDelta = _Found[Delta | DeleteDelta]
+_ListedBase = _Listed[Base]
+_ListedDelta = _Listed[Delta | DeleteDelta]
 
 
 @dataclass(slots=True)
 class _Fates:
-    """Paths that are not chosen, as they turn up."""
+    """The paths that are not chosen, in the order in which that turns out."""
 
     obsolete: list[str] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
@@ -246,10 +180,10 @@ class _Fates:
 
 def _visible(
     directories: Mapping[str, Sequence[FileEntry]], txns: ValidTxnList | None, fates: _Fates
-) -> tuple[list[_FoundBase], list[_FoundDelta]]:
+) -> tuple[list[_ListedBase], list[_ListedDelta]]:
     """The directories but for those whose compaction is not committed for this reader."""
-    bases: list[_FoundBase] = []
-    deltas: list[_FoundDelta] = []
+    bases: list[_ListedBase] = []
+    deltas: list[_ListedDelta] = []
     for path, files in directories.items():
         name = _parse(path)
         visibility = name.visibility_txn_id
@@ -257,9 +191,9 @@ def _visible(
             if txns.is_aborted(visibility):
                 fates.aborted.append(path)
         elif isinstance(name, Base):
-            bases.append(_Found(path=path, name=name, files=files))
+            bases.append(_Listed(path=path, name=name, files=files))
         else:
-            deltas.append(_Found(path=path, name=name, files=files))
+            deltas.append(_Listed(path=path, name=name, files=files))
     return bases, deltas
 
 
@@ -270,43 +204,64 @@ def _parse(path: str) -> DirectoryName:
     return name
 
 
-def _directory(found: _FoundBase | _FoundDelta, write_ids: ValidWriteIdList, is_raw: Callable[[str], bool] | None) -> Directory:
-    low, high, _ = _range(found.name)
+def _directory(
+    directory: _ListedBase | _ListedDelta,
+    write_ids: ValidWriteIdList,
+    is_original: Callable[[str], bool] | None,
+) -> Directory:
+    low, high, _ = id_range(directory.name)
     return Directory(
-        path=found.path,
-        name=found.name,
-        raw=_is_raw_directory(found, is_raw),
+        path=directory.path,
+        name=directory.name,
+        original=_holds_originals(directory, is_original),
         needs_row_filter=low != high and not write_ids.all_valid(low, high),
-        files=tuple(sorted(found.files, key=lambda f: f.path)),
+        files=tuple(sorted(directory.files, key=lambda f: f.path)),
     )
 
 
-def _is_raw_directory(found: _FoundBase | _FoundDelta, is_raw: Callable[[str], bool] | None) -> bool:
-    """Hive: MetaDataFile.isRawFormat. LOAD DATA makes no delete deltas and no ranges, and one file tells for all."""
-    low, high, _ = _range(found.name)
-    if isinstance(found.name, DeleteDelta) or low != high or found.name.visibility_txn_id != NO_VISIBILITY:
+def _holds_originals(
+    directory: _ListedBase | _ListedDelta, is_original: Callable[[str], bool] | None
+) -> bool:
+    """Whether LOAD DATA put original files into the directory. It makes no delete deltas and no
+    ranges, and one file tells for all. Hive: MetaDataFile.isRawFormat.
+    """
+    low, high, _ = id_range(directory.name)
+    if (
+        isinstance(directory.name, DeleteDelta)
+        or low != high
+        or directory.name.visibility_txn_id != NO_VISIBILITY
+    ):
         return False
-    probe = min((f.path for f in found.files if original_bucket(_file_name(f)) is not None), default=None)
-    return probe is not None and (is_raw is None or is_raw(probe))
+    probe = min(
+        (f.path for f in directory.files if original_bucket(file_name(f)) is not None),
+        default=None,
+    )
+    return probe is not None and (is_original is None or is_original(probe))
 
 
 # Base
 
 
 def _choose_base(
-    bases: Iterable[_FoundBase], write_ids: ValidWriteIdList, read_marker: Callable[[str], bytes | None], fates: _Fates
-) -> _FoundBase | None:
+    bases: Iterable[_ListedBase],
+    write_ids: ValidWriteIdList,
+    read_marker: Callable[[str], bytes | None],
+    fates: _Fates,
+) -> _ListedBase | None:
     """The newest base the reader may use; the other usable ones become obsolete.
 
-    An overwrite is usable as soon as its own write id is valid; a compaction has forgotten which row came from which write id, so that
-    every id up to its own must be decided. Of one write id a compaction goes before the overwrite it was made from.
+    An overwrite is usable as soon as its own write id is valid; a compaction has forgotten which
+    row came from which write id, so that every id up to its own must be decided. Of one write id a
+    compaction goes before the overwrite it was made from.
     """
-    usable: list[tuple[tuple[WriteId, bool, TxnId], _FoundBase]] = []
-    unusable: list[_FoundBase] = []
+    usable: list[tuple[tuple[WriteId, bool, TxnId], _ListedBase]] = []
+    unusable: list[_ListedBase] = []
     for base in bases:
         write_id, visibility = base.name.write_id, base.name.visibility_txn_id
         compacted = visibility != NO_VISIBILITY or _marked_compacted(base, read_marker)
-        if write_id == BEFORE_ALL_WRITES or (write_ids.is_valid_base(write_id) if compacted else write_ids.is_valid(write_id)):
+        if write_id == BEFORE_ALL_WRITES or (
+            write_ids.is_valid_base(write_id) if compacted else write_ids.is_valid(write_id)
+        ):
             usable.append(((write_id, compacted, visibility), base))
         elif compacted:
             unusable.append(base)
@@ -316,19 +271,21 @@ def _choose_base(
         if unusable:
             raise _not_enough_history(min(unusable, key=lambda b: b.name.write_id), write_ids)
         return None
-    *older, (_, best) = sorted(usable, key=lambda found: found[0])
+    *older, (_, best) = sorted(usable, key=lambda ranked: ranked[0])
     fates.obsolete += [base.path for _, base in older]
     return best
 
 
-def _marked_compacted(base: _FoundBase, read_marker: Callable[[str], bytes | None]) -> bool:
+def _marked_compacted(base: _ListedBase, read_marker: Callable[[str], bytes | None]) -> bool:
     content = read_marker(base.path)
     if content is None:
         return False
     try:
         return parse_marker(content) is BaseKind.COMPACTED
     except FormatError as error:
-        raise FormatError(f'unknown content of "{base.path}/{METADATA_FILE}"', detail=error.detail) from None
+        raise FormatError(
+            f'unknown content of "{base.path}/{METADATA_FILE}"', detail=error.detail
+        ) from None
 
 
 def _no_marker(_directory: str) -> bytes | None:
@@ -336,10 +293,12 @@ def _no_marker(_directory: str) -> bytes | None:
 
 
 def _unknown_marker(content: bytes) -> FormatError:
-    return FormatError(f"unknown content of {METADATA_FILE}", detail=content[:200].decode(errors="replace"))
+    return FormatError(
+        f"unknown content of {METADATA_FILE}", detail=content[:200].decode(errors="replace")
+    )
 
 
-def _not_enough_history(base: _FoundBase, write_ids: ValidWriteIdList) -> FormatError:
+def _not_enough_history(base: _ListedBase, write_ids: ValidWriteIdList) -> FormatError:
     lowest = "none" if write_ids.min_open is None else write_ids.min_open
     return FormatError(
         f'not enough history: the oldest base, "{base.path}", is newer than the snapshot',
@@ -350,10 +309,15 @@ def _not_enough_history(base: _FoundBase, write_ids: ValidWriteIdList) -> Format
 # Deltas
 
 
-def _choose_deltas(deltas: Iterable[_FoundDelta], write_ids: ValidWriteIdList, base: _FoundBase | None, fates: _Fates) -> list[_FoundDelta]:
-    candidates: list[_FoundDelta] = []
+def _choose_deltas(
+    deltas: Iterable[_ListedDelta],
+    write_ids: ValidWriteIdList,
+    base: _ListedBase | None,
+    fates: _Fates,
+) -> list[_ListedDelta]:
+    candidates: list[_ListedDelta] = []
     for delta in deltas:
-        low, high, _ = _range(delta.name)
+        low, high, _ = id_range(delta.name)
         if write_ids.range_aborted(low, high) is RangeResponse.ALL:
             fates.aborted.append(delta.path)
         elif write_ids.range_valid(low, high) is not RangeResponse.NONE:
@@ -363,17 +327,28 @@ def _choose_deltas(deltas: Iterable[_FoundDelta], write_ids: ValidWriteIdList, b
     return list(_not_covered(candidates, write_ids, reached, fates))
 
 
-def _reading_order(delta: _FoundDelta) -> tuple[int, int, int, int, str]:
-    """The widest of the ranges that begin at one id comes first, the newest compaction before older ones."""
+def _reading_order(delta: _ListedDelta) -> tuple[int, int, int, int, str]:
+    """The widest of the ranges that begin at one id comes first, the newest compaction before older
+    ones.
+    """
     name = delta.name
-    return name.min_write_id, -name.max_write_id, name.statement_id, -name.visibility_txn_id, delta.path
+    return (
+        name.min_write_id,
+        -name.max_write_id,
+        name.statement_id,
+        -name.visibility_txn_id,
+        delta.path,
+    )
 
 
-def _not_covered(deltas: Iterable[_FoundDelta], write_ids: ValidWriteIdList, reached: WriteId, fates: _Fates) -> Iterator[_FoundDelta]:
+def _not_covered(
+    deltas: Iterable[_ListedDelta], write_ids: ValidWriteIdList, reached: WriteId, fates: _Fates
+) -> Iterator[_ListedDelta]:
     """Walks up the write ids; a range inside what was ``reached`` already is obsolete.
 
-    It is even where it is of the other kind: compacting a range writes its deletes as well as its inserts. Beside one another stand only
-    the statements of one write id, and the two kinds of one statement or one compaction. Hive: AcidUtils.getAcidState.
+    It is even where it is of the other kind: compacting a range writes its deletes as well as its
+    inserts. Beside one another stand only the statements of one write id, and the two kinds of one
+    statement or one compaction. Hive: AcidUtils.getAcidState.
     """
     statement = NO_STATEMENT
     before: tuple[WriteId, WriteId, StatementId, TxnId] | None = None
@@ -390,69 +365,3 @@ def _not_covered(deltas: Iterable[_FoundDelta], write_ids: ValidWriteIdList, rea
             yield delta
         else:
             fates.obsolete.append(delta.path)
-
-
-# Files
-
-
-def _original_file(file: FileEntry) -> DataFile:
-    return DataFile(
-        path=file.path,
-        size=file.size,
-        mtime_ns=file.mtime_ns,
-        min_write_id=WriteId(0),
-        max_write_id=WriteId(0),
-        statement_id=NO_STATEMENT,
-        bucket=original_bucket(_file_name(file)),
-        raw=True,
-        needs_row_filter=False,
-    )
-
-
-def _data_files(directory: Directory) -> Iterator[DataFile]:
-    """Bases: every file. Deltas: what is named as a bucket (or, if raw, an original), as Hive reads them.
-
-    FormatError for another name in a delta: Hive passes over it, so that rows are missing or deleted rows come back.
-    """
-    low, high, statement = _range(directory.name)
-    for file in directory.files:
-        name = _file_name(file)
-        bucket = parse_bucket_file(name)
-        raw = directory.raw and bucket is None
-        if bucket is None and (raw or isinstance(directory.name, Base)):
-            bucket = original_bucket(name)
-        elif bucket is None:
-            raise FormatError(
-                f'file "{file.path}" is not named like one of a delta: bucket_00000',
-                hint="Hive passes over it and reads nothing of it. Give it its name or move it away.",
-            )
-        yield DataFile(
-            path=file.path,
-            size=file.size,
-            mtime_ns=file.mtime_ns,
-            min_write_id=low,
-            max_write_id=high,
-            statement_id=statement,
-            bucket=bucket,
-            raw=raw,
-            needs_row_filter=directory.needs_row_filter,
-        )
-
-
-def _refuse_open_stream(directory: Directory) -> None:
-    side = next((f for f in directory.files if f.path.endswith(FLUSH_LENGTH_SUFFIX)), None)
-    if side is not None:
-        raise FormatError(
-            f'a streaming writer has "{side.path.removesuffix(FLUSH_LENGTH_SUFFIX)}" open',
-            hint="The table can be read when the writer has closed its batch of transactions.",
-        )
-
-
-def _range(name: DirectoryName) -> tuple[WriteId, WriteId, StatementId]:
-    if isinstance(name, Base):
-        return name.write_id, name.write_id, NO_STATEMENT
-    return name.min_write_id, name.max_write_id, name.statement_id
-
-
-def _file_name(file: FileEntry) -> str:
-    return file.path.rpartition("/")[2]

@@ -22,8 +22,8 @@ _LARGEST_PLAIN_SECOND = 2**31 - 1
 def strip_decimals(words: UInt64s, scale: int) -> tuple[UInt64s, Bools, Int64s]:
     """Decimals without the zeros that end their fraction, as HiveDecimal keeps them.
 
-    words: 128-bit two's complement, one row of (low, high) each. Gives the magnitudes as four 32-bit limbs, least significant first,
-    the signs (True: negative) and the scales that are left.
+    words: 128-bit two's complement, one row of (low, high) each. Gives the magnitudes as four
+    32-bit limbs, least significant first, the signs (True: negative) and the scales that are left.
     """
     negative = words[:, 1] >> np.uint64(63) == 1
     limbs = _limbs(_negate(words, negative))
@@ -40,8 +40,13 @@ def strip_decimals(words: UInt64s, scale: int) -> tuple[UInt64s, Bools, Int64s]:
 
 
 def decimal_bytes(limbs: UInt64s, negative: Bools) -> tuple[Bytes, Int64s, Int64s]:
-    """Minimal big-endian two's complement, as java.math.BigInteger.toByteArray: flat bytes, starts and lengths."""
-    words = np.stack([limbs[:, 0] | limbs[:, 1] << np.uint64(32), limbs[:, 2] | limbs[:, 3] << np.uint64(32)], axis=1)
+    """Minimal big-endian two's complement, as java.math.BigInteger.toByteArray: flat bytes, starts
+    and lengths.
+    """
+    words = np.stack(
+        [limbs[:, 0] | limbs[:, 1] << np.uint64(32), limbs[:, 2] | limbs[:, 3] << np.uint64(32)],
+        axis=1,
+    )
     words = _negate(words, negative)
     big_endian = np.ascontiguousarray(words[:, ::-1]).byteswap().view(np.uint8)
     significant = np.where(negative[:, None], ~big_endian, big_endian)
@@ -56,8 +61,9 @@ def decimal_bytes(limbs: UInt64s, negative: Bools) -> tuple[Bytes, Int64s, Int64
 def timestamp_bytes(seconds: Int64s, nanos: Int64s) -> tuple[Bytes, Int64s, Int64s]:
     """TimestampWritableV2: flat bytes, starts and lengths.
 
-    Four bytes of seconds; their top bit says that more follows: the nanoseconds with their nine digits reversed (so that few digits make
-    a small number), written as complement if the rest of the seconds follows in turn.
+    Four bytes of seconds; their top bit says that more follows: the nanoseconds with their nine
+    digits reversed (so that few digits make a small number), written as complement if the rest of
+    the seconds follows in turn.
     """
     long_seconds = (seconds < 0) | (seconds > _LARGEST_PLAIN_SECOND)
     more = long_seconds | (nanos != 0)
@@ -90,10 +96,10 @@ def _divide(limbs: UInt64s, divisor: int) -> tuple[UInt64s, UInt64s]:
     by = np.uint64(divisor)
     quotients = np.empty_like(limbs)
     rest = np.zeros(len(limbs), np.uint64)
-    for place in (3, 2, 1, 0):
-        part = rest << np.uint64(32) | limbs[:, place]
-        quotients[:, place] = part // by
-        rest = part - quotients[:, place] * by
+    for limb in (3, 2, 1, 0):
+        part = rest << np.uint64(32) | limbs[:, limb]
+        quotients[:, limb] = part // by
+        rest = part - quotients[:, limb] * by
     return quotients, rest
 
 
@@ -105,7 +111,9 @@ def _reverse_digits(nanos: Int64s) -> Int64s:
 
 
 def _append_vint(rows: Bytes, lengths: Int64s, values: Int64s, where: Bools) -> None:
-    """Hadoop's WritableUtils.writeVLong at the end of the rows that ``where`` picks; moves their lengths on."""
+    """Hadoop's WritableUtils.writeVLong at the end of the rows that ``where`` picks; moves their
+    lengths on.
+    """
     picked = np.flatnonzero(where)
     values, at = values[picked], lengths[picked]
     single = (values >= -112) & (values <= 127)
@@ -114,8 +122,8 @@ def _append_vint(rows: Bytes, lengths: Int64s, values: Int64s, where: Bools) -> 
     size = np.where(single, 0, size)
     first = np.where(single, values, np.where(values < 0, -120, -112) - size)
     rows[picked, at] = first.astype(np.int8).view(np.uint8)
-    for place in range(int(size.max(initial=0))):
-        here = np.flatnonzero(size > place)
-        byte = magnitude[here] >> (8 * (size[here] - 1 - place)) & 0xFF
-        rows[picked[here], at[here] + 1 + place] = byte.astype(np.uint8)
+    for index in range(int(size.max(initial=0))):
+        here = np.flatnonzero(size > index)
+        byte = magnitude[here] >> (8 * (size[here] - 1 - index)) & 0xFF
+        rows[picked[here], at[here] + 1 + index] = byte.astype(np.uint8)
     lengths[picked] = at + 1 + size

@@ -1,12 +1,16 @@
-"""Which transactions and which write ids of a table a reader may see: high watermark plus the open and aborted exceptions.
+"""Which transactions and which write ids of a table a reader may see: high watermark plus the open
+and aborted exceptions.
 
-The text forms are Hive's (ValidReadTxnList, ValidReaderWriteIdList, ValidCompactorWriteIdList, ValidCleanerWriteIdList,
-ValidTxnWriteIdList), so that lists can be handed to Hive and taken from it::
+The text forms are Hive's (ValidReadTxnList, ValidReaderWriteIdList, ValidCompactorWriteIdList,
+ValidCleanerWriteIdList, ValidTxnWriteIdList), so that lists can be handed to Hive and taken from
+it::
 
     db.table:<high watermark>:<lowest open or Long.MAX>:<open,..>:<aborted,..>
-    <high watermark>:<lowest open or Long.MAX>:<open, runs as a-b,..>:<aborted,..>            transactions: no table in front
+    <high watermark>:<lowest open or Long.MAX>:<open, runs as a-b,..>:<aborted,..>
+    transactions: no table in front
 
-``min_open`` is kept apart from ``open``: a compactor's list names the lowest open id though its high watermark lies below it.
+``min_open`` is kept apart from ``open``: a compactor's list names the lowest open id though its
+high watermark lies below it.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from acidsql.errors import FormatError
 
 Id = TypeVar("Id", TxnId, WriteId)
 _SHORTEST_RUN = 5
-"""Hive 4 writes ``a-b`` for runs of at least so many transaction ids (Hive 3 reads no runs at all)."""
+"""Hive 4 writes ``a-b`` for runs of at least so many transaction ids (Hive 3 reads no runs at all).
+"""
 
 
 class RangeResponse(Enum):
@@ -71,11 +76,13 @@ class _ValidIds(Generic[Id]):
         return _response(_count(self.aborted, low, high), high - low + 1)
 
     def all_valid(self, low: Id, high: Id) -> bool:
-        """Every id of the range, so that rows need not be tested one by one."""
+        """Whether every id of the range is valid, so that rows need not be tested one by one."""
         return high <= self.high_watermark and _count(self.exceptions, low, high) == 0
 
     def _numbers(self) -> str:
-        return f"{self.high_watermark}:{NO_OPEN_WRITE_ID if self.min_open is None else self.min_open}"
+        return (
+            f"{self.high_watermark}:{NO_OPEN_WRITE_ID if self.min_open is None else self.min_open}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +90,10 @@ class ValidTxnList(_ValidIds[TxnId]):
     """The transactions a reader may see. Hive: ValidReadTxnList."""
 
     @classmethod
-    def everything(cls) -> Self:
-        """For a store whose directories carry no visibility transaction."""
-        return cls(high_watermark=TxnId(NO_OPEN_WRITE_ID))
-
-    @classmethod
     def parse(cls, text: str) -> Self:
-        """FormatError if it is not a list. Runs (``3-9``) are read, as Hive 4 writes them."""
+        """The list that ``str`` wrote down; FormatError for another text. Runs (``3-9``)
+        are read, as Hive 4 writes them.
+        """
         high_watermark, min_open, still_open, aborted = _fields(text, text.split(":"))
         return cls(
             high_watermark=TxnId(high_watermark),
@@ -104,13 +108,15 @@ class ValidTxnList(_ValidIds[TxnId]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidWriteIdList(_ValidIds[WriteId]):
-    """The write ids of ``table`` (``db.table``) that a reader may see. Hive: ValidReaderWriteIdList."""
+    """The write ids of ``table`` (``db.table``) that a reader may see. Hive:
+    ValidReaderWriteIdList.
+    """
 
     table: str
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """FormatError if it is not a list."""
+        """The list that ``str`` wrote down; FormatError for another text."""
         table, *parts = text.split(":")
         high_watermark, min_open, still_open, aborted = _fields(text, parts)
         return cls(
@@ -122,20 +128,27 @@ class ValidWriteIdList(_ValidIds[WriteId]):
         )
 
     def __str__(self) -> str:
-        return f"{self.table}:{self._numbers()}:{','.join(map(str, self.open))}:{','.join(map(str, self.aborted))}"
+        lists = (",".join(map(str, ids)) for ids in (self.open, self.aborted))
+        return ":".join([self.table, self._numbers(), *lists])
 
     def is_valid_base(self, write_id: WriteId) -> bool:
-        """May a compacted base up to ``write_id`` be read? It has forgotten which of its rows came from which write id."""
-        return write_id <= self.high_watermark and (self.min_open is None or write_id < self.min_open)
+        """May a compacted base up to ``write_id`` be read? It has forgotten which of its rows came
+        from which write id.
+        """
+        return write_id <= self.high_watermark and (
+            self.min_open is None or write_id < self.min_open
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidCompactorWriteIdList(ValidWriteIdList):
-    """What a compactor may merge: only ids that are all decided. It takes a directory whole or not at all."""
+    """What a compactor may merge: only ids that are all decided. It takes a directory whole or not
+    at all.
+    """
 
     @classmethod
     def of(cls, readers: ValidWriteIdList) -> Self:
-        """Cut below the lowest open id. Hive: TxnUtils.createValidCompactWriteIdList."""
+        """The list cut below the lowest open id. Hive: TxnUtils.createValidCompactWriteIdList."""
         top = readers.high_watermark
         if readers.min_open is not None:
             top = min(top, WriteId(readers.min_open - 1))
@@ -152,7 +165,9 @@ class ValidCompactorWriteIdList(ValidWriteIdList):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidCleanerWriteIdList(ValidWriteIdList):
-    """What a cleaner looks at: a directory that reaches above the high watermark is none of its business."""
+    """What a cleaner looks at: a directory that reaches above the high watermark is none of its
+    business.
+    """
 
     def range_valid(self, low: WriteId, high: WriteId) -> RangeResponse:
         if high > self.high_watermark:
@@ -170,15 +185,18 @@ class ValidTxnWriteIdList:
     @classmethod
     def parse(cls, text: str) -> ValidTxnWriteIdList:
         txn_id, *lists = text.split("$")
-        return cls(txn_id=TxnId(_number(text, txn_id)), lists=tuple(ValidWriteIdList.parse(one) for one in lists))
+        return cls(
+            txn_id=TxnId(_number(text, txn_id)),
+            lists=tuple(ValidWriteIdList.parse(one) for one in lists),
+        )
 
     def __str__(self) -> str:
         return "$".join([str(self.txn_id), *map(str, self.lists)])
 
 
 def _contains(ids: Sequence[Id], id: Id) -> bool:
-    place = bisect_left(ids, id)
-    return place < len(ids) and ids[place] == id
+    index = bisect_left(ids, id)
+    return index < len(ids) and ids[index] == id
 
 
 def _count(ids: Sequence[Id], low: Id, high: Id) -> int:

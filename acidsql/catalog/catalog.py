@@ -1,4 +1,6 @@
-"""The protocol of a catalog: what the planner may ask and what DDL may do. Names come in lower case."""
+"""The protocol of a catalog: what the planner may ask and what DDL may do. Names come in lower
+case.
+"""
 
 from __future__ import annotations
 
@@ -13,88 +15,134 @@ from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsCha
 
 class Catalog(Protocol):
     def create_database(self, database: Database) -> None:
-        """AlreadyExistsError if there is one of that name."""
+        """Stores a database. AlreadyExistsError if there is one of that name."""
 
     def drop_database(self, name: str, *, cascade: bool = False) -> tuple[Table, ...]:
-        """Drops it and returns the tables dropped with it. DatabaseNotFoundError; BindError if not empty and not cascade."""
+        """Drops it and returns the tables dropped with it. DatabaseNotFoundError; BindError if not
+        empty and not cascade.
+        """
 
     def find_database(self, name: str) -> Database | None: ...
 
     def list_databases(self) -> tuple[str, ...]:
-        """Sorted by name."""
+        """The names of all databases, sorted."""
 
     def create_table(self, table: Table) -> Table:
-        """Stores it and returns it with its ``table_id``. AlreadyExistsError, DatabaseNotFoundError."""
+        """Stores it and returns it with its ``table_id``. AlreadyExistsError,
+        DatabaseNotFoundError.
+        """
 
-    def creating_table(self, table: Table, partitions: Iterable[Partition] = ()) -> AbstractContextManager[None]:
-        """``create_table`` of one that comes with files: it is there, with its partitions, when the block that puts them in place ends.
+    def creating_table(
+        self, table: Table, partitions: Iterable[Partition] = ()
+    ) -> AbstractContextManager[None]:
+        """Creates a table that comes with files: it exists, with its partitions, when the block
+        ends that publishes them.
 
-        If the block fails it has never been. Write id FIRST_WRITE_ID of a transactional table counts as committed: that of the files.
+        If the block fails it has never been. Write id FIRST_WRITE_ID of a transactional table
+        counts as committed: that of the files.
         """
 
     def drop_table(self, name: TableName) -> Table:
-        """Drops it with its write ids; open transactions that wrote to it are aborted. Returns what it was. TableNotFoundError."""
+        """Drops it with its write ids; open transactions that wrote to it are aborted. Returns what
+        it was. TableNotFoundError.
+        """
 
     def find_table(self, name: TableName) -> Table | None: ...
 
-    def alter_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
-        """Kind, properties, comment, columns with their names in bucketing and constraints, view text and location become those of
-        ``after``. Of a table that becomes full ACID all write ids up to CONVERSION_SEED count as committed, of one that becomes
-        insert-only FIRST_WRITE_ID.
+    def alter_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
+        """Alters a table: kind, properties, comment, columns with their names in bucketing and
+        constraints, view text and location become those of ``after``. If the table becomes full
+        ACID all write ids up to CONVERSION_SEED count as committed, if it becomes insert-only
+        FIRST_WRITE_ID.
 
-        ``move`` moves files; it is called once nothing but itself can fail any more, and nothing is altered if it does.
-        WriteConflictError if the table is not what ``before`` says any more, or is to lie elsewhere while a transaction writes to it;
-        TableNotFoundError.
+        ``move`` moves files; it is called once nothing but itself can fail any more, and nothing is
+        altered if it does. WriteConflictError if the table is not what ``before`` says any more, or
+        is to lie elsewhere while a transaction writes to it; TableNotFoundError.
         """
 
-    def rename_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
-        """Name, location and properties become those of ``after``; its write ids and its partitions go with it.
+    def rename_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
+        """Renames a table: name, location and properties become those of ``after``; its write ids
+        and its partitions go with it.
 
-        ``move`` moves the directory; it is called once nothing but itself can fail any more, and nothing is renamed if it does.
-        WriteConflictError if the table is not what ``before`` says any more or a transaction writes to it, AlreadyExistsError,
-        DatabaseNotFoundError, TableNotFoundError.
+        ``move`` moves the directory; it is called once nothing but itself can fail any more, and
+        nothing is renamed if it does. WriteConflictError if the table is not what ``before`` says
+        any more or a transaction writes to it, AlreadyExistsError, DatabaseNotFoundError,
+        TableNotFoundError.
         """
 
     def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
         """Tables and views, or those of one kind, sorted by name. DatabaseNotFoundError."""
 
     def list_locations(self) -> tuple[tuple[TableName, str], ...]:
-        """Every table that has files, and where they lie; also the place of each partition that lies elsewhere than below its table."""
-
-    def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
-        """All or none; ``if_not_exists`` passes over those that are there. Returns those added.
-
-        A transaction that began before cannot commit rows of one that is not added where its name says (``default_location``).
-        TableNotFoundError, AlreadyExistsError, WriteConflictError if the table has other partition columns by now.
+        """Every table that has files, with its location; also the location of each partition that
+        lies elsewhere than below its table.
         """
 
-    def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
-        """Drops those of them that are there; open transactions that wrote to them are aborted. Returns them as they were.
+    def add_partitions(
+        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+    ) -> tuple[Partition, ...]:
+        """Adds all partitions or none; ``if_not_exists`` passes over those that are there. Returns
+        those added.
+
+        A transaction that began before cannot commit rows of one that is not added where its name
+        says (``default_location``). TableNotFoundError, AlreadyExistsError, WriteConflictError if
+        the table has other partition columns by now.
+        """
+
+    def drop_partitions(
+        self, table: Table, partitions: Iterable[Partition]
+    ) -> tuple[Partition, ...]:
+        """Drops the partitions that are there; open transactions that wrote to them are aborted.
+        Returns them as they were.
 
         WriteConflictError if the table is not what ``table`` says any more, TableNotFoundError.
         """
 
-    def alter_partition(self, table: Table, before: Partition, after: Partition, *, move: Callable[[], None] | None = None) -> None:
-        """Its values and its location become those of ``after``; ``move`` is called once nothing but itself can fail any more.
+    def alter_partition(
+        self,
+        table: Table,
+        before: Partition,
+        after: Partition,
+        *,
+        move: Callable[[], None] | None = None,
+    ) -> None:
+        """Alters a partition: its values and its location become those of ``after``; ``move`` is
+        called once nothing but itself can fail any more.
 
-        WriteConflictError if it or the table is not what was said any more, or an open transaction has written to it;
-        AlreadyExistsError, TableNotFoundError.
+        WriteConflictError if it or the table is not what was said any more, or an open transaction
+        has written to it; AlreadyExistsError, TableNotFoundError.
         """
 
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
-        """Those of a stored table, sorted by name."""
+        """The partitions of a stored table, sorted by name."""
 
     def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
-        """Of tables without transactions; a commit brings its own. Tables and partitions that are there no more are passed over."""
-
-    def put_statistics(
-        self, table: Table, found: Sequence[Analyzed], write_ids: ValidWriteIdList | None, *, outdated: bool = False
-    ) -> bool:
-        """What ANALYZE has found under ``write_ids`` (None: the table has no transactions). TableNotFoundError.
-
-        If somebody has committed since, it returns False and nothing is stored; with ``outdated`` the numbers are stored and not marked
-        as accurate, where there are none that are.
+        """Changes statistics of tables without transactions; a commit brings its own. Tables and
+        partitions that are there no more are passed over.
         """
 
-    def list_column_statistics(self, table: Table, column: Column, partition: Partition | None = None) -> tuple[ColumnStatistics, ...]:
-        """Of the table or the partition, if there are any; of a table with partitions, those of each that has any."""
+    def put_statistics(
+        self,
+        table: Table,
+        measured: Sequence[Analyzed],
+        write_ids: ValidWriteIdList | None,
+        *,
+        outdated: bool = False,
+    ) -> bool:
+        """Stores what ANALYZE has measured under ``write_ids`` (None: the table has no
+        transactions). TableNotFoundError.
+
+        If somebody has committed since, it returns False and nothing is stored; with ``outdated``
+        the numbers are stored and not marked as accurate, where there are none that are.
+        """
+
+    def list_column_statistics(
+        self, table: Table, column: Column, partition: Partition | None = None
+    ) -> tuple[ColumnStatistics, ...]:
+        """A column's statistics in the table or the partition, if there are any; in a table with
+        partitions, one entry for each partition that has any.
+        """

@@ -1,4 +1,6 @@
-"""DESCRIBE as Hive 4 prints it (TextDescTableFormatter): pure rows from a table, a column, a partition or a database."""
+"""DESCRIBE as Hive 4 prints it (TextDescTableFormatter): pure rows from a table, a column, a
+partition or a database.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from acidsql.catalog.model import Column, Constraint, ConstraintKind, Database, Partition, SortColumn, Table
+from acidsql.catalog.model import (
+    Column,
+    Constraint,
+    ConstraintKind,
+    Database,
+    Partition,
+    SortColumn,
+    Table,
+)
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.show_create import shown_properties
 from acidsql.catalog.statistics import ACCURATE, ColumnStatistics
@@ -21,49 +31,89 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 
 def describe(table: Table) -> list[Row]:
     """Rows (col_name, data_type, comment)."""
-    rows: list[Row] = [(c.name, str(c.type), c.comment or "") for c in (*table.columns, *table.partition_columns)]
+    rows: list[Row] = [
+        (c.name, str(c.type), c.comment or "") for c in (*table.columns, *table.partition_columns)
+    ]
     if table.partition_columns:
-        rows += [("", None, None), ("# Partition Information", None, None), ("# col_name", "data_type", "comment")]
+        rows += [
+            ("", None, None),
+            ("# Partition Information", None, None),
+            ("# col_name", "data_type", "comment"),
+        ]
         rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
     return rows
 
 
 def describe_formatted(table: Table, partition: Partition | None = None) -> list[Row]:
-    """Rows (col_name, data_type, comment), cells padded to 20 as Hive does; of a partition where one is given."""
+    """Rows (col_name, data_type, comment), cells padded to 20 as Hive does; of a partition where
+    one is given.
+    """
     rows = list(_column_block(table.columns))
     if table.partition_columns:
         rows += [("# Partition Information", None, None), *_column_block(table.partition_columns)]
     rows += list(_detail_block(table) if partition is None else _partition_block(table, partition))
-    return rows + list(_storage_block(table)) + list(_view_block(table)) + list(_constraint_block(table))
+    return (
+        rows
+        + list(_storage_block(table))
+        + list(_view_block(table))
+        + list(_constraint_block(table))
+    )
 
 
 def describe_extended(table: Table, partition: Partition | None = None) -> list[Row]:
-    """``describe`` and Hive's own dump of the metastore's object."""
+    """The rows of ``describe`` and Hive's own dump of the metastore's object."""
     what = "Table" if partition is None else "Partition"
     text = _table_text(table) if partition is None else _partition_text(table, partition)
     return [*describe(table), ("", None, None), (f"Detailed {what} Information", text, "")]
 
 
-def describe_column(table: Table, column: Column, found: ColumnStatistics | None = None, partition: Partition | None = None) -> list[Row]:
-    """DESCRIBE FORMATTED t c: facts and their values. The statistics are empty where none were computed."""
-    numbers = {} if found is None else _numbers(column, found)
-    names = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len", "num_trues", "num_falses", "bit_vector")
-    facts = [("col_name", column.name), ("data_type", str(column.type)), *((name, numbers.get(name, "")) for name in names)]
+def describe_column(
+    table: Table,
+    column: Column,
+    statistics: ColumnStatistics | None = None,
+    partition: Partition | None = None,
+) -> list[Row]:
+    """The rows of DESCRIBE FORMATTED t c: facts and their values. The statistics are empty where
+    none were computed.
+    """
+    numbers = {} if statistics is None else _numbers(column, statistics)
+    names = (
+        "min",
+        "max",
+        "num_nulls",
+        "distinct_count",
+        "avg_col_len",
+        "max_col_len",
+        "num_trues",
+        "num_falses",
+        "bit_vector",
+    )
+    facts = [
+        ("col_name", column.name),
+        ("data_type", str(column.type)),
+        *((name, numbers.get(name, "")) for name in names),
+    ]
     rows = [_fact(name, value) for name, value in (*facts, ("comment", column.comment or ""))]
-    state = [] if partition is not None else [_fact(ACCURATE, _escaped(table.statistics.get(ACCURATE, "{}")))]
+    state = (
+        []
+        if partition is not None
+        else [_fact(ACCURATE, _escaped(table.statistics.get(ACCURATE, "{}")))]
+    )
     return [*rows, *state]
 
 
-def _numbers(column: Column, found: ColumnStatistics) -> dict[str, str]:
+def _numbers(column: Column, statistics: ColumnStatistics) -> dict[str, str]:
     numbers = {
-        "min": _end(column, found.low),
-        "max": _end(column, found.high),
-        "num_nulls": found.nulls,
-        "distinct_count": found.distinct,
-        "avg_col_len": None if found.average_length is None else java_double(found.average_length),
-        "max_col_len": found.longest,
-        "num_trues": found.trues,
-        "num_falses": found.falses,
+        "min": _end(column, statistics.low),
+        "max": _end(column, statistics.high),
+        "num_nulls": statistics.nulls,
+        "distinct_count": statistics.distinct,
+        "avg_col_len": None
+        if statistics.average_length is None
+        else java_double(statistics.average_length),
+        "max_col_len": statistics.longest,
+        "num_trues": statistics.trues,
+        "num_falses": statistics.falses,
     }
     return {name: str(number) for name, number in numbers.items() if number is not None}
 
@@ -79,9 +129,16 @@ def _end(column: Column, value: int | float | Decimal | None) -> str | None:
 
 
 def describe_database(database: Database, *, extended: bool) -> Row:
-    """(db_name, comment, location, owner_name, owner_type, parameters)."""
+    """The row (db_name, comment, location, owner_name, owner_type, parameters)."""
     parameters = _map(database.properties) if extended and database.properties else ""
-    return (database.name, database.comment or "", database.location, database.owner, "USER", parameters)
+    return (
+        database.name,
+        database.comment or "",
+        database.location,
+        database.owner,
+        "USER",
+        parameters,
+    )
 
 
 def _pad(text: str) -> str:
@@ -204,10 +261,18 @@ def _constraint_rows(constraint: Constraint) -> Iterator[Row]:
             for position, name in enumerate(constraint.columns, start=1):
                 yield _fact(f"Column Name:{name}", f"Key Sequence:{position}")
         case ConstraintKind.FOREIGN_KEY:
-            for position, (name, parent) in enumerate(zip(constraint.columns, constraint.referenced_columns, strict=True), start=1):
-                yield _row(f"Parent Column Name:{constraint.references}.{parent}", f"Column Name:{name}", f"Key Sequence:{position}")
+            for position, (name, parent) in enumerate(
+                zip(constraint.columns, constraint.referenced_columns, strict=True), start=1
+            ):
+                yield _row(
+                    f"Parent Column Name:{constraint.references}.{parent}",
+                    f"Column Name:{name}",
+                    f"Key Sequence:{position}",
+                )
         case ConstraintKind.DEFAULT:
-            yield _fact(f"Column Name:{constraint.columns[0]}", f"Default Value:{constraint.expression}")
+            yield _fact(
+                f"Column Name:{constraint.columns[0]}", f"Default Value:{constraint.expression}"
+            )
         case ConstraintKind.CHECK:
             name = constraint.columns[0] if constraint.columns else "null"
             yield _fact(f"Column Name:{name}", f"Check Value:{constraint.expression}")
@@ -222,7 +287,7 @@ def _escaped_values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _escaped(text: str) -> str:
-    """As Hive escapes parameters it prints. Hive: HiveStringUtils.escapeJava."""
+    """A parameter escaped as Hive prints it. Hive: HiveStringUtils.escapeJava."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -277,7 +342,13 @@ def _partition_text(table: Table, partition: Partition) -> str:
 
 def _storage_text(table: Table, location: str) -> str:
     storage, buckets, skew = storage_of(table), table.bucketing, table.skew
-    serde = _facts({"name": "null", "serializationLib": storage.serde or "null", "parameters": _map(storage.serde_properties)})
+    serde = _facts(
+        {
+            "name": "null",
+            "serializationLib": storage.serde or "null",
+            "parameters": _map(storage.serde_properties),
+        }
+    )
     skewed = {
         "skewedColNames": _list(skew.columns if skew else ()),
         "skewedColValues": _list([_list(value) for value in skew.values] if skew else ()),
@@ -301,7 +372,12 @@ def _storage_text(table: Table, location: str) -> str:
 
 
 def _fields(columns: tuple[Column, ...]) -> str:
-    return _list([f"FieldSchema(name:{c.name}, type:{c.type}, comment:{c.comment or 'null'})" for c in columns])
+    return _list(
+        [
+            f"FieldSchema(name:{c.name}, type:{c.type}, comment:{c.comment or 'null'})"
+            for c in columns
+        ]
+    )
 
 
 def _facts(facts: Mapping[str, str]) -> str:

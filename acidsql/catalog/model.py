@@ -12,7 +12,7 @@ DEFAULT_DATABASE = "default"
 
 
 class TableKind(StrEnum):
-    """Hive's TBL_TYPE."""
+    """The kind of a table, by Hive's TBL_TYPE."""
 
     MANAGED = "MANAGED_TABLE"
     EXTERNAL = "EXTERNAL_TABLE"
@@ -20,7 +20,7 @@ class TableKind(StrEnum):
 
 
 class FileFormat(StrEnum):
-    """What STORED AS says."""
+    """A file format, by its name in STORED AS."""
 
     ORC = "ORC"
     PARQUET = "PARQUET"
@@ -53,7 +53,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortColumn:
-    """Ascending with NULLs first or descending with NULLs last: Hive stores no other order."""
+    """A column of SORTED BY: ascending with NULLs first or descending with NULLs last: Hive stores
+    no other order.
+    """
 
     name: str
     descending: bool = False
@@ -61,7 +63,9 @@ class SortColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucketing:
-    """CLUSTERED BY (columns) [SORTED BY (..)] INTO count BUCKETS; ``version`` is the table property ``bucketing_version``."""
+    """CLUSTERED BY (columns) [SORTED BY (..)] INTO count BUCKETS; ``version`` is the table property
+    ``bucketing_version``.
+    """
 
     columns: tuple[str, ...]
     count: int
@@ -71,7 +75,9 @@ class Bucketing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skew:
-    """SKEWED BY (columns) ON (values); each of ``values`` has one text for each column. ``directories``: STORED AS DIRECTORIES."""
+    """SKEWED BY (columns) ON (values); each of ``values`` has one text for each column.
+    ``directories``: STORED AS DIRECTORIES.
+    """
 
     columns: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
@@ -80,7 +86,9 @@ class Skew:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """Hive's classes for a table's files. ``serde_properties``: WITH SERDEPROPERTIES and the characters of ROW FORMAT DELIMITED."""
+    """Hive's classes for a table's files. ``serde_properties``: WITH SERDEPROPERTIES and the
+    characters of ROW FORMAT DELIMITED.
+    """
 
     input_format: str
     output_format: str
@@ -101,9 +109,9 @@ class ConstraintKind(StrEnum):
 class Constraint:
     """A rule of a table. ``columns``: those it speaks of, none for a table's CHECK.
 
-    ``expression``: the SQL text of DEFAULT or of CHECK, without CHECK's parentheses.  ``references``, ``referenced_columns``: the
-    parent's key, for FOREIGN KEY.  ``enabled``: Hive enforces it.  ``validated``: for the rows there were.  ``rely``: planners may
-    believe it.
+    ``expression``: the SQL text of DEFAULT or of CHECK, without CHECK's parentheses.
+    ``references``, ``referenced_columns``: the parent's key, for FOREIGN KEY.  ``enabled``: Hive
+    enforces it.  ``validated``: for the rows there were.  ``rely``: planners may believe it.
     """
 
     kind: ConstraintKind
@@ -131,7 +139,9 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """``values``: Hive's text of each, in the order of the table's partition columns. ``statistics``: see ``catalog.statistics``."""
+    """A partition of a table. ``values``: Hive's text of each, in the order of the table's
+    partition columns. ``statistics``: see ``catalog.statistics``.
+    """
 
     values: tuple[str, ...]
     location: str
@@ -151,11 +161,13 @@ class Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table or view as the catalog knows it. ``location`` is an absolute path or URL without a trailing slash, "" for a view.
+    """One table or view as the catalog knows it. ``location`` is an absolute path or URL without a
+    trailing slash, "" for a view.
 
-    ``storage``: None where the files are what ``file_format`` says and nothing more.  ``view``: for ``TableKind.VIEW`` only.
-    ``table_id`` is 0 until the catalog has stored the table; ``created_at`` is in epoch seconds.  ``statistics``: see
-    ``catalog.statistics``; a table is what it was while they change.
+    ``storage``: None where the files are what ``file_format`` says and nothing more.  ``view``: for
+    ``TableKind.VIEW`` only. ``table_id`` is 0 until the catalog has stored the table;
+    ``created_at`` is in epoch seconds.  ``statistics``: see ``catalog.statistics``; a table is what
+    it was while they change.
     """
 
     name: TableName
@@ -178,22 +190,29 @@ class Table:
 
     @property
     def is_transactional(self) -> bool:
-        """Hive: AcidUtils.isTransactionalTable."""
+        """Whether the table has transactions. Hive: AcidUtils.isTransactionalTable."""
         return self.properties.get("transactional", "").lower() == "true"
 
     @property
     def is_insert_only(self) -> bool:
-        """Hive: AcidUtils.isInsertOnlyTable."""
-        return self.is_transactional and self.properties.get("transactional_properties", "").lower() == "insert_only"
+        """Whether its rows are only ever inserted, in files without events. Hive:
+        AcidUtils.isInsertOnlyTable.
+        """
+        return (
+            self.is_transactional
+            and self.properties.get("transactional_properties", "").lower() == "insert_only"
+        )
 
     @property
     def is_full_acid(self) -> bool:
-        """Hive: AcidUtils.isFullAcidTable."""
+        """Whether its files hold ACID events. Hive: AcidUtils.isFullAcidTable."""
         return self.is_transactional and not self.is_insert_only
 
     @property
     def owns_files(self) -> bool:
-        """Whether its files go with what is dropped of it; those of an external table stay, unless it says otherwise."""
+        """Whether its files go with what is dropped of it; those of an external table stay, unless
+        it says otherwise.
+        """
         purged = self.properties.get("external.table.purge", "").lower() == "true"
         return self.kind is TableKind.MANAGED or (self.kind is TableKind.EXTERNAL and purged)
 

@@ -16,9 +16,35 @@ from acidsql.catalog.text import java_double
 _ESCAPED = frozenset([*map(chr, range(1, 32)), "\x7f", *"\"#%'*/:=?\\{[]^"])
 
 
+MAX_NAME_BYTES = 255
+"""File systems have room for no longer name of a directory, Hive's metastore for 256 characters of
+a value.
+"""
+
+
+def unnameable(column: str, value: str) -> str | None:
+    """The reason why no directory can be called after a partition's value, as the end of a
+    sentence; None if one can.
+    """
+    if "\0" in value:
+        return "holds the character NUL"
+    try:
+        size = len(partition_name([column], [value]).encode())
+    except UnicodeEncodeError:
+        return "is no Unicode text"
+    return (
+        f"makes a name of {size} bytes, of which {MAX_NAME_BYTES} are allowed"
+        if size > MAX_NAME_BYTES
+        else None
+    )
+
+
 def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
     """The name, which is also the path below the table; an empty value stands where NULL does."""
-    return "/".join(f"{_escape(c)}={_escape(v) or DEFAULT_PARTITION}" for c, v in zip(columns, values, strict=True))
+    return "/".join(
+        f"{_escape(c)}={_escape(v) or DEFAULT_PARTITION}"
+        for c, v in zip(columns, values, strict=True)
+    )
 
 
 def name_of(table: Table, partition: Partition) -> str:
@@ -26,14 +52,19 @@ def name_of(table: Table, partition: Partition) -> str:
 
 
 def default_location(table: Table, values: Sequence[str]) -> str:
-    """Where the partition of these values lies unless it is told to lie elsewhere."""
-    return f"{table.location.rstrip('/')}/{partition_name([c.name for c in table.partition_columns], values)}"
+    """The location of the partition of these values, unless LOCATION says another."""
+    name = partition_name([c.name for c in table.partition_columns], values)
+    return f"{table.location.rstrip('/')}/{name}"
 
 
 def partition_values(columns: Sequence[str], path: str) -> tuple[str, ...] | None:
-    """The values in a partition's name or path, ``columns`` being those it must name, in any case; None for what is no such path."""
+    """The values in a partition's name or path, ``columns`` being those it must name, in any case;
+    None for what is no such path.
+    """
     parts = [part.split("=") for part in path.split("/")]
-    if any(len(part) != 2 or not part[1] for part in parts) or [unescape(key).lower() for key, *_ in parts] != list(columns):
+    if any(len(part) != 2 or not part[1] for part in parts) or [
+        unescape(key).lower() for key, *_ in parts
+    ] != list(columns):
         return None
     return tuple(unescape(value) for _, value in parts)
 
@@ -43,12 +74,16 @@ def _escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """``%`` and two hexadecimal digits stand for a character; any other ``%`` for itself."""
-    return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+    """The text that was escaped: ``%`` and two hexadecimal digits stand for a character; any other
+    ``%`` for itself.
+    """
+    return re.sub("%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), text)
 
 
 def partition_text(value: bool | int | float | str | bytes | Decimal | datetime.date | None) -> str:
-    """A value of a partition column as Hive's text, which is what the catalog keeps and the directory is named after."""
+    """A value of a partition column as Hive's text, which is what the catalog keeps and the
+    directory is named after.
+    """
     match value:
         case None:
             return DEFAULT_PARTITION

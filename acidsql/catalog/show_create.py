@@ -1,4 +1,6 @@
-"""SHOW CREATE TABLE as Hive 4 prints it (DDLPlanUtils, ShowCreateTableOperation): pure text from a Table."""
+"""SHOW CREATE TABLE as Hive 4 prints it (DDLPlanUtils, ShowCreateTableOperation): pure text from a
+Table.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,17 @@ from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, Tab
 from acidsql.catalog.storage import storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 
-_HIDDEN_PROPERTIES = statistics.KEYS | {"TEMPORARY", "EXTERNAL", "comment", "SORTBUCKETCOLSPREFIX", "storage_handler"}
+_HIDDEN_PROPERTIES = statistics.KEYS | {
+    "TEMPORARY",
+    "EXTERNAL",
+    "comment",
+    "SORTBUCKETCOLSPREFIX",
+    "storage_handler",
+}
 
 
 def show_create(table: Table, *, qualified: bool) -> list[str]:
-    """The lines; ``qualified``: the user named the database."""
+    """The lines of SHOW CREATE TABLE; ``qualified``: the user named the database."""
     name = _full_name(table) if qualified else quoted(table.name.table)
     if table.view is not None:
         return f"CREATE VIEW {name} AS {table.view.expanded}".split("\n")
@@ -23,9 +31,20 @@ def show_create(table: Table, *, qualified: bool) -> list[str]:
         lines.append(f"COMMENT {literal(table.comment)}")
     if table.partition_columns:
         lines += ["PARTITIONED BY ( ", *_list(map(_column, table.partition_columns))]
-    lines += [*_buckets(table), *_skew(table), *_row_format(table), "LOCATION", f"  {literal(table.location)}", "TBLPROPERTIES ("]
+    lines += [
+        *_buckets(table),
+        *_skew(table),
+        *_row_format(table),
+        "LOCATION",
+        f"  {literal(table.location)}",
+        "TBLPROPERTIES (",
+    ]
     shown = {k: v for k, v in shown_properties(table).items() if k not in _HIDDEN_PROPERTIES}
-    return [*lines, *_list(f"  {literal(k)}={literal(v)}" for k, v in sorted(shown.items())), *_constraints(table)]
+    return [
+        *lines,
+        *_list(f"  {literal(k)}={literal(v)}" for k, v in sorted(shown.items())),
+        *_constraints(table),
+    ]
 
 
 def literal(text: str) -> str:
@@ -45,7 +64,11 @@ def quoted_type(hive_type: HiveType) -> str:
         case MapType(key, value):
             return f"map<{quoted_type(key)},{quoted_type(value)}>"
         case StructType(fields):
-            return "struct<" + ", ".join(f"{quoted(f.name)}:{quoted_type(f.type)}" for f in fields) + ">"
+            return (
+                "struct<"
+                + ", ".join(f"{quoted(f.name)}:{quoted_type(f.type)}" for f in fields)
+                + ">"
+            )
         case _:
             return str(hive_type)
 
@@ -60,7 +83,7 @@ def _full_name(table: Table) -> str:
 
 
 def _list(entries: Iterator[str]) -> list[str]:
-    """One entry a line, the last closes the bracket."""
+    """The lines of a list: one entry a line, the last closes the bracket."""
     *first, last = entries
     return [*(f"{entry}, " for entry in first), f"{last})"]
 
@@ -80,7 +103,9 @@ def _buckets(table: Table) -> Iterator[str]:
     yield f"  {quoted(last)})"
     if bucketing.sorted_by:
         yield "SORTED BY ( "
-        *lines, end = _list(f"  {quoted(c.name)} {'DESC' if c.descending else 'ASC'}" for c in bucketing.sorted_by)
+        *lines, end = _list(
+            f"  {quoted(c.name)} {'DESC' if c.descending else 'ASC'}" for c in bucketing.sorted_by
+        )
         yield from (*lines, f"{end} ")
     yield f"INTO {bucketing.count} BUCKETS"
 
@@ -89,7 +114,10 @@ def _skew(table: Table) -> Iterator[str]:
     if table.skew is None:
         return
     yield f"SKEWED BY ({','.join(map(quoted, table.skew.columns))})"
-    yield f"  ON ({','.join('(' + ','.join(map(literal, value)) + ')' for value in table.skew.values)})"
+    yield (
+        "  ON"
+        f" ({','.join('(' + ','.join(map(literal, value)) + ')' for value in table.skew.values)})"
+    )
     if table.skew.directories:
         yield "  STORED AS DIRECTORIES"
 
@@ -98,12 +126,19 @@ def _row_format(table: Table) -> Iterator[str]:
     storage = storage_of(table)
     yield "ROW FORMAT SERDE "
     yield f"  {literal(storage.serde)} "
-    shown = {k: v for k, v in storage.serde_properties.items() if (k, v) != ("serialization.format", "1")}
+    shown = {
+        k: v for k, v in storage.serde_properties.items() if (k, v) != ("serialization.format", "1")
+    }
     if shown:
         yield "WITH SERDEPROPERTIES ( "
         *lines, end = _list(f"  {literal(k)}={literal(v)}" for k, v in sorted(shown.items()))
         yield from (*lines, f"{end} ")
-    yield from ("STORED AS INPUTFORMAT ", f"  {literal(storage.input_format)} ", "OUTPUTFORMAT ", f"  {literal(storage.output_format)}")
+    yield from (
+        "STORED AS INPUTFORMAT ",
+        f"  {literal(storage.input_format)} ",
+        "OUTPUTFORMAT ",
+        f"  {literal(storage.output_format)}",
+    )
 
 
 _ORDER = (
@@ -117,7 +152,9 @@ _ORDER = (
 
 
 def _constraints(table: Table) -> Iterator[str]:
-    """Hive prints them as statements of their own behind the table's."""
+    """The lines of the constraints, which Hive prints as statements of their own behind the
+    table's.
+    """
     types = {c.name: quoted_type(c.type) for c in (*table.columns, *table.partition_columns)}
     for constraint in sorted(table.constraints, key=lambda c: _ORDER.index(c.kind)):
         rule = f"CONSTRAINT {quoted(constraint.name)} {_rule(constraint)}"
@@ -140,13 +177,21 @@ def _rule(constraint: Constraint) -> str:
             return f"CHECK ({constraint.expression})"
         case ConstraintKind.FOREIGN_KEY:
             assert constraint.references is not None
-            parent = f"{quoted(constraint.references.database)}.{quoted(constraint.references.table)}"
-            return f"FOREIGN KEY ({columns}) REFERENCES {parent}({','.join(map(quoted, constraint.referenced_columns))})"
+            parent = (
+                f"{quoted(constraint.references.database)}.{quoted(constraint.references.table)}"
+            )
+            return (
+                f"FOREIGN KEY ({columns}) REFERENCES"
+                f" {parent}({','.join(map(quoted, constraint.referenced_columns))})"
+            )
         case _:
             return f"{constraint.kind} ({columns})"
 
 
 def traits(constraint: Constraint) -> str:
-    """ENABLE NOVALIDATE RELY and their opposites."""
-    words = ("ENABLE" if constraint.enabled else "DISABLE", "VALIDATE" if constraint.validated else "NOVALIDATE")
+    """The words for what a constraint does: ENABLE NOVALIDATE RELY and their opposites."""
+    words = (
+        "ENABLE" if constraint.enabled else "DISABLE",
+        "VALIDATE" if constraint.validated else "NOVALIDATE",
+    )
     return " ".join((*words, "RELY" if constraint.rely else "NORELY"))

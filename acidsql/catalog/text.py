@@ -1,8 +1,10 @@
 """Values as Hive prints them: the text of one cell, top level and nested.
 
-Hive's fetch task prints a primitive plainly and everything nested as its own near-JSON (DelimitedJSONSerDe, SerDeUtils): map keys that
-are not text stay unquoted, binary stays raw, and a decimal loses its trailing zeros there, but keeps its declared scale at the top level.
-``strict_json`` is real JSON for programs. A printer takes no NULL at the top level (each output format has its own word for it).
+Hive's fetch task prints a primitive plainly and everything nested as its own near-JSON
+(DelimitedJSONSerDe, SerDeUtils): map keys that are not text stay unquoted, binary stays as it is,
+and a decimal loses its trailing zeros there, but keeps its declared scale at the top level.
+``strict_json`` is real JSON for programs. A printer takes no NULL at the top level (each output
+format has its own word for it).
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, assert_never
 
-from acidsql.catalog.types import ArrayType, CharType, DecimalType, HiveType, MapType, PrimitiveType, StructType, VarcharType
+from acidsql.catalog.types import (
+    ArrayType,
+    CharType,
+    DecimalType,
+    HiveType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    VarcharType,
+)
 
 Printer = Callable[[Any], str]
 
@@ -46,19 +57,25 @@ def hive_json(hive_type: HiveType) -> Printer:
 
 
 def strict_json(hive_type: HiveType) -> Printer:
-    """JSON that every parser takes: quoted keys, binary in base64, NaN and the infinities as text. NULL is ``null``."""
+    """JSON that every parser takes: quoted keys, binary in base64, NaN and the infinities as text.
+    NULL is ``null``.
+    """
     return _nested(hive_type, _strict_leaf, _quoted_key)
 
 
 def java_double(value: float) -> str:
-    """``Double.toString``: the fewest digits that read back as the same double, at least one behind the point."""
+    """A double as Java's ``Double.toString`` prints it: the fewest digits that read back as the
+    same double, at least one behind the point.
+    """
     if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(value)  # there the two languages agree
     return _java_number(value, repr(abs(value)), float)
 
 
 def java_float(value: float) -> str:
-    """``Float.toString`` of a value that a 32 bit float holds exactly."""
+    """A float as Java's ``Float.toString`` prints it, of a value that a 32 bit float holds
+    exactly.
+    """
     import numpy
 
     shortest = str(numpy.float32(value))
@@ -68,7 +85,9 @@ def java_float(value: float) -> str:
 
 
 def timestamp_text(value: datetime.datetime) -> str:
-    """``2024-01-01 10:00:00.5``: as many digits behind the second as there are, none for a whole one."""
+    """A timestamp, ``2024-01-01 10:00:00.5``: as many digits behind the second as there are, none
+    for a whole one.
+    """
     text = value.isoformat(sep=" ")
     return text.rstrip("0") if value.microsecond else text
 
@@ -96,8 +115,12 @@ def _digits(text: str) -> tuple[str, int]:
     return digits, int(number.exponent) + len(digits) - 1
 
 
-def _second_digit(value: float, digits: str, exponent: int, read: Callable[[str], float]) -> tuple[str, int]:
-    """Java always prints two digits, and among the two-digit texts takes the nearest: 4.9E-324, where one digit would say 5E-324."""
+def _second_digit(
+    value: float, digits: str, exponent: int, read: Callable[[str], float]
+) -> tuple[str, int]:
+    """The second of the digits. Java always prints two, and among the two-digit texts takes the
+    nearest: 4.9E-324, where one digit would say 5E-324.
+    """
     nearest = f"{value:.1e}"
     return _digits(nearest) if read(nearest) == value else (digits, exponent)
 
@@ -175,14 +198,20 @@ def _quoted_key(text: str) -> str:
     return text if text.startswith('"') else _quote(text)
 
 
-def _nested(hive_type: HiveType, leaf: Callable[[HiveType], Printer], key_text: Callable[[str], str]) -> Printer:
+def _nested(
+    hive_type: HiveType, leaf: Callable[[HiveType], Printer], key_text: Callable[[str], str]
+) -> Printer:
     match hive_type:
         case ArrayType(element):
             return _or_null(_array(_nested(element, leaf, key_text)))
         case MapType(key, value):
-            return _or_null(_map(_nested(key, leaf, key_text), _nested(value, leaf, key_text), key_text))
+            return _or_null(
+                _map(_nested(key, leaf, key_text), _nested(value, leaf, key_text), key_text)
+            )
         case StructType(fields):
-            return _or_null(_struct([f.name for f in fields], [_nested(f.type, leaf, key_text) for f in fields]))
+            return _or_null(
+                _struct([f.name for f in fields], [_nested(f.type, leaf, key_text) for f in fields])
+            )
         case _:
             return _or_null(leaf(hive_type))
 
@@ -208,6 +237,12 @@ def _struct(names: Sequence[str], printers: Sequence[Printer]) -> Printer:
 
     def text(value: Mapping[str, Any] | Sequence[Any]) -> str:
         values = list(value.values()) if isinstance(value, Mapping) else value
-        return "{" + ",".join(head + printer(v) for head, printer, v in zip(heads, printers, values, strict=True)) + "}"
+        return (
+            "{"
+            + ",".join(
+                head + printer(v) for head, printer, v in zip(heads, printers, values, strict=True)
+            )
+            + "}"
+        )
 
     return text

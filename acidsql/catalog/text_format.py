@@ -1,6 +1,8 @@
-"""How the rows of a text table are written: Hive's LazySimpleSerDe, whose settings are serde properties and table properties.
+"""How the rows of a text table are written: Hive's LazySimpleSerDe, whose settings are serde
+properties and table properties.
 
-fields   \\001     elements of an array, entries of a map, fields of a struct   \\002     key and value   \\003     deeper   \\004 ..
+fields   \\001     elements of an array, entries of a map, fields of a struct   \\002     key and
+value   \\003     deeper   \\004 ..
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from acidsql.catalog.storage import storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 
 LEVELS = 8
-"""So many separators there are, unless a table asks for more."""
+"""The number of separators, unless a table asks for more."""
 
 _DEFAULTS = "".join(map(chr, range(1, 1 + LEVELS)))
 _NAMED = (("field.delim", "serialization.format"), ("collection.delim",), ("mapkey.delim",))
@@ -34,7 +36,8 @@ _HARMLESS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """``separators``: by depth, a character each.  ``escape``: None if nothing is escaped.  ``null``: what stands for NULL.
+    """How the lines of a text table are written. ``separators``: by depth, a character each.
+    ``escape``: None if nothing is escaped. ``null``: what stands for NULL.
 
     ``header_lines``: so many lines at the beginning of each file are no rows.
     """
@@ -46,9 +49,11 @@ class TextFormat:
 
 
 def text_format(table: Table) -> TextFormat:
-    """Of a text table of which ``text_problem`` says nothing."""
+    """The format of a text table's lines; only for one of which ``text_problem`` says nothing."""
     given = _properties(table)
-    separators = [_separator(given, names) or _DEFAULTS[level] for level, names in enumerate(_NAMED)]
+    separators = [
+        _separator(given, names) or _DEFAULTS[level] for level, names in enumerate(_NAMED)
+    ]
     return TextFormat(
         separators="".join(separators) + _DEFAULTS[len(_NAMED) :],
         escape=(_separator(given, (_ESCAPE,)) or "\\") if _ESCAPE in given else None,
@@ -58,25 +63,34 @@ def text_format(table: Table) -> TextFormat:
 
 
 def text_problem(table: Table) -> str | None:
-    """What of a text table cannot be read or written, in words; None if nothing."""
+    """The property or type of a text table that cannot be read or written, in words; None if
+    nothing.
+    """
     given = _properties(table)
     for name, harmless in _HARMLESS.items():
         if name in given and given[name].lower() not in harmless:
             return _words(given, name)
-    if not given.get(_HEADER, "0").isdecimal():
+    if not re.fullmatch("[0-9]+", given.get(_HEADER, "0")):
         return _words(given, _HEADER)
     for names in (*_NAMED, (_ESCAPE,)):
         character = _separator(given, names)
         if character is not None and (not "\0" < character < "\x80" or character in "\r\n"):
             return _words(given, next(name for name in names if name in given))
-    found = text_format(table)
-    if found.escape is not None and found.escape in found.separators:
+    lines = text_format(table)
+    if lines.escape is not None and lines.escape in lines.separators:
         return _words(given, _ESCAPE)
-    return next((problem for column in table.columns for problem in _type_problems(column.name, column.type, 1)), None)
+    return next(
+        (
+            problem
+            for column in table.columns
+            for problem in _type_problems(column.name, column.type, 1)
+        ),
+        None,
+    )
 
 
 def _properties(table: Table) -> Mapping[str, str]:
-    """Those of the table go before those of its serde. Hive: MetaStoreUtils.getSchema."""
+    """A table's properties over those of its serde. Hive: MetaStoreUtils.getSchema."""
     return {**storage_of(table).serde_properties, **table.properties}
 
 
@@ -85,7 +99,9 @@ def _words(given: Mapping[str, str], name: str) -> str:
 
 
 def _separator(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """The first of the properties as the number of a byte, or as a character: of several the first. Hive: LazyUtils.getByte."""
+    """The first of the properties as the number of a byte, or as a character: of several the first.
+    Hive: LazyUtils.getByte.
+    """
     value = next((given[name] for name in names if name in given), "")
     if re.fullmatch(r"[+-]?[0-9]+", value) and -128 <= int(value) < 128:
         return chr(int(value) % 256)
@@ -93,7 +109,9 @@ def _separator(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 
 def _type_problems(column: str, hive_type: HiveType, level: int) -> Iterator[str]:
-    """``level``: the first separator of a value's own parts."""
+    """The types of a column that text cannot hold. ``level``: the first separator of a value's own
+    parts.
+    """
     match hive_type:
         case ArrayType(element):
             last, parts = level, [(element, level + 1)]

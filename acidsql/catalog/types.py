@@ -1,18 +1,42 @@
-"""Hive's column types: parsed from and printed as Hive writes them (``decimal(10,2)``, ``array<struct<a:int>>``)."""
+"""Hive's column types: parsed from and printed as Hive writes them (``decimal(10,2)``,
+``array<struct<a:int>>``).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from acidsql.errors import BindError, Span
 
-PRIMITIVES = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp")
-ALIASES = {"integer": "int", "dec": "decimal", "numeric": "decimal", "double precision": "double", "real": "float"}
+PRIMITIVES = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "binary",
+    "date",
+    "timestamp",
+)
+ALIASES = {
+    "integer": "int",
+    "dec": "decimal",
+    "numeric": "decimal",
+    "double precision": "double",
+    "real": "float",
+}
 MAX_DECIMAL_PRECISION = 38
 MAX_CHAR_LENGTH = 255
 MAX_VARCHAR_LENGTH = 65535
 _FIELD_MARKS = "_.$ "
-"""What the name of a struct's field may hold beside letters and digits. Hive: TypeInfoUtils.isTypeChar."""
+"""What the name of a struct's field may hold beside letters and digits. Hive:
+TypeInfoUtils.isTypeChar.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +109,19 @@ HiveType = PrimitiveType | DecimalType | CharType | VarcharType | ArrayType | Ma
 
 
 def parse_type(text: str) -> HiveType:
-    """``text`` as Hive writes a type, any case, blanks allowed. BindError (span relative to ``text``) if it is none."""
+    """The type that a text as Hive writes it means, any case, blanks allowed. BindError (span
+    relative to ``text``) if it is none.
+    """
     reader = _Reader(text)
-    found = reader.type()
+    hive_type = reader.type()
     reader.blanks()
     if reader.at != len(text):
         raise reader.error("unexpected text after the type")
-    return found
+    return hive_type
 
 
 class _Reader:
-    """Recursive descent over one type text."""
+    """A recursive descent over one type text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -126,11 +152,13 @@ class _Reader:
             end = self.text.find("`", self.at + 1)
             if end < 0:
                 raise self.error("unclosed backtick in a type")
-            found = self.text[self.at + 1 : end]
+            name = self.text[self.at + 1 : end]
             self.at = end + 1
-            return found.lower()
+            return name.lower()
         start = self.at
-        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_$"):
+        while self.at < len(self.text) and (
+            self.text[self.at].isalnum() or self.text[self.at] in "_$"
+        ):
             self.at += 1
         if start == self.at:
             raise self.error("expected a type name")
@@ -138,18 +166,18 @@ class _Reader:
 
     def number(self) -> int:
         word = self.word()
-        if not word.isdigit():
+        if not (word.isascii() and word.isdigit()):
             raise self.error("expected a number in a type")
         return int(word)
 
     def arguments(self) -> list[int]:
         if not self.take("("):
             return []
-        found = [self.number()]
+        numbers = [self.number()]
         while self.take(","):
-            found.append(self.number())
+            numbers.append(self.number())
         self.expect(")")
-        return found
+        return numbers
 
     def type(self) -> HiveType:
         self.blanks()
@@ -208,15 +236,42 @@ class _Reader:
         return StructField(name, self.type())
 
     def field_name(self) -> str:
-        """In backticks, or as Hive stores it: without, whatever stands before the colon."""
+        """A field's name in backticks, or as Hive stores it: without, whatever stands before the
+        colon.
+        """
         self.blanks()
         start = self.at
         if self.text.startswith("`", start):
             name = self.word()
         else:
-            while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in _FIELD_MARKS):
+            while self.at < len(self.text) and (
+                self.text[self.at].isalnum() or self.text[self.at] in _FIELD_MARKS
+            ):
                 self.at += 1
             name = self.text[start : self.at].strip().lower()
         if not name or not all(c.isalnum() or c in _FIELD_MARKS for c in name):
-            raise self.error("expected the name of a field, of letters, digits, blanks and _ . $", start)
+            raise self.error(
+                "expected the name of a field, of letters, digits, blanks and _ . $", start
+            )
         return name
+
+
+def holds(hive_type: HiveType, test: Callable[[HiveType], bool]) -> bool:
+    """Whether the type, or one nested in it, passes the test."""
+    if test(hive_type):
+        return True
+    match hive_type:
+        case PrimitiveType() | DecimalType() | CharType() | VarcharType():
+            return False
+        case ArrayType(element):
+            return holds(element, test)
+        case MapType(key, value):
+            return holds(key, test) or holds(value, test)
+        case StructType(fields):
+            return any(holds(f.type, test) for f in fields)
+        case _:
+            assert_never(hive_type)
+
+
+def is_timestamp(hive_type: HiveType) -> bool:
+    return hive_type == PrimitiveType("timestamp")

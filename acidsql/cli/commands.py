@@ -1,6 +1,9 @@
-"""What the shell understands besides SQL: ``.tables`` and friends, Beeline's ``!`` spellings, and bare quit, exit, source.
+"""What the shell understands besides SQL: ``.tables`` and friends, Beeline's ``!`` spellings, and
+bare quit, exit, help, source.
 
-The help text is made from the table, so a command is documented or it does not exist.
+A command stands where a statement may begin and ends with its line, at the prompt and in every
+script; a ``;`` is no end of it, but for the bare words, which Hive's scripts close so. The help
+text is made from the table, so a command is documented or it does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """``run`` gets what follows the name; whether to go on is its result."""
+    """A command of the shell. ``run`` gets what follows the name; whether to go on is its
+    result.
+    """
 
     name: str
     argument: str
@@ -29,30 +34,54 @@ class Command:
     aliases: tuple[str, ...] = ()
 
 
-BARE_WORDS = ("quit", "exit", "help", "source")
-_PREFIXED = re.compile(r"[.!](\w+)(?:\s+(.*))?\Z", re.DOTALL)
-_BARE = re.compile(r"(quit|exit|help)\Z|(source)\s+(\S.*)\Z", re.IGNORECASE)
+PREFIXES = (".", "!")
+_COMMAND = re.compile(r"[.!]?(\w+)(?:[ \t]+(.*))?\Z")
+_LINE = re.compile(r"[^\r\n]*")
+_BARE = re.compile(
+    r"""(?:(?:quit|exit|help)|source[ \t]+(?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])+)"""
+    r"""[ \t]*(?:;|(?=[\r\n])|\Z)""",
+    re.IGNORECASE,
+)
 
 
-def is_command_line(line: str) -> bool:
-    """Whether the line is a command by its look: it needs no ``;``. Bare words are commands only when they are all there is."""
-    text = line.strip().rstrip(";").rstrip()
-    return text.startswith((".", "!")) or _BARE.match(text) is not None
+def command_end(text: str, start: int) -> int | None:
+    """The position where the command ends that begins at ``start``, where a statement may begin
+    too; None where none does. Behind a prefix it has the line to itself.
+    """
+    if text.startswith(PREFIXES, start):
+        command = _LINE.match(text, start) if _begins_line(text, start) else None
+    else:
+        command = _BARE.match(text, start)
+    return command.end() if command else None
 
 
-def find_command(text: str) -> tuple[Command, str] | None:
-    """The command and its argument; None for SQL. ProgrammingError for a command there is not."""
-    text = text.strip().rstrip(";").rstrip()
-    if bare := _BARE.match(text):
-        return _BY_NAME[(bare[1] or bare[2]).lower()], bare[3] or ""
-    if not text.startswith((".", "!")):
-        return None
-    found = _PREFIXED.match(text)
-    command = _BY_NAME.get(found[1].lower()) if found else None
-    if found is None or command is None:
-        word = text.split()[0]
-        raise ProgrammingError(f'unknown command "{word}"', hint="Type .help for a list.", span=Span(0, len(word)))
-    return command, (found[2] or "").strip()
+def _begins_line(text: str, start: int) -> bool:
+    """Whether there are only blanks before ``start`` in its line."""
+    return text[:start].rstrip(" \t")[-1:] in ("", "\r", "\n")
+
+
+def read_command(text: str) -> tuple[Command, str]:
+    """The command and its argument. ProgrammingError for a command there is not."""
+    parts = _COMMAND.match(text.rstrip().rstrip(";").rstrip())
+    command = _BY_NAME.get(parts[1].lower()) if parts else None
+    if parts is None or command is None:
+        raise _refused(text, 'unknown command "{}"', hint="Type .help for a list.")
+    return command, (parts[2] or "").strip()
+
+
+def refuse_command(text: str) -> None:
+    """Raises ProgrammingError for a statement that looks like a command but does not begin its
+    line.
+    """
+    if text.startswith(PREFIXES):
+        hint = "A command stands on a line of its own."
+        raise _refused(text, '"{}" does not begin its line', hint=hint)
+
+
+def _refused(text: str, message: str, *, hint: str) -> ProgrammingError:
+    word = text.split()[0]
+    span = Span(0, len(word))
+    return ProgrammingError(message.format(word), hint=hint, span=span, source=text)
 
 
 def _help(runner: Runner, _: str) -> bool:
@@ -62,7 +91,10 @@ def _help(runner: Runner, _: str) -> bool:
 
 def help_text() -> str:
     width = max(len(c.name) + len(c.argument) + 2 for c in COMMANDS)
-    lines = ["SQL statements end with ; (or with \\G for one line a column).  Commands, with . or ! in front:"]
+    lines = [
+        "SQL statements end with ; (or with \\G for one line a column).",
+        "Commands are lines of their own, with . or ! in front:",
+    ]
     lines += [f"  {f'.{c.name} {c.argument}'.rstrip().ljust(width)}  {c.doc}" for c in COMMANDS]
     lines.append("Ctrl-C cancels the running statement, Ctrl-D leaves.")
     return "\n".join(lines)
@@ -79,11 +111,20 @@ def _read(runner: Runner, argument: str) -> bool:
 
 
 def _shell(runner: Runner, argument: str) -> bool:
-    """The command's own output counts as rows: it goes where they go. On a terminal it has the terminal to itself."""
+    """Runs a command of the system. Its output counts as rows: it goes where they go. On a terminal
+    it has the terminal to itself.
+    """
     rows = runner.console.rows
     rows.flush()
     stdout = None if rows.isatty() else subprocess.PIPE
-    done = subprocess.run(_needed(argument, ".sh COMMAND"), shell=True, stdout=stdout, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        _needed(argument, ".sh COMMAND"),
+        shell=True,
+        stdout=stdout,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     rows.write(done.stdout or "")
     if done.returncode:
         raise ProgrammingError(f"the command ended with exit code {done.returncode}")
@@ -91,7 +132,9 @@ def _shell(runner: Runner, argument: str) -> bool:
 
 
 def _tables(runner: Runner, argument: str) -> bool:
-    return _statement(runner, f"SHOW TABLES LIKE {_literal(argument)}" if argument else "SHOW TABLES")
+    return _statement(
+        runner, f"SHOW TABLES LIKE {_literal(argument)}" if argument else "SHOW TABLES"
+    )
 
 
 def _schema(runner: Runner, argument: str) -> bool:
@@ -111,7 +154,9 @@ def _mode(runner: Runner, argument: str) -> bool:
     try:
         runner.layout = replace(runner.layout, format=parse_format(argument))
     except ValueError:
-        raise ProgrammingError(f'unknown output format "{argument}"', hint=f"One of {', '.join(FORMAT_NAMES)}.") from None
+        raise ProgrammingError(
+            f'unknown output format "{argument}"', hint=f"One of {', '.join(FORMAT_NAMES)}."
+        ) from None
     return True
 
 
@@ -126,7 +171,7 @@ def _timer(runner: Runner, argument: str) -> bool:
 
 
 def _width(runner: Runner, argument: str) -> bool:
-    if not argument.isdigit():
+    if not (argument.isascii() and argument.isdigit()):
         raise ProgrammingError(".width wants a number of characters, 0 for no limit")
     runner.layout = replace(runner.layout, widest_cell=int(argument) or None)
     return True
@@ -154,14 +199,49 @@ def _unquoted(text: str) -> str:
 
 COMMANDS: tuple[Command, ...] = (
     Command(name="help", argument="", doc="show this", run=_help),
-    Command(name="tables", argument="[PATTERN]", doc="list the tables of the current database", run=_tables),
-    Command(name="schema", argument="TABLE", doc="show the CREATE TABLE statement of a table", run=_schema),
-    Command(name="mode", argument="[FORMAT]", doc=f"output format: {', '.join(FORMAT_NAMES)}", run=_mode, aliases=("outputformat",)),
-    Command(name="header", argument="on|off", doc="column names above csv and tsv rows", run=_header, aliases=("headers",)),
-    Command(name="width", argument="N", doc="cut table cells to N characters; 0 cuts nothing", run=_width),
+    Command(
+        name="tables",
+        argument="[PATTERN]",
+        doc="list the tables of the current database",
+        run=_tables,
+    ),
+    Command(
+        name="schema",
+        argument="TABLE",
+        doc="show the CREATE TABLE statement of a table",
+        run=_schema,
+    ),
+    Command(
+        name="mode",
+        argument="[FORMAT]",
+        doc=f"output format: {', '.join(FORMAT_NAMES)}",
+        run=_mode,
+        aliases=("outputformat",),
+    ),
+    Command(
+        name="header",
+        argument="on|off",
+        doc="column names above csv and tsv rows",
+        run=_header,
+        aliases=("headers",),
+    ),
+    Command(
+        name="width",
+        argument="N",
+        doc="cut table cells to N characters; 0 cuts nothing",
+        run=_width,
+    ),
     Command(name="timer", argument="on|off", doc="say how long each statement took", run=_timer),
-    Command(name="read", argument="FILE", doc="run a script; also: source FILE;", run=_read, aliases=("source", "run")),
+    Command(
+        name="read",
+        argument="FILE",
+        doc="run a script; also: source FILE;",
+        run=_read,
+        aliases=("source", "run"),
+    ),
     Command(name="sh", argument="COMMAND", doc="run a shell command", run=_shell),
-    Command(name="quit", argument="", doc="leave; also: quit, exit", run=_quit, aliases=("exit", "q")),
+    Command(
+        name="quit", argument="", doc="leave; also: quit, exit", run=_quit, aliases=("exit", "q")
+    ),
 )
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}

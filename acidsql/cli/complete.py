@@ -1,7 +1,8 @@
 """What may come next at the prompt: keywords asked of the grammar, names asked of the catalog.
 
-The grammar is asked by giving it a mark that fits nowhere: the error lists what would have. Inside queries and expressions, which the
-grammar takes as they are, a fixed list of words and the columns of the tables named so far are offered.
+The grammar is asked by giving it a mark that fits nowhere: the error lists what would have. Inside
+queries and expressions, which the grammar takes as they are, a fixed list of words and the columns
+of the tables named so far are offered.
 """
 
 from __future__ import annotations
@@ -10,18 +11,22 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from acidsql.cli.commands import COMMANDS
+from acidsql.cli.commands import COMMANDS, PREFIXES, command_end
 from acidsql.errors import Error, ParseError
 from acidsql.parser.parse import parse
+from acidsql.parser.script import split
 from acidsql.parser.tokens import Token, TokenKind, scan
 
 QUERY_WORDS = (
-    "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "CAST", "COUNT", "DESC", "DISTINCT", "ELSE", "END", "EXISTS", "FROM", "FULL", "GROUP",
-    "HAVING", "IN", "INNER", "IS", "JOIN", "LATERAL", "LEFT", "LIKE", "LIMIT", "NOT", "NULL", "ON", "OR", "ORDER", "OUTER", "OVER",
-    "PARTITION", "RIGHT", "ROW__ID", "SELECT", "SEMI", "SUM", "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH",
+    "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "CAST", "COUNT", "DESC", "DISTINCT", "ELSE", "END",
+    "EXISTS", "FROM", "FULL", "GROUP", "HAVING", "IN", "INNER", "IS", "JOIN", "LATERAL", "LEFT",
+    "LIKE", "LIMIT", "NOT", "NULL", "ON", "OR", "ORDER", "OUTER", "OVER", "PARTITION", "RIGHT",
+    "ROW__ID", "SELECT", "SEMI", "SUM", "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH",
 )  # fmt: skip
 _OPENS_QUERY = frozenset(("SELECT", "WHERE", "SET", "VALUES", "FROM", "WITH"))
-_BEFORE_TABLE = frozenset(("FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "DESC", "FORMATTED", "EXTENDED"))
+_BEFORE_TABLE = frozenset(
+    ("FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "DESC", "FORMATTED", "EXTENDED")
+)
 _OTHER_STATEMENTS = ("RESET", "SET", "SOURCE", "QUIT")
 _FITS_NOWHERE = " )"
 _TYPED = re.compile(r"[\w.]*\Z")
@@ -38,29 +43,37 @@ class Names(Protocol):
 
 
 def complete(before: str, names: Names) -> tuple[str, list[str]]:
-    """The word being typed at the end of ``before``, and what it may become, the likeliest first."""
-    if before.lstrip().startswith((".", "!")):
-        return _complete_command(before.lstrip())
-    found = scan(before)
-    if found.unclosed is not None:
+    """The word being typed at the end of ``before``, and what it may become, the
+    likeliest first.
+    """
+    before = _last_statement(before)
+    if before.startswith(PREFIXES):
+        return _complete_command(before)
+    scanned = scan(before)
+    if scanned.unclosed is not None:
         return "", []
     typed = _TYPED.search(before)
     word = typed.group() if typed else ""
     head = before[: len(before) - len(word)]
-    tokens = _of_last_statement([t for t in found.tokens if t.end <= len(head)])
+    tokens = [t for t in scanned.tokens if t.end <= len(head) and not t.is_mark(";")]
     start = tokens[0].start if tokens else len(head)
     return word, _matching(word, _candidates(head[start:], tokens, word, names))
+
+
+def _last_statement(before: str) -> str:
+    """The end of ``before`` from where the statement or command begins that is being typed."""
+    statements = split(before, command_end)
+    if not statements:
+        return before
+    last = statements[-1]
+    goes_on = not before[last.span.end :].strip(" \t") if last.is_command else not last.is_closed
+    return before[last.span.start if goes_on else last.span.end :]
 
 
 def _complete_command(text: str) -> tuple[str, list[str]]:
     if " " in text:
         return "", []
     return text, [text[0] + c.name for c in COMMANDS if c.name.startswith(text[1:].lower())]
-
-
-def _of_last_statement(tokens: list[Token]) -> list[Token]:
-    ends = [i for i, t in enumerate(tokens) if t.is_mark(";")]
-    return tokens[ends[-1] + 1 :] if ends else tokens
 
 
 def _candidates(head: str, tokens: list[Token], word: str, names: Names) -> Iterable[str]:
@@ -102,7 +115,9 @@ def _columns(tokens: list[Token], names: Names) -> Iterable[str]:
 
 
 def _matching(word: str, candidates: Iterable[str]) -> list[str]:
-    """Those that begin as typed, each once, keywords in the case the user writes."""
+    """The candidates that begin as typed, each once, keywords in the case the user writes."""
     lower = word.lower()
-    found = dict.fromkeys(c for c in candidates if c.lower().startswith(lower) and c.lower() != lower)
-    return [c.lower() if c.isupper() and word.islower() else c for c in found]
+    matching = dict.fromkeys(
+        c for c in candidates if c.lower().startswith(lower) and c.lower() != lower
+    )
+    return [c.lower() if c.isupper() and word.islower() else c for c in matching]

@@ -1,4 +1,6 @@
-"""Where output goes: rows to one stream, everything else to the other; and the words of the everything else."""
+"""Where output goes: rows to one stream, everything else to the other; and the words of the
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ _CHANGES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """``rows`` carries result rows only; ``notes`` errors, counts and times. ``colour`` is for notes on a terminal."""
+    """``rows`` carries result rows only; ``notes`` errors, counts and times. ``colour`` is for
+    notes on a terminal.
+    """
 
     rows: TextIO
     notes: TextIO
     colour: bool = False
 
     def say(self, text: str, *, dim: bool = False) -> None:
-        """Rows written before it are pushed out first, so that both streams read in order on one screen."""
+        """Prints a note. Rows written before it are pushed out first, so that both streams read in
+        order on one screen.
+        """
         self.rows.flush()
         self.notes.write((f"{_DIM}{text}{_PLAIN}" if dim and self.colour else text) + "\n")
         self.notes.flush()
@@ -36,7 +42,7 @@ class Console:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """On a terminal, unless NO_COLOR is set or the terminal is a dumb one."""
+    """Whether to colour: on a terminal, unless NO_COLOR is set or the terminal is a dumb one."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -45,24 +51,32 @@ def counted(number: int, noun: str) -> str:
 
 
 def rows_summary(rows: int, seconds: float | None) -> str:
-    """``3 rows (0.12 s)``."""
+    """The line after rows: ``3 rows (0.12 s)``."""
     return counted(rows, "row") + ("" if seconds is None else f" ({seconds:.2f} s)")
 
 
 def change_summary(stats: Stats, seconds: float | None) -> str:
-    """``3 rows inserted; txn 42, write id 7; 0.05 s``; ``done; 0.01 s`` for what changes no rows."""
+    """The line after a change: ``3 rows inserted; txn 42, write id 7; 0.05 s``; ``done; 0.01 s``
+    for what changes no rows.
+    """
     parts = [", ".join(_counts(stats)) or "done"]
     if stats.txn_id is not None:
         parts.append(", ".join([f"txn {stats.txn_id}", *_write_ids(stats)]))
     if seconds is not None:
         parts.append(f"{seconds:.2f} s")
-    return "\n".join(["; ".join(parts), *(f"  {words}: {counted(rows, 'row')}" for words, rows in stats.clauses)])
+    return "\n".join(
+        ["; ".join(parts), *(f"  {words}: {counted(rows, 'row')}" for words, rows in stats.clauses)]
+    )
 
 
 def _counts(stats: Stats) -> Sequence[str]:
-    counts = {"inserted": stats.rows_inserted, "updated": stats.rows_updated, "deleted": stats.rows_deleted}
-    told = {did: n for did, n in counts.items() if n or _CHANGES.get(stats.statement) == did}
-    return [f"{counted(n, 'row')} {did}" for did, n in told.items()]
+    counts = {
+        "inserted": stats.rows_inserted,
+        "updated": stats.rows_updated,
+        "deleted": stats.rows_deleted,
+    }
+    shown = {did: n for did, n in counts.items() if n or _CHANGES.get(stats.statement) == did}
+    return [f"{counted(n, 'row')} {did}" for did, n in shown.items()]
 
 
 def _write_ids(stats: Stats) -> Sequence[str]:

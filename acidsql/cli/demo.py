@@ -20,7 +20,9 @@ from acidsql.session import Session
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Without --warehouse the demo works in a folder of its own, which is removed at the end."
+    parser.epilog = (
+        "Without --warehouse the demo works in a folder of its own, which is removed at the end."
+    )
 
 
 def run(args: Namespace) -> int:
@@ -29,7 +31,9 @@ def run(args: Namespace) -> int:
         with (
             _warehouse(args.warehouse) as warehouse,
             TemporaryDirectory(prefix="acidsql-demo-") as scratch,
-            Session(warehouse, master=args.master, conf=dict(args.conf), settings=dict(args.hiveconf)) as session,
+            Session(
+                warehouse, master=args.master, conf=dict(args.conf), settings=dict(args.hiveconf)
+            ) as session,
         ):
             good = _Demo(session, warehouse, Path(scratch, "flights.parquet")).play()
     except Error as error:
@@ -74,14 +78,19 @@ class _Demo:
         self._progress(f"{flights.num_rows:,} flights; starting Spark")
         self.session.start_spark()
         self._progress("ready")
-        print(f"-- {flights.num_rows:,} flights that left New York in 2013; warehouse {self.warehouse}\n")
+        print(
+            f"-- {flights.num_rows:,} flights that left New York in 2013; warehouse"
+            f" {self.warehouse}\n"
+        )
         self._show(f"CREATE DATABASE IF NOT EXISTS {demo_flights.DATABASE}")
         self._show(f"DROP TABLE IF EXISTS {demo_flights.TABLE}")
         self._show(demo_flights.create_table())
         return demo_flights.to_frame(flights)
 
     def _show(self, sql: str) -> Result:
-        """Runs a statement and prints it, what it counted, how long it took, and the directories it made."""
+        """Runs a statement and prints it, what it counted, how long it took, and the directories it
+        made.
+        """
         print(f"{sql};", flush=True)
         began = time.monotonic()
         result = self.session.sql(sql)
@@ -94,7 +103,10 @@ class _Demo:
 
     def _size(self, directory: str) -> str:
         files = list((self.warehouse / directory).glob("bucket_*"))
-        return f"{len(files)} bucket file{'s' * (len(files) != 1)}, {sum(f.stat().st_size for f in files):,} bytes"
+        return (
+            f"{len(files)} bucket file{'s' * (len(files) != 1)},"
+            f" {sum(f.stat().st_size for f in files):,} bytes"
+        )
 
     def _check(self, answer: pa.Table, expected: demo_flights.Frame) -> bool:
         self._progress("checking every row against pandas")
@@ -106,8 +118,9 @@ class _Demo:
         verdicts = {True: "equal", False: "NOT EQUAL"}
         seconds = time.monotonic() - self.began
         print(
-            f"\nchecked in {seconds:.0f} s: the {answer.num_rows} rows of the closing query are {verdicts[same_answer]} and all "
-            f"{rows.num_rows:,} rows of the table are {verdicts[same_rows]} to the same changes made in pandas"
+            f"\nchecked in {seconds:.0f} s: the {answer.num_rows} rows of the closing query are"
+            f" {verdicts[same_answer]} and all {rows.num_rows:,} rows of the table are"
+            f" {verdicts[same_rows]} to the same changes made in pandas"
         )
         return bool(same_answer and same_rows)
 
@@ -117,7 +130,11 @@ class _Demo:
 
 def _counts(result: Result, rows: int | None) -> str:
     stats = result.stats
-    counts = {"inserted": stats.rows_inserted, "updated": stats.rows_updated, "deleted": stats.rows_deleted}
+    counts = {
+        "inserted": stats.rows_inserted,
+        "updated": stats.rows_updated,
+        "deleted": stats.rows_deleted,
+    }
     words = [f"{count:,} rows {verb}" for verb, count in counts.items() if count]
     return ", ".join(words) or ("ok" if rows is None else f"{rows:,} rows")
 
@@ -127,6 +144,12 @@ def _sorted(table: pa.Table) -> pa.Table:
 
 
 def _text_table(table: pa.Table) -> str:
-    rows = [table.column_names, *([str(value) for value in row.values()] for row in table.to_pylist())]
+    rows = [
+        table.column_names,
+        *([str(value) for value in row.values()] for row in table.to_pylist()),
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(table.num_columns)]
-    return "\n".join("   " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(
+        "   " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )

@@ -1,4 +1,6 @@
-"""A line on the terminal while a statement runs long: how many tasks are done, for how long. It is gone when the statement ends."""
+"""A line on the terminal while a statement runs long: how many tasks are done, for how long. It is
+gone when the statement ends.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,19 @@ Tasks = Callable[[], tuple[int, int] | None]
 
 
 @contextmanager
-def progress(stream: TextIO, tasks: Tasks, *, patience: float = PATIENCE_SECONDS, beat: float = BEAT_SECONDS) -> Iterator[None]:
-    """Shows the line on ``stream`` while the block runs. ``tasks``: (done, known) of the jobs that run, None while none does."""
+def progress(
+    stream: TextIO, tasks: Tasks, *, patience: float = PATIENCE_SECONDS, beat: float = BEAT_SECONDS
+) -> Iterator[None]:
+    """Shows the line on ``stream`` while the block runs. ``tasks``: (done, known) of the jobs that
+    run, None while none does.
+    """
     done = threading.Event()
-    line = threading.Thread(target=_show, args=(stream, tasks, done, patience, beat), daemon=True, name="acidsql-progress")
+    line = threading.Thread(
+        target=_show,
+        args=(stream, tasks, done, patience, beat),
+        daemon=True,
+        name="acidsql-progress",
+    )
     line.start()
     try:
         yield
@@ -31,15 +42,17 @@ def progress(stream: TextIO, tasks: Tasks, *, patience: float = PATIENCE_SECONDS
         line.join()
 
 
-def _show(stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, beat: float) -> None:
+def _show(
+    stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, beat: float
+) -> None:
     began = time.monotonic()
     shown = False
     wait = patience
     while not done.wait(wait):
-        found = None
+        counts = None
         with suppress(Exception):  # Spark may be starting or gone; the statement itself will tell
-            found = tasks()
-        stream.write(_ERASE + progress_line(found, time.monotonic() - began))
+            counts = tasks()
+        stream.write(_ERASE + progress_line(counts, time.monotonic() - began))
         stream.flush()
         shown, wait = True, beat
     if shown:
@@ -48,7 +61,9 @@ def _show(stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, 
 
 
 def progress_line(tasks: tuple[int, int] | None, seconds: float) -> str:
-    """``[########----------------] 4 of 12 tasks, 3 s``; ``running, 3 s`` while Spark runs no job."""
+    """The line: ``[########----------------] 4 of 12 tasks, 3 s``; ``running, 3 s`` while Spark
+    runs no job.
+    """
     if tasks is None:
         return f"running, {seconds:.0f} s"
     done, known = tasks

@@ -1,12 +1,15 @@
 """Result rows as text: one function an output format, each a stream of lines.
 
-tsv is the Hive command line's: values as they are, ``NULL``, no quoting. csv quotes where it must. json is one object a line (JSON
-lines) under the column names, so that a result of any size can be read as it comes. table and vertical are Beeline's, for people:
-control characters are shown as escapes, so that a value can neither break the frame nor drive the terminal.
+tsv is the Hive command line's: values as they are, ``NULL``, no quoting. csv quotes where it must,
+as the standard library's ``csv`` does. json is one object a line (JSON lines) under the column
+names, so that a result of any size can be read as it comes. table and vertical are Beeline's, for
+people: control characters are shown as escapes, so that a value can neither break the frame nor
+drive the terminal.
 """
 
 from __future__ import annotations
 
+import csv
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,15 +38,16 @@ FORMAT_NAMES = (*(f.value for f in Format), *ALIASES)
 
 
 def parse_format(name: str) -> Format:
-    """ValueError for a word that names no format."""
+    """The format of this name. ValueError for a word that names no format."""
     word = name.lower()
     return ALIASES.get(word) or Format(word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How rows are to be laid out. ``header`` is for csv and tsv (the others always name the columns);
-    ``widest_cell`` cuts longer cells of a table, None cuts nothing."""
+    """How rows are to be laid out. ``header`` is for csv and tsv (the others always name the
+    columns); ``widest_cell`` cuts longer cells of a table, None cuts nothing.
+    """
 
     format: Format = Format.TSV
     header: bool = False
@@ -73,9 +77,9 @@ def write_rows(out: TextIO, columns: Sequence[Column], rows: Iterable[Row], layo
         case Format.VERTICAL:
             out.writelines(vertical_lines(columns, counted))
         case Format.CSV:
-            out.writelines(delimited_lines(columns, counted, header=layout.header, delimiter=",", cell=_csv_cell))
+            out.writelines(delimited_lines(columns, counted, header=layout.header, line=_csv_line))
         case Format.TSV:
-            out.writelines(delimited_lines(columns, counted, header=layout.header, delimiter="\t", cell=_as_is))
+            out.writelines(delimited_lines(columns, counted, header=layout.header, line=_tsv_line))
     return counted.count
 
 
@@ -91,19 +95,30 @@ class _Counter:
 
 
 def delimited_lines(
-    columns: Sequence[Column], rows: Iterable[Row], *, header: bool, delimiter: str, cell: Callable[[str], str]
+    columns: Sequence[Column],
+    rows: Iterable[Row],
+    *,
+    header: bool,
+    line: Callable[[Sequence[str]], str],
 ) -> Iterator[str]:
     if header:
-        yield delimiter.join(cell(c.name) for c in columns) + "\n"
+        yield line([c.name for c in columns]) + "\n"
     for cells in _texts(columns, rows):
-        yield delimiter.join(NULL if text is None else cell(text) for text in cells) + "\n"
+        yield line([NULL if text is None else text for text in cells]) + "\n"
 
 
 def json_lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[str]:
     heads = [strict_json(PrimitiveType("string"))(c.name) + ": " for c in columns]
     printers = [strict_json(c.type) for c in columns]
     for row in rows:
-        yield "{" + ", ".join(head + printer(value) for head, printer, value in zip(heads, printers, row, strict=True)) + "}\n"
+        yield (
+            "{"
+            + ", ".join(
+                head + printer(value)
+                for head, printer, value in zip(heads, printers, row, strict=True)
+            )
+            + "}\n"
+        )
 
 
 def vertical_lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[str]:
@@ -116,8 +131,10 @@ def vertical_lines(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[s
         yield "\n"
 
 
-def table_lines(columns: Sequence[Column], rows: Iterable[Row], widest_cell: int | None = None) -> Iterator[str]:
-    """A frame as wide as the first rows need; a later row that is wider sticks out."""
+def table_lines(
+    columns: Sequence[Column], rows: Iterable[Row], widest_cell: int | None = None
+) -> Iterator[str]:
+    """The lines of a frame as wide as the first rows need; a later row that is wider sticks out."""
 
     def shown(cells: Cells) -> list[str]:
         return [NULL if text is None else shorten(_visible(text), widest_cell) for text in cells]
@@ -130,7 +147,10 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], widest_cell: int
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
 
     def line(cells: Sequence[str], to_the_right: Sequence[bool]) -> str:
-        padded = (_padded(text, width, right=r) for text, width, r in zip(cells, widths, to_the_right, strict=True))
+        padded = (
+            _padded(text, width, right=r)
+            for text, width, r in zip(cells, widths, to_the_right, strict=True)
+        )
         return "| " + " | ".join(padded) + " |\n"
 
     yield rule
@@ -157,22 +177,40 @@ def is_number(hive_type: HiveType) -> bool:
 def _texts(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[Cells]:
     printers = [plain_text(c.type) for c in columns]
     for row in rows:
-        yield [None if value is None else printer(value) for printer, value in zip(printers, row, strict=True)]
+        yield [
+            None if value is None else printer(value)
+            for printer, value in zip(printers, row, strict=True)
+        ]
 
 
-def _as_is(text: str) -> str:
-    return text
+def _tsv_line(cells: Sequence[str]) -> str:
+    return "\t".join(cells)
 
 
-def _csv_cell(text: str) -> str:
-    if any(mark in text for mark in ',"\n\r'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+class _Echo:
+    """A file for ``csv.writer``, whose ``writerow`` gives back what ``write`` does."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+# Python 3.12 and older quote just those ends of lines that are in their own: so both of them are.
+_CSV_LINE_END = "\r\n"
+_csv_writer = csv.writer(_Echo(), lineterminator=_CSV_LINE_END)
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    line: str = _csv_writer.writerow(cells)
+    return line.removesuffix(_CSV_LINE_END)
 
 
 # -- width on a terminal
 
-_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
+_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {
+    0x09: "\\t",
+    0x0A: "\\n",
+    0x0D: "\\r",
+}
 
 
 def _visible(text: str) -> str:
@@ -180,7 +218,7 @@ def _visible(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Terminal columns: East Asian wide characters take two, combining marks none."""
+    """The number of terminal columns: East Asian wide characters take two, combining marks none."""
     if text.isascii():
         return len(text)
     width = _wcswidth(text)

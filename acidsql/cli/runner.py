@@ -1,36 +1,43 @@
-"""Runs scripts statement by statement: variables, client commands, output, errors with their place, the exit code.
+"""Runs scripts statement by statement: variables, client commands, output, errors with their line,
+the exit code.
 
-The exit code says what a scheduler needs to know. 75 (EX_TEMPFAIL) promises that running the whole thing again is safe: every failure
-was a retryable one, and no statement before or after it had changed a row; a second run cannot do anything twice. What a transaction
-has changed counts when it is committed.
+The exit code says what a scheduler needs to know. 75 (EX_TEMPFAIL) promises that running the whole
+thing again is safe: every failure was a retryable one, and no statement before or after it had
+changed a row; a second run cannot do anything twice. What a transaction has changed counts when it
+is committed.
 """
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from acidsql.cli.commands import find_command
+from acidsql.cli.commands import command_end, read_command, refuse_command
 from acidsql.cli.console import Console, change_summary, rows_summary
 from acidsql.cli.progress import progress
 from acidsql.cli.render import Format, Layout, write_rows
 from acidsql.errors import Error, InternalError, ProgrammingError
+from acidsql.interrupts import InTwoSteps
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.result import Result, Stats
 from acidsql.session import Session
 from acidsql.settings import Variables
+from acidsql.utf8 import decoded
 
 DEEPEST_SOURCE = 16
 HEADER_SETTING = "hive.cli.print.header"
+SUBSTITUTE_SETTING = "hive.variable.substitute"
 
 
 class ExitCode(IntEnum):
@@ -47,7 +54,9 @@ class Leave(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What to run; ``name`` is the file's for messages, None for text from the command line or the prompt."""
+    """A script to run; ``name`` is the file's for messages, None for text from the command line or
+    the prompt.
+    """
 
     text: str
     name: str | None = None
@@ -55,7 +64,7 @@ class Script:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run came to. ``uncommitted``: the open transaction has changed rows."""
+    """The outcome of a run. ``uncommitted``: the open transaction has changed rows."""
 
     failed: int = 0
     failed_for_good: int = 0
@@ -92,12 +101,15 @@ class Runner:
 
     def run(self, script: Script) -> bool:
         """Runs every statement; whether to go on with the next script."""
-        return all(self.run_statement(statement, script) for statement in split(script.text))
+        statements = split(script.text, command_end)
+        return all(self.run_statement(statement, script) for statement in statements)
 
     def run_file(self, path: str) -> bool:
         """Runs a script file named by a statement or a command."""
         if self.depth >= DEEPEST_SOURCE:
-            return self.failed(ProgrammingError(f'"{path}" is sourced more than {DEEPEST_SOURCE} files deep'))
+            return self.failed(
+                ProgrammingError(f'"{path}" is sourced more than {DEEPEST_SOURCE} files deep')
+            )
         try:
             script = read_script(path)
         except OSError as error:
@@ -108,26 +120,29 @@ class Runner:
         finally:
             self.depth -= 1
 
-    def run_statement(self, statement: ScriptStatement, script: Script, *, vertical: bool = False) -> bool:
-        """Whether to go on with the next one."""
+    def run_statement(
+        self, statement: ScriptStatement, script: Script, *, vertical: bool = False
+    ) -> bool:
+        """Runs one statement; whether to go on with the next one."""
         if self.verbose:
-            self.console.say(statement.text + ";")
+            self.console.say(statement.text + ("" if statement.is_command else ";"))
         text = statement.text
         try:
-            found = find_command(text)
-            if found is not None:
-                command, argument = found
+            if statement.is_command:
+                command, argument = read_command(text)
                 return command.run(self, argument)
-            text = substitute(text, **self.variables())
+            refuse_command(text)
+            if self.session.settings.flag(SUBSTITUTE_SETTING):
+                text = substitute(text, **self.variables())
             started = time.perf_counter()
-            with cancelled_by_ctrl_c(self.session):
+            with left_by_ctrl_c():
                 with self.progress():
                     result = self.session.sql(text)
                     if result.columns:
                         result.to_arrow()
                 self.show(result, started, vertical=vertical)
         except Error as error:
-            return self.failed(error, script, line=place(error, text, statement, script))
+            return self.failed(error, script, line=locate(error, text, statement, script))
         except BrokenPipeError:
             raise
         except Exception as error:
@@ -139,25 +154,37 @@ class Runner:
         return Variables(self.session.settings, self.session.hive_variables).spaces()
 
     def show(self, result: Result, started: float, *, vertical: bool = False) -> None:
-        """Rows to one stream, the summary to the other; times include fetching and printing."""
+        """Prints rows to one stream, the summary to the other; times include fetching and
+        printing.
+        """
+        for warning in result.warnings:
+            # also where notes are silent: something is lost
+            self.console.say(f"warning: {warning}")
         if not result.columns:
             self.count(result.stats)
             self.note(change_summary(result.stats, self.seconds(started)))
             return
         header = self.session.settings.flag(HEADER_SETTING)
-        layout = replace(self.layout, header=header, format=Format.VERTICAL if vertical else self.layout.format)
+        layout = replace(
+            self.layout, header=header, format=Format.VERTICAL if vertical else self.layout.format
+        )
         count = write_rows(self.console.rows, result.columns, result.rows(), layout)
         self.console.rows.flush()
         self.note(rows_summary(count, self.seconds(started)))
 
     def count(self, stats: Stats) -> None:
         """Notes what a statement has changed for good."""
-        changed = bool(stats.rows_changed or stats.directories or (self.tally.uncommitted and stats.statement != "ROLLBACK"))
-        self.tally.uncommitted = changed and self.session.in_transaction
-        self.tally.changed |= changed and not self.session.in_transaction
+        open_still = self.session.in_transaction
+        at_once = bool(stats.rows_changed) and stats.txn_id is None  # rows of a plain table
+        pending = self.tally.uncommitted and stats.statement != "ROLLBACK"
+        changed = bool(stats.rows_changed or stats.directories or pending)
+        self.tally.uncommitted = open_still and (pending or (changed and not at_once))
+        self.tally.changed |= changed and (at_once or not open_still)
 
     def finish(self) -> None:
-        """Rolls back a transaction that was left open. Where that loses changes it is told; it is an error unless one was told before."""
+        """Rolls back a transaction that was left open. Where that loses changes it says so; it is
+        an error unless there was one before.
+        """
         if not self.session.has_uncommitted_changes:
             return
         self.session.rollback()
@@ -165,12 +192,20 @@ class Runner:
             self.console.say("the open transaction was rolled back")
         else:
             hint = "End the transaction with COMMIT."
-            self.failed(ProgrammingError("the input ended in an open transaction, which was rolled back", hint=hint))
+            self.failed(
+                ProgrammingError(
+                    "the input ended in an open transaction, which was rolled back", hint=hint
+                )
+            )
 
     def progress(self) -> AbstractContextManager[None]:
-        """Long statements say on a terminal how far they are."""
+        """Shows on a terminal how far a long statement is."""
         notes = self.console.notes
-        return nullcontext() if self.silent or not notes.isatty() else progress(notes, self.session.running_tasks)
+        return (
+            nullcontext()
+            if self.silent or not notes.isatty()
+            else progress(notes, self.session.running_tasks)
+        )
 
     def seconds(self, started: float) -> float | None:
         return time.perf_counter() - started if self.timer else None
@@ -179,7 +214,9 @@ class Runner:
         if not self.silent:
             self.console.say(text, dim=True)
 
-    def failed(self, error: Error, script: Script | None = None, *, line: int | None = None) -> bool:
+    def failed(
+        self, error: Error, script: Script | None = None, *, line: int | None = None
+    ) -> bool:
         """Reports and counts; whether to go on all the same."""
         self.tally.failed += 1
         self.tally.failed_for_good += not error.retryable
@@ -190,20 +227,28 @@ class Runner:
     def bug(self, error: Exception) -> Error:
         if self.verbose:
             self.console.say("".join(traceback.format_exception(error)).rstrip())
-        hint = "This is a bug of acidsql; please report it" + ("." if self.verbose else " with what --verbose shows.")
+        hint = "This is a bug of acidsql; please report it" + (
+            "." if self.verbose else " with what --verbose shows."
+        )
         return InternalError(f"{type(error).__name__}: {error}", hint=hint)
 
 
 def read_script(path: str) -> Script:
-    """OSError if the file cannot be read; text that is not UTF-8 counts as such."""
-    try:
-        return Script(Path(path).expanduser().read_text(encoding="utf-8-sig"), path)
-    except UnicodeDecodeError as error:
-        raise OSError(0, f"it is not UTF-8 text (byte {error.start})") from error
+    """A script file. OSError if it cannot be read, ProgrammingError if it is not UTF-8."""
+    return Script(decoded(Path(path).expanduser().read_bytes(), of=path), path)
 
 
-def place(error: Error, text: str, statement: ScriptStatement, script: Script) -> int | None:
-    """Moves the error to its line of the whole script, and gives that line; near enough where variables changed the text."""
+def read_stdin() -> Script:
+    """The text on standard input, UTF-8 whatever the locale. ProgrammingError if it is not."""
+    if isinstance(sys.stdin, io.StringIO):  # a caller's own, which is text
+        return Script(sys.stdin.read(), "stdin")
+    return Script(decoded(sys.stdin.buffer.read(), of="stdin"), "stdin")
+
+
+def locate(error: Error, text: str, statement: ScriptStatement, script: Script) -> int | None:
+    """Moves the error to its line of the whole script, and gives that line; near enough where
+    variables changed the text.
+    """
     if error.source != text or error.span is None:
         return first_line(statement, script)
     if text != statement.text:
@@ -216,21 +261,28 @@ def first_line(statement: ScriptStatement, script: Script) -> int:
 
 
 def prefix(script: Script | None, line: int | None) -> str:
-    """``file.sql:3: ``, as compilers and editors have it."""
+    """The beginning of a message, ``file.sql:3: ``, as compilers and editors have it."""
     if script is None or script.name is None:
         return "error: "
     return f"{script.name}: " if line is None else f"{script.name}:{line}: "
 
 
-@contextmanager
-def cancelled_by_ctrl_c(session: Session) -> Iterator[None]:
-    """While it is open, Ctrl-C cancels the Spark jobs and raises KeyboardInterrupt, so that the transaction is rolled back.
+def interruption(interrupt: KeyboardInterrupt) -> str:
+    """The word ``interrupted``, and whether the statement had its effect all the same."""
+    return "; ".join(["interrupted", *getattr(interrupt, "__notes__", ())])
 
-    A second Ctrl-C, while that goes on, leaves the program. PySpark installs a handler of its own when it starts in the main thread,
-    and its clean-up may raise the cancelled job's error over the interrupt: an error that grew out of an interrupt is one. Elsewhere
-    than in the main thread, and where interrupts are ignored (nohup), nothing is changed.
+
+@contextmanager
+def left_by_ctrl_c() -> Iterator[None]:
+    """While this block runs, Ctrl-C raises KeyboardInterrupt, and a second one leaves the program.
+
+    Elsewhere than in the main thread, and where interrupts are ignored (nohup), nothing is changed.
     """
-    previous = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else signal.SIG_IGN
+    previous = (
+        signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread()
+        else signal.SIG_IGN
+    )
     if previous in (signal.SIG_IGN, None):
         yield
         return
@@ -238,28 +290,8 @@ def cancelled_by_ctrl_c(session: Session) -> Iterator[None]:
     def leave(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise SystemExit(ExitCode.INTERRUPTED)
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-        signal.signal(signal.SIGINT, leave)
-        with suppress(Exception):  # the interrupt comes first, whatever Spark says of the cancellation
-            session.cancel()
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGINT, InTwoSteps(leave))
     try:
         yield
-    except Error as error:
-        if _is_interrupt(error):
-            raise KeyboardInterrupt from error
-        raise
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-def _is_interrupt(error: BaseException | None) -> bool:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    return False

@@ -1,6 +1,7 @@
 """The prompt: reads a statement over several lines, runs it, and starts Spark meanwhile.
 
-prompt_toolkit gives editing, history and completion where it is installed (the extra ``repl``); otherwise plain lines do.
+prompt_toolkit gives editing, history and completion where it is installed (the extra ``repl``);
+otherwise plain lines do.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from acidsql.catalog.model import TableName
-from acidsql.cli.commands import find_command, is_command_line
+from acidsql.cli.commands import command_end
 from acidsql.cli.complete import complete
-from acidsql.cli.runner import Leave, Runner, Script
+from acidsql.cli.runner import Leave, Runner, Script, interruption
 from acidsql.errors import Error
 from acidsql.parser.script import is_complete, split
 from acidsql.session import Session
@@ -39,8 +40,8 @@ def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool
     while True:
         try:
             handle(runner, read(prompt(runner.session)))
-        except KeyboardInterrupt:
-            runner.console.say("interrupted")
+        except KeyboardInterrupt as interrupt:
+            runner.console.say(interruption(interrupt))
         except (EOFError, Leave):
             break
     if runner.session.has_uncommitted_changes:
@@ -49,40 +50,36 @@ def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool
 
 
 def prompt(session: Session) -> str:
-    """``acidsql (sales)> ``, with a star while a transaction is open."""
+    """The prompt, ``acidsql (sales)> ``, with a star while a transaction is open."""
     return f"acidsql ({session.database}){'*' if session.in_transaction else ''}> "
 
 
 def handle(runner: Runner, text: str) -> None:
-    """Runs one input: a command, or one or more statements. The first failure drops the rest of it."""
-    if is_command_line(text):
-        try:
-            found = find_command(text)
-            if found is not None:
-                found[0].run(runner, found[1])
-        except Error as error:
-            runner.failed(error.at(text))
-        return
+    """Runs one input: commands and statements. The first failure drops the rest of it."""
     body, vertical = without_vertical_end(text)
     script = Script(body)
-    statements = split(body)
+    statements = split(body, command_end)
     for number, statement in enumerate(statements, 1):
-        if not runner.run_statement(statement, script, vertical=vertical and number == len(statements)):
+        if not runner.run_statement(
+            statement, script, vertical=vertical and number == len(statements)
+        ):
             return
 
 
 def is_whole(text: str) -> bool:
-    r"""Whether Enter ends the input: a command, nothing at all, or a statement closed by ``;`` or ``\G``."""
-    if not text.strip() or is_command_line(text):
-        return True
+    r"""Whether Enter ends the input: a command, nothing at all, or a statement closed by ``;`` or
+    ``\G``.
+    """
     body, vertical = without_vertical_end(text)
-    return is_complete(body + ";") if vertical else is_complete(text)
+    return is_complete(body + ";" if vertical else body, command_end)
 
 
 def without_vertical_end(text: str) -> tuple[str, bool]:
+    r"""The text without the ``\G`` that ends its last statement, and whether there was one."""
     body = text.rstrip()
-    vertical = body.endswith(VERTICAL_END)
-    return (body.removesuffix(VERTICAL_END), True) if vertical else (text, False)
+    if not body.endswith(VERTICAL_END) or is_complete(text, command_end):
+        return text, False
+    return body.removesuffix(VERTICAL_END), True
 
 
 def start_spark_behind(session: Session) -> None:
@@ -110,24 +107,30 @@ def lines_reader(read_line: Callable[[str], str]) -> Reader:
     with suppress(ImportError):
         import readline  # noqa: F401  (its import gives input() editing and history)
 
+    def line(prompt: str) -> str:
+        try:
+            return read_line(prompt)
+        except (
+            UnicodeDecodeError
+        ) as error:  # the statement is refused where it stands, as any other
+            return str(error.object, error.encoding, "surrogateescape")
+
     def read(prompt: str) -> str:
-        text = read_line(prompt)
+        text = line(prompt)
         while not is_whole(text):
-            text += "\n" + read_line(CONTINUATION)
+            text += "\n" + line(CONTINUATION)
         return text
 
     return read
 
 
 def toolkit_reader(session: Session) -> Reader:
-    """ImportError where prompt_toolkit is missing."""
+    """The reader with history and completion. ImportError where prompt_toolkit is missing."""
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.application import get_app
-    from prompt_toolkit.filters import Condition
     from prompt_toolkit.output.defaults import create_output
 
     prompts: PromptSession[str] = PromptSession(
-        multiline=Condition(lambda: not is_whole(get_app().current_buffer.text)),
+        key_bindings=_enter_goes_on(),
         prompt_continuation=lambda _width, _line, _soft: CONTINUATION,
         history=_history(),
         completer=_completer(session),
@@ -137,6 +140,28 @@ def toolkit_reader(session: Session) -> Reader:
         output=create_output(always_prefer_tty=True),
     )
     return lambda text: prompts.prompt(text)
+
+
+def _enter_goes_on() -> Any:
+    """Binds Enter: it begins a new line of an input that is not whole; else it ends the input as
+    always.
+
+    The layout does not hang on it: where ``multiline`` changes while Ctrl-R searches,
+    prompt_toolkit loses the search's own line.
+    """
+    from prompt_toolkit.application import get_app
+    from prompt_toolkit.enums import DEFAULT_BUFFER
+    from prompt_toolkit.filters import Condition, has_focus
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+    goes_on = Condition(lambda: not is_whole(get_app().current_buffer.text))
+
+    @bindings.add("enter", filter=has_focus(DEFAULT_BUFFER) & goes_on)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.newline()
+
+    return bindings
 
 
 def _history() -> Any:
@@ -152,8 +177,10 @@ def _history() -> Any:
 
 
 def history_file() -> Path:
-    """Where the XDG base directories put what a program remembers."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    """The file of the history, where the XDG base directories put what a program remembers."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(
+        os.path.expanduser("~"), ".local", "state"
+    )
     return Path(state) / "acidsql" / "history"
 
 
@@ -174,8 +201,8 @@ def _completer(session: Session) -> Any:
 
     class SqlCompleter(Completer):
         def get_completions(self, document: Document, _event: object) -> Iterator[Completion]:
-            word, found = complete(document.text_before_cursor, names)
-            for text in found:
+            word, choices = complete(document.text_before_cursor, names)
+            for text in choices:
                 yield Completion(text, start_position=-len(word))
 
     return SqlCompleter()
@@ -199,6 +226,6 @@ class SessionNames:
 
     def columns(self, table: str) -> Sequence[str]:
         with suppress(Error):
-            found = self._session.store.find_table(TableName(self._session.database, table))
-            return [c.name for c in found.columns] if found else ()
+            stored = self._session.store.find_table(TableName(self._session.database, table))
+            return [c.name for c in stored.columns] if stored else ()
         return ()

@@ -1,1 +1,3 @@
-"""The embedded metastore: Hive's catalog and transaction tables in one SQLite file inside the warehouse."""
+"""The embedded metastore: Hive's catalog and transaction tables in one SQLite file inside the
+warehouse.
+"""

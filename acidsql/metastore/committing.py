@@ -1,24 +1,44 @@
-"""How a transaction becomes visible: first committer wins, then its components become history. Hive: CommitTxnFunction.
+"""How a transaction becomes visible: first committer wins, then its components become history.
+Hive: CommitTxnFunction.
 
-A transaction lives in the interval ``[txn id, commit id]``; the commit id is the highest transaction id at its commit. Two that
-overlap and both changed (updated or deleted in) one table or partition cannot both have seen the other's rows, so the second
-to commit is aborted. Inserts conflict with nothing but an overwriting, which would hide the rows of an insert with a lower write
+A transaction lives in the interval ``[txn id, commit id]``; the commit id is the highest
+transaction id at its commit. Two that overlap and both changed (updated or deleted in) one table or
+partition cannot both have seen the other's rows, so the second to commit is aborted. Inserts
+conflict with nothing but an overwriting, which would hide the rows of an insert with a lower write
 id that it has never seen. One write lock serialises all commits, so check and commit are one step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import Connection, String, bindparam, delete, insert, literal, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    String,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.partition_txns import BY_DDL
-from acidsql.metastore.statistics_rows import apply_changes
-from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXNS, WRITE_SET
-from acidsql.metastore.txn_rows import TXN_ABORTED, AbortReason, abort_txns, highest_txn
+from acidsql.metastore.rows.statistics import apply_changes
+from acidsql.metastore.rows.txns import TXN_ABORTED, AbortReason, abort_txns, highest_txn
+from acidsql.metastore.tables import (
+    COMPLETED_TXN_COMPONENTS,
+    MIN_HISTORY_LEVEL,
+    TXN_COMPONENTS,
+    TXNS,
+    WRITE_SET,
+)
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 
 CHANGES = (OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE)
@@ -27,8 +47,10 @@ CHANGES = (OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE)
 WRITES = (OperationType.INSERT, *CHANGES)
 
 
-def insert_components(connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
-    """Reads leave no trace. Hive: InsertTxnComponentsCommand."""
+def insert_components(
+    connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent]
+) -> None:
+    """Stores what a transaction did; reads leave no trace. Hive: InsertTxnComponentsCommand."""
     rows = [
         {
             "TC_TXNID": txn_id,
@@ -45,10 +67,16 @@ def insert_components(connection: Connection, txn_id: TxnId, components: Iterabl
         connection.execute(insert(TXN_COMPONENTS), rows)
 
 
-def finish(connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()) -> WriteConflictError | None:
-    """Commits an open transaction whose components are all recorded, or aborts it and returns why."""
+def finish(
+    connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()
+) -> WriteConflictError | None:
+    """Commits an open transaction whose components are all recorded, or aborts it and
+    returns why.
+    """
     tc = TXN_COMPONENTS.c
-    operations = set(connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct()))
+    operations = set(
+        connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct())
+    )
     changes = not operations.isdisjoint(CHANGES)
     if not operations.isdisjoint(WRITES):
         commit_id = highest_txn(connection)
@@ -61,41 +89,61 @@ def finish(connection: Connection, txn_id: TxnId, *, now: int, statistics: Itera
         _complete_components(connection, txn_id, changes=changes, now=now)
     apply_changes(connection, statistics)
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID == txn_id))
-    connection.execute(update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_STATE=TxnState.COMMITTED.value))
+    connection.execute(
+        update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_STATE=TxnState.COMMITTED.value)
+    )
     return None
 
 
-def _find_conflict(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> WriteConflictError | None:
+def _find_conflict(
+    connection: Connection, txn_id: TxnId, commit_id: TxnId
+) -> WriteConflictError | None:
     tc, ws = TXN_COMPONENTS.c, WRITE_SET.c
-    found = connection.execute(
+    conflict = connection.execute(
         select(tc.TC_OPERATION_TYPE, WRITE_SET)
         .join_from(
             TXN_COMPONENTS,
             WRITE_SET,
-            (ws.WS_DATABASE == tc.TC_DATABASE) & (ws.WS_TABLE == tc.TC_TABLE) & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION),
+            (ws.WS_DATABASE == tc.TC_DATABASE)
+            & (ws.WS_TABLE == tc.TC_TABLE)
+            & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION),
         )
         .where(
             tc.TC_TXNID == txn_id,
             or_(
                 tc.TC_OPERATION_TYPE.in_(CHANGES) & ws.WS_OPERATION_TYPE.in_(CHANGES),
-                (tc.TC_OPERATION_TYPE == OperationType.INSERT) & (ws.WS_OPERATION_TYPE == OperationType.OVERWRITE),
-                (tc.TC_OPERATION_TYPE == OperationType.OVERWRITE) & (ws.WS_OPERATION_TYPE == OperationType.INSERT),
+                (tc.TC_OPERATION_TYPE == OperationType.INSERT)
+                & (ws.WS_OPERATION_TYPE == OperationType.OVERWRITE),
+                (tc.TC_OPERATION_TYPE == OperationType.OVERWRITE)
+                & (ws.WS_OPERATION_TYPE == OperationType.INSERT),
             ),
             ws.WS_TXNID != txn_id,
             ws.WS_COMMIT_ID >= txn_id,
         )
-        .order_by(ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc())
+        .order_by(
+            ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc()
+        )
         .limit(1)
     ).first()
-    if found is None:
-        return None
-    place = "/".join(part for part in (found.WS_DATABASE, found.WS_TABLE, found.WS_PARTITION) if part is not None)
-    if found.WS_TXNID == BY_DDL:
-        message = f"Aborting [txnid:{txn_id},{commit_id}] because {place} was added, dropped, renamed or moved meanwhile"
+    return None if conflict is None else _conflict_error(conflict, txn_id, commit_id)
+
+
+def _conflict_error(conflict: Row[Any], txn_id: TxnId, commit_id: TxnId) -> WriteConflictError:
+    written = "/".join(
+        part
+        for part in (conflict.WS_DATABASE, conflict.WS_TABLE, conflict.WS_PARTITION)
+        if part is not None
+    )
+    if conflict.WS_TXNID == BY_DDL:
+        message = (
+            f"Aborting [txnid:{txn_id},{commit_id}] because {written} was added, dropped, renamed"
+            " or moved meanwhile"
+        )
         return WriteConflictError(message, hint="Run the statement again.", code=TXN_ABORTED)
     return WriteConflictError(
-        f"Aborting [txnid:{txn_id},{commit_id}] due to a write conflict on {place} committed by "
-        f"[txnid:{found.WS_TXNID},{found.WS_COMMIT_ID}] {found.TC_OPERATION_TYPE}/{found.WS_OPERATION_TYPE}",
+        f"Aborting [txnid:{txn_id},{commit_id}] due to a write conflict on {written} committed by"
+        f" [txnid:{conflict.WS_TXNID},{conflict.WS_COMMIT_ID}]"
+        f" {conflict.TC_OPERATION_TYPE}/{conflict.WS_OPERATION_TYPE}",
         hint="Run the statement again: it will see the other transaction's changes.",
         code=TXN_ABORTED,
     )
@@ -104,22 +152,59 @@ def _find_conflict(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> W
 def _remember_changes(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> None:
     tc = TXN_COMPONENTS.c
     changes = (
-        select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_TXNID, literal(commit_id), tc.TC_OPERATION_TYPE)
+        select(
+            tc.TC_DATABASE,
+            tc.TC_TABLE,
+            tc.TC_PARTITION,
+            tc.TC_TXNID,
+            literal(commit_id),
+            tc.TC_OPERATION_TYPE,
+        )
         .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE.in_(WRITES))
         .distinct()
     )
-    connection.execute(insert(WRITE_SET).from_select([column.name for column in WRITE_SET.c], changes))
+    connection.execute(
+        insert(WRITE_SET).from_select([column.name for column in WRITE_SET.c], changes)
+    )
 
 
 def _complete_components(connection: Connection, txn_id: TxnId, *, changes: bool, now: int) -> None:
-    """Moves the components to history, where a newer row replaces the older of the same object, kind by kind.
+    """Moves the components to history, where a newer row replaces the older of the same object,
+    kind by kind.
 
     Hive's house-keeper drops such duplicates later; the compactor asks only for the newest.
     """
-    tc, ctc = TXN_COMPONENTS.c, COMPLETED_TXN_COMPONENTS.c
+    tc = TXN_COMPONENTS.c
     kind = "Y" if changes else "N"
+    _delete_older(connection, txn_id, kind)
+    done = (
+        select(
+            tc.TC_TXNID,
+            tc.TC_DATABASE,
+            tc.TC_TABLE,
+            tc.TC_PARTITION,
+            literal(now),
+            tc.TC_WRITEID,
+            literal(kind),
+        )
+        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE != OperationType.COMPACT)
+        .distinct()
+    )
+    connection.execute(
+        insert(COMPLETED_TXN_COMPONENTS).from_select(
+            [column.name for column in COMPLETED_TXN_COMPONENTS.c], done
+        )
+    )
+    connection.execute(delete(TXN_COMPONENTS).where(tc.TC_TXNID == txn_id))
+
+
+def _delete_older(connection: Connection, txn_id: TxnId, kind: str) -> None:
+    """Deletes from history what the transaction's components replace there."""
+    tc, ctc = TXN_COMPONENTS.c, COMPLETED_TXN_COMPONENTS.c
     objects = connection.execute(
-        select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID).where(tc.TC_TXNID == txn_id).distinct()
+        select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID)
+        .where(tc.TC_TXNID == txn_id)
+        .distinct()
     ).all()
     replaced = delete(COMPLETED_TXN_COMPONENTS).where(
         ctc.CTC_DATABASE == bindparam("database"),
@@ -128,11 +213,5 @@ def _complete_components(connection: Connection, txn_id: TxnId, *, changes: bool
         ctc.CTC_WRITEID <= bindparam("write_id"),
         ctc.CTC_UPDATE_DELETE == kind,
     )
-    connection.execute(replaced, [dict(zip(("database", "table", "partition", "write_id"), row, strict=True)) for row in objects])
-    done = (
-        select(tc.TC_TXNID, tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, literal(now), tc.TC_WRITEID, literal(kind))
-        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE != OperationType.COMPACT)
-        .distinct()
-    )
-    connection.execute(insert(COMPLETED_TXN_COMPONENTS).from_select([column.name for column in COMPLETED_TXN_COMPONENTS.c], done))
-    connection.execute(delete(TXN_COMPONENTS).where(tc.TC_TXNID == txn_id))
+    names = ("database", "table", "partition", "write_id")
+    connection.execute(replaced, [dict(zip(names, row, strict=True)) for row in objects])

@@ -1,14 +1,19 @@
-"""The place of the store: ``<warehouse>/_acidsql/metastore.db``, made where it is missing, refused where SQLite would not be safe.
+"""The path of the store: ``<warehouse>/_acidsql/metastore.db``, made where it is missing, refused
+where SQLite would not be safe.
 
-SQLite's write-ahead log is shared memory between processes of one machine: on a network file system two hosts would
-overwrite each other. A file with two names (``cp -al`` of a warehouse) would have two logs for one database and be
-destroyed, so the name opened here first gets a file of its own.
+SQLite's write-ahead log is shared memory between processes of one machine: on a network file system
+two hosts would overwrite each other. A file with two names (``cp -al`` of a warehouse) would have
+two logs for one database and be destroyed, so the name opened here first gets a file of its own.
+
+A new file is for its owner alone unless another mode is asked for; SQLite gives the files of its
+log the same. One that is there keeps its mode: who else may use it is for its owner to say.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -25,15 +30,23 @@ else:
 DIRECTORY = "_acidsql"
 FILE = "metastore.db"
 MOUNTS = "/proc/self/mountinfo"
-NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs"})
+NETWORK_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs"}
+)
+OWNER_ONLY = 0o600
 _DETACH_TIMEOUT_SECONDS = 5
 
 
-def prepare(warehouse: str) -> Path:
-    """The path of the database file, in a directory that exists and may be written. MetastoreError says why not."""
+def prepare(warehouse: str, mode: int = OWNER_ONLY) -> Path:
+    """The path of the database file, in a directory that exists and may be written. MetastoreError
+    says why not.
+
+    ``mode``: of the file if it is made, whatever the umask; its directory can be searched by those
+    who can read it.
+    """
     directory = Path(warehouse, DIRECTORY)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        _make_directory(directory, mode)
     except OSError as error:
         raise MetastoreError(
             f'the warehouse "{warehouse}" cannot be used: {_reason(error)}',
@@ -42,18 +55,45 @@ def prepare(warehouse: str) -> Path:
     file_system = _file_system(os.path.realpath(directory))
     if file_system in NETWORK_FILE_SYSTEMS:
         raise MetastoreError(
-            f'the warehouse "{warehouse}" lies on a network file system ({file_system}), where the embedded metastore is not safe',
+            f'the warehouse "{warehouse}" lies on a network file system ({file_system}), where the'
+            " embedded metastore is not safe",
             hint="Put the warehouse on a local disk.",
         )
     path = directory / FILE
-    if not os.access(directory, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise MetastoreError(f'the warehouse "{warehouse}" is read-only', hint="The metastore must be writable, also for queries.")
+    if not os.access(directory, os.W_OK | os.X_OK) or (
+        path.exists() and not os.access(path, os.W_OK)
+    ):
+        raise MetastoreError(
+            f'the warehouse "{warehouse}" is read-only',
+            hint="The metastore must be writable, also for queries.",
+        )
+    _make_file(path, mode)
     return path
+
+
+def _make_directory(path: Path, mode: int) -> None:
+    was_there = path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    if not was_there:
+        inherited = path.stat().st_mode & stat.S_ISGID  # the group of what is made in it
+        path.chmod(mode | (mode & 0o444) >> 2 | inherited)
+
+
+def _make_file(path: Path, mode: int) -> None:
+    """Makes an empty file, which is an empty database to SQLite."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise MetastoreError(f'the metastore "{path}" cannot be made: {_reason(error)}') from error
+    path.chmod(mode)
 
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """One opener at a time, for what SQLite's own locks do not cover: making the file, its journal mode, its second name.
+    """Lets one opener in at a time, for what SQLite's own locks do not cover: making the file, its
+    journal mode, its second name.
 
     The lock is on the directory: unlike a file in it, it cannot be linked into another warehouse.
     """
@@ -72,20 +112,26 @@ def opening(path: Path) -> Iterator[None]:
 
 
 def _detach(path: Path) -> None:
-    """Gives ``path`` a file of its own; its other names keep theirs. Only while nobody has it open under any name."""
+    """Gives ``path`` a file of its own; its other names keep theirs. Only while nobody has it open
+    under any name.
+    """
     own = path.with_name(f"{FILE}.{os.getpid()}")
     try:
-        with closing(sqlite3.connect(path, timeout=_DETACH_TIMEOUT_SECONDS, isolation_level=None)) as shared:
+        with closing(
+            sqlite3.connect(path, timeout=_DETACH_TIMEOUT_SECONDS, isolation_level=None)
+        ) as shared:
             shared.execute("PRAGMA locking_mode = EXCLUSIVE")
             shared.execute("BEGIN EXCLUSIVE")
             shared.execute("COMMIT")  # the lock stays until closing
             shared.execute("PRAGMA journal_mode = DELETE")  # everything into the one file
+            _make_file(own, stat.S_IMODE(path.stat().st_mode))
             with closing(sqlite3.connect(own)) as target:
                 shared.backup(target)
             os.replace(own, path)
     except (sqlite3.Error, OSError) as error:
         raise MetastoreError(
-            f'the metastore "{path}" is hard-linked to another warehouse and cannot be parted from it: {error}',
+            f'the metastore "{path}" is hard-linked to another warehouse and cannot be parted from'
+            f" it: {error}",
             hint="Close whatever uses either of them, or copy the file instead of linking it.",
         ) from error
     finally:
@@ -98,12 +144,12 @@ def _reason(error: OSError) -> str:
 
 def _file_system(directory: str) -> str:
     """The type of the file system that holds ``directory``, "" where that cannot be told."""
-    best, found = "", ""
+    best, kind = "", ""
     with suppress(OSError), open(MOUNTS, encoding="utf-8", errors="replace") as mounts:
         for line in mounts:
             left, _, right = line.partition(" - ")
-            place = left.split()[4].replace("\\040", " ")
-            inside = directory == place or directory.startswith(place.rstrip("/") + "/")
-            if inside and len(place) >= len(best):
-                best, found = place, right.split()[0]
-    return found
+            mount = left.split()[4].replace("\\040", " ")
+            inside = directory == mount or directory.startswith(mount.rstrip("/") + "/")
+            if inside and len(mount) >= len(best):
+                best, kind = mount, right.split()[0]
+    return kind

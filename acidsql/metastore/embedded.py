@@ -1,4 +1,5 @@
-"""The embedded metastore: catalog and transaction manager in one, on the one file ``<warehouse>/_acidsql/metastore.db``.
+"""The embedded metastore: catalog and transaction manager in one, on the one file
+``<warehouse>/_acidsql/metastore.db``.
 
 Nothing has to be started: processes on one machine that name the same warehouse directory share it.
 """
@@ -12,21 +13,26 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from acidsql.errors import ProgrammingError
+from acidsql.metastore.database_file import OWNER_ONLY
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
 from acidsql.metastore.embedded_statistics import EmbeddedStatistics
 from acidsql.metastore.embedded_txns import EmbeddedTxns
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Store
+from acidsql.utf8 import check_text
 
 TXN_TIMEOUT_SECONDS = 300.0
 """Hive's default hive.txn.timeout."""
 
 
 class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
-    """Opens the warehouse, making it (with the database "default") where it is missing. Implements Catalog and TxnManager.
+    """Opens the warehouse, making it (with the database "default") where it is missing. Implements
+    Catalog and TxnManager.
 
-    ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open,
-    at once if its process on this host has ended. MetastoreError if the warehouse cannot be used.
+    ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is
+    aborted by the next one to open, at once if its process on this host has ended. ``mode``: of a
+    store that is made, as for chmod. MetastoreError if the warehouse cannot be used.
     """
 
     def __init__(
@@ -37,15 +43,16 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
         host: str | None = None,
         clock: Callable[[], float] = time.time,
         txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
+        mode: int = OWNER_ONLY,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
-        store = Store(self.warehouse)
+        store = Store(self.warehouse, mode=mode)
         EmbeddedCatalog.__init__(self, store, clock=clock)
         EmbeddedStatistics.__init__(self, store, clock=clock)
         EmbeddedTxns.__init__(
             self,
             store,
-            user=user or _user(),
+            user=user or current_user(),
             host=host or socket.gethostname(),
             clock=clock,
             txn_timeout_seconds=txn_timeout_seconds,
@@ -58,12 +65,20 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
 
-def _user() -> str:
+def current_user() -> str:
+    """The user who runs this process, ``unknown`` where nobody says it in text."""
     try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container's nameless user id
+        name = getpass.getuser()
+        check_text(name)
+    except (OSError, KeyError, ImportError, ProgrammingError):  # a container's nameless user id
         return "unknown"
+    return name

@@ -1,4 +1,6 @@
-"""The catalog of the embedded metastore: databases and tables. Names come in lower case; directories are the caller's business."""
+"""The catalog of the embedded metastore: databases and tables. Names come in lower case;
+directories are the caller's business.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,29 @@ from sqlalchemy import Table as SqlTable
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import default_location, name_of
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    DatabaseNotFoundError,
+    TableNotFoundError,
+    WriteConflictError,
+)
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.opening import seed
-from acidsql.metastore.partition_rows import delete_partitions, insert_partitions, read_partitions, update_partition
-from acidsql.metastore.partition_txns import forget_partitions, keep_out, move_partition, refuse_writers
-from acidsql.metastore.statistics_rows import alter_statistics, forget_statistics
-from acidsql.metastore.store import Store, insert_row
-from acidsql.metastore.table_rows import (
+from acidsql.metastore.partition_txns import (
+    forget_partitions,
+    keep_out,
+    move_partition,
+    refuse_writers,
+)
+from acidsql.metastore.rows.partitions import (
+    delete_partitions,
+    insert_partitions,
+    read_partitions,
+    update_partition,
+)
+from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
+from acidsql.metastore.rows.tables import (
     delete_table,
     find_table,
     insert_table,
@@ -30,6 +47,8 @@ from acidsql.metastore.table_rows import (
     update_location,
     update_table,
 )
+from acidsql.metastore.rows.txns import AbortReason, abort_txns
+from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import (
     COMPLETED_TXN_COMPONENTS,
     DATABASE_PARAMS,
@@ -41,7 +60,6 @@ from acidsql.metastore.tables import (
     TXNS,
     WRITE_SET,
 )
-from acidsql.metastore.txn_rows import AbortReason, abort_txns
 from acidsql.txn.manager import TxnState
 
 INVALID_TABLE = 10001
@@ -49,7 +67,11 @@ DATABASE_DOES_NOT_EXIST = 10072
 
 _ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]], ...] = (
     (TXN_COMPONENTS, TXN_COMPONENTS.c.TC_DATABASE, TXN_COMPONENTS.c.TC_TABLE),
-    (COMPLETED_TXN_COMPONENTS, COMPLETED_TXN_COMPONENTS.c.CTC_DATABASE, COMPLETED_TXN_COMPONENTS.c.CTC_TABLE),
+    (
+        COMPLETED_TXN_COMPONENTS,
+        COMPLETED_TXN_COMPONENTS.c.CTC_DATABASE,
+        COMPLETED_TXN_COMPONENTS.c.CTC_TABLE,
+    ),
     (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
     (NEXT_WRITE_ID, NEXT_WRITE_ID.c.NWI_DATABASE, NEXT_WRITE_ID.c.NWI_TABLE),
     (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
@@ -65,7 +87,7 @@ class EmbeddedCatalog:
         self._clock = clock
 
     def create_database(self, database: Database) -> None:
-        """Without a location it lies at ``<warehouse>/<name>.db``."""
+        """Stores a database. Without a location it lies at ``<warehouse>/<name>.db``."""
         with self._store.write() as connection:
             if _db_id(connection, database.name) is not None:
                 raise AlreadyExistsError(f'database "{database.name}" already exists')
@@ -79,8 +101,14 @@ class EmbeddedCatalog:
             tables = _list_tables(connection, db_id)
             if tables and not cascade:
                 count = f"it has {len(tables)} table(s)"
-                raise BindError(f'database "{name}" is not empty', detail=count, hint="DROP DATABASE .. CASCADE drops them too.")
-            dropped = tuple(self._drop_table(connection, TableName(name, table)) for table in tables)
+                raise BindError(
+                    f'database "{name}" is not empty',
+                    detail=count,
+                    hint="DROP DATABASE .. CASCADE drops them too.",
+                )
+            dropped = tuple(
+                self._drop_table(connection, TableName(name, table)) for table in tables
+            )
             connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
             return dropped
 
@@ -91,7 +119,9 @@ class EmbeddedCatalog:
                 return None
             params = DATABASE_PARAMS.c
             properties = connection.execute(
-                select(params.PARAM_KEY, params.PARAM_VALUE).where(params.DB_ID == row.DB_ID).order_by(params.PARAM_KEY)
+                select(params.PARAM_KEY, params.PARAM_VALUE)
+                .where(params.DB_ID == row.DB_ID)
+                .order_by(params.PARAM_KEY)
             )
             return Database(
                 name=row.NAME,
@@ -106,17 +136,19 @@ class EmbeddedCatalog:
             return tuple(connection.scalars(select(DBS.c.NAME).order_by(DBS.c.NAME)))
 
     def create_table(self, table: Table) -> Table:
-        """Without a location it lies at ``<location of the database>/<name>``."""
+        """Stores a table. Without a location it lies at ``<location of the database>/<name>``."""
         with self._store.write() as connection:
             return self._create_table(connection, table)
 
     @contextmanager
     def creating_table(self, table: Table, partitions: Iterable[Partition] = ()) -> Iterator[None]:
         with self._store.write() as connection:
-            made = self._create_table(connection, table)
-            insert_partitions(connection, made, partitions, self._store.warehouse, if_not_exists=False)
-            if made.is_transactional:
-                seed(connection, made.name, FIRST_WRITE_ID)
+            stored = self._create_table(connection, table)
+            insert_partitions(
+                connection, stored, partitions, self._store.warehouse, if_not_exists=False
+            )
+            if stored.is_transactional:
+                seed(connection, stored.name, FIRST_WRITE_ID)
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:
@@ -129,7 +161,8 @@ class EmbeddedCatalog:
             location="" if table.kind is TableKind.VIEW else location,
             created_at=table.created_at or int(self._clock()),
         )
-        _forget_transactions(connection, table.name)  # of a writer that had bound a table of that name, dropped since
+        # of a writer that had bound a table of that name, dropped since
+        _forget_transactions(connection, table.name)
         insert_table(connection, complete, db_id, self._store.warehouse)
         return self._require_table(connection, table.name)
 
@@ -137,15 +170,22 @@ class EmbeddedCatalog:
         with self._store.write() as connection:
             return self._drop_table(connection, name)
 
-    def alter_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
+    def alter_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             update_table(connection, after)
             if after.bucketing != before.bucketing:
                 update_bucketing(connection, after)
             if after.is_transactional and not before.is_transactional:
-                _forget_transactions(connection, after.name)  # of a writer that had bound a table of that name, dropped since
-                seed(connection, after.name, CONVERSION_SEED if after.is_full_acid else FIRST_WRITE_ID)
+                # of a writer that had bound a table of that name, dropped since
+                _forget_transactions(connection, after.name)
+                seed(
+                    connection,
+                    after.name,
+                    CONVERSION_SEED if after.is_full_acid else FIRST_WRITE_ID,
+                )
             if after.location != before.location:
                 refuse_writers(connection, before.name)
                 update_location(connection, after, self._store.warehouse)
@@ -153,7 +193,9 @@ class EmbeddedCatalog:
             if move is not None:
                 move()
 
-    def rename_table(self, before: Table, after: Table, *, move: Callable[[], None] | None = None) -> None:
+    def rename_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             db_id = _require_database(connection, after.name.database)
@@ -166,26 +208,46 @@ class EmbeddedCatalog:
             if move is not None:
                 move()
 
-    def add_partitions(self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False) -> tuple[Partition, ...]:
+    def add_partitions(
+        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+    ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             table = self._require_table(connection, name)
             partitions = tuple(partitions)
-            if any(len(partition.values) != len(table.partition_columns) for partition in partitions):
-                raise WriteConflictError(f'table "{name}" has other partition columns', hint="Run the statement again.")
-            added = insert_partitions(connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists)
+            if any(
+                len(partition.values) != len(table.partition_columns) for partition in partitions
+            ):
+                raise WriteConflictError(
+                    f'table "{name}" has other partition columns', hint="Run the statement again."
+                )
+            added = insert_partitions(
+                connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists
+            )
             elsewhere = [p for p in added if p.location != default_location(table, p.values)]
-            keep_out(connection, name, [name_of(table, p) for p in elsewhere])  # a writer that began before looks at the default place
+            # a writer that began before looks at the default location
+            keep_out(connection, name, [name_of(table, p) for p in elsewhere])
             return added
 
-    def drop_partitions(self, table: Table, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
+    def drop_partitions(
+        self, table: Table, partitions: Iterable[Partition]
+    ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             self._require_unchanged(connection, table)
             dropped = delete_partitions(connection, table, partitions, self._store.warehouse)
             if dropped:
-                forget_partitions(connection, table.name, [name_of(table, partition) for partition in dropped])
+                forget_partitions(
+                    connection, table.name, [name_of(table, partition) for partition in dropped]
+                )
             return dropped
 
-    def alter_partition(self, table: Table, before: Partition, after: Partition, *, move: Callable[[], None] | None = None) -> None:
+    def alter_partition(
+        self,
+        table: Table,
+        before: Partition,
+        after: Partition,
+        *,
+        move: Callable[[], None] | None = None,
+    ) -> None:
         with self._store.write() as connection:
             self._require_unchanged(connection, table)
             update_partition(connection, table, before, after, self._store.warehouse)
@@ -223,12 +285,18 @@ class EmbeddedCatalog:
             DB_LOCATION_URI=stored_location(location, self._store.warehouse),
             OWNER_NAME=database.owner,
         )
-        params = [{"DB_ID": db_id, "PARAM_KEY": key, "PARAM_VALUE": value} for key, value in database.properties.items()]
+        params = [
+            {"DB_ID": db_id, "PARAM_KEY": key, "PARAM_VALUE": value}
+            for key, value in database.properties.items()
+        ]
         if params:
             connection.execute(insert(DATABASE_PARAMS), params)
 
     def _default_location(self, connection: Connection, db_id: int, table: str) -> str:
-        stored = connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id)) or WAREHOUSE
+        stored = (
+            connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id))
+            or WAREHOUSE
+        )
         return f"{given_location(stored, self._store.warehouse).rstrip('/')}/{table}"
 
     def _drop_table(self, connection: Connection, name: TableName) -> Table:
@@ -240,7 +308,9 @@ class EmbeddedCatalog:
     def _require_unchanged(self, connection: Connection, table: Table) -> None:
         if self._require_table(connection, table.name) != table:
             hint = "Run the statement again: it will see the other session's change."
-            raise WriteConflictError(f'table "{table.name}" was changed by another session meanwhile', hint=hint)
+            raise WriteConflictError(
+                f'table "{table.name}" was changed by another session meanwhile', hint=hint
+            )
 
     def _require_table(self, connection: Connection, name: TableName) -> Table:
         table = find_table(connection, name, self._store.warehouse)
@@ -250,27 +320,43 @@ class EmbeddedCatalog:
 
 
 def _forget_transactions(connection: Connection, name: TableName) -> None:
-    """The name may be a new table's tomorrow, which begins at write id 1. Hive: CleanupRecordsFunction."""
+    """Forgets what transactions know of a table. The name may be a new table's tomorrow, which
+    begins at write id 1. Hive: CleanupRecordsFunction.
+    """
     abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
     for rows, database_column, table_column in _ROWS_OF_A_TABLE:
-        connection.execute(delete(rows).where(database_column == name.database, table_column == name.table))
+        connection.execute(
+            delete(rows).where(database_column == name.database, table_column == name.table)
+        )
 
 
 def _rename_transactions(connection: Connection, old: TableName, new: TableName) -> None:
-    """Its write ids stay its own, committed and aborted ones. Hive: OnRenameFunction."""
+    """Renames a table in what transactions know of it. Its write ids stay its own, committed and
+    aborted ones. Hive: OnRenameFunction.
+    """
     for rows, database_column, table_column in _ROWS_OF_A_TABLE:
         of_old = and_(database_column == old.database, table_column == old.table)
-        connection.execute(update(rows).where(of_old).values({database_column: new.database, table_column: new.table}))
+        connection.execute(
+            update(rows)
+            .where(of_old)
+            .values({database_column: new.database, table_column: new.table})
+        )
 
 
 def _open_writers(connection: Connection, name: TableName) -> list[TxnId]:
     """Open transactions with a write id on the table or a component of it."""
     t2w, tc = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
-    allocated = select(t2w.T2W_TXNID).where(and_(t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table))
-    recorded = select(tc.TC_TXNID).where(and_(tc.TC_DATABASE == name.database, tc.TC_TABLE == name.table))
+    allocated = select(t2w.T2W_TXNID).where(
+        and_(t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table)
+    )
+    recorded = select(tc.TC_TXNID).where(
+        and_(tc.TC_DATABASE == name.database, tc.TC_TABLE == name.table)
+    )
     txn_id = TXNS.c.TXN_ID
-    writers = select(txn_id).where(TXNS.c.TXN_STATE == TxnState.OPEN, or_(txn_id.in_(allocated), txn_id.in_(recorded)))
-    return [TxnId(found) for found in connection.scalars(writers)]
+    writers = select(txn_id).where(
+        TXNS.c.TXN_STATE == TxnState.OPEN, or_(txn_id.in_(allocated), txn_id.in_(recorded))
+    )
+    return [TxnId(txn_id) for txn_id in connection.scalars(writers)]
 
 
 def _mapping(rows: Iterable[Row[str, str]]) -> dict[str, str]:
@@ -284,14 +370,22 @@ def _db_id(connection: Connection, name: str) -> int | None:
 def _require_database(connection: Connection, name: str) -> int:
     db_id = _db_id(connection, name)
     if db_id is None:
-        raise DatabaseNotFoundError(f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST)
+        raise DatabaseNotFoundError(
+            f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST
+        )
     return db_id
 
 
 def _find_table_id(connection: Connection, db_id: int, table: str) -> int | None:
-    return connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table))
+    return connection.scalar(
+        select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table)
+    )
 
 
-def _list_tables(connection: Connection, db_id: int, kind: TableKind | None = None) -> tuple[str, ...]:
+def _list_tables(
+    connection: Connection, db_id: int, kind: TableKind | None = None
+) -> tuple[str, ...]:
     query = select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)
-    return tuple(connection.scalars(query if kind is None else query.where(TBLS.c.TBL_TYPE == kind.value)))
+    return tuple(
+        connection.scalars(query if kind is None else query.where(TBLS.c.TBL_TYPE == kind.value))
+    )

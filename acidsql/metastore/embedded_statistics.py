@@ -1,4 +1,6 @@
-"""Statistics in the embedded metastore: those of statements without a transaction, and what ANALYZE has found."""
+"""Statistics in the embedded metastore: those of statements without a transaction, and what ANALYZE
+has found.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,22 @@ from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics, Parameters, StatisticsChange
 from acidsql.errors import TableNotFoundError
-from acidsql.metastore.column_statistics_rows import put_of_partition, put_of_table, read_of_partitions, read_of_table
 from acidsql.metastore.embedded_txns import find_valid_write_ids
-from acidsql.metastore.statistics_rows import apply_changes, change_partitions, change_tables, partition_ids
+from acidsql.metastore.rows.column_statistics import (
+    put_of_partition,
+    put_of_table,
+    read_of_partitions,
+    read_of_table,
+)
+from acidsql.metastore.rows.statistics import (
+    apply_changes,
+    change_partitions,
+    change_tables,
+    partition_ids,
+)
+from acidsql.metastore.rows.txns import valid_txns
 from acidsql.metastore.store import Store
 from acidsql.metastore.tables import TBLS
-from acidsql.metastore.txn_rows import valid_txns
 
 
 class EmbeddedStatistics:
@@ -32,24 +44,40 @@ class EmbeddedStatistics:
             apply_changes(connection, changes)
 
     def put_statistics(
-        self, table: Table, found: Sequence[Analyzed], write_ids: ValidWriteIdList | None, *, outdated: bool = False
+        self,
+        table: Table,
+        measured: Sequence[Analyzed],
+        write_ids: ValidWriteIdList | None,
+        *,
+        outdated: bool = False,
     ) -> bool:
         now = int(self._clock())
         with self._store.write() as connection:
-            if connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == table.table_id)) is None:
+            if (
+                connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == table.table_id))
+                is None
+            ):
                 raise TableNotFoundError(f'table "{table.name}" was dropped meanwhile')
             fresh = write_ids is None or not _wrote_since(connection, table, write_ids)
             if not fresh and not outdated:
                 return False
             if table.partition_columns:
-                _put_partitions(connection, table, found, fresh=fresh, now=now)
+                _put_partitions(connection, table, measured, fresh=fresh, now=now)
             else:
-                for one in found:
-                    change_tables(connection, [table.table_id], lambda _, before, one=one: _analyzed(before, one, fresh=fresh))  # type: ignore[misc]
+                for one in measured:
+
+                    def change(
+                        _: int, before: Parameters, one: Analyzed = one
+                    ) -> Mapping[str, str]:
+                        return _analyzed(before, one, fresh=fresh)
+
+                    change_tables(connection, [table.table_id], change)
                     put_of_table(connection, table.table_id, one.columns, now=now)
             return True
 
-    def list_column_statistics(self, table: Table, column: Column, partition: Partition | None = None) -> tuple[ColumnStatistics, ...]:
+    def list_column_statistics(
+        self, table: Table, column: Column, partition: Partition | None = None
+    ) -> tuple[ColumnStatistics, ...]:
         with self._store.read() as connection:
             if not table.partition_columns:
                 return read_of_table(connection, table.table_id, column)
@@ -64,18 +92,30 @@ def _wrote_since(connection: Connection, table: Table, seen: ValidWriteIdList) -
     return any(now.is_valid(write_id) for write_id in (*seen.open, *later))
 
 
-def _put_partitions(connection: Connection, table: Table, found: Sequence[Analyzed], *, fresh: bool, now: int) -> None:
-    """Those dropped meanwhile are passed over."""
-    named = {name_of(table, one.partition): one for one in found if one.partition is not None}
+def _put_partitions(
+    connection: Connection, table: Table, measured: Sequence[Analyzed], *, fresh: bool, now: int
+) -> None:
+    """Puts the statistics of partitions; those dropped meanwhile are passed over."""
+    named = {name_of(table, one.partition): one for one in measured if one.partition is not None}
     ids = partition_ids(connection, table.table_id, list(named))
-    mine: Mapping[int, Analyzed] = {part_id: named[name] for name, part_id in ids.items()}
-    change_partitions(connection, list(mine), lambda part_id, before: _analyzed(before, mine[part_id], fresh=fresh))
-    for part_id, one in mine.items():
+    by_id: Mapping[int, Analyzed] = {part_id: named[name] for name, part_id in ids.items()}
+    change_partitions(
+        connection,
+        list(by_id),
+        lambda part_id, before: _analyzed(before, by_id[part_id], fresh=fresh),
+    )
+    for part_id, one in by_id.items():
         put_of_partition(connection, part_id, one.columns, now=now)
 
 
-def _analyzed(before: Parameters, found: Analyzed, *, fresh: bool) -> Mapping[str, str]:
-    """The statistics after ANALYZE. Those that are not ``fresh`` stand in for nothing that is known to hold."""
+def _analyzed(before: Parameters, measured: Analyzed, *, fresh: bool) -> Mapping[str, str]:
+    """The statistics after ANALYZE. What is not ``fresh`` replaces nothing that is
+    known to hold.
+    """
     if not fresh:
-        return before if statistics.is_accurate(before) else statistics.doubted(statistics.analyzed(before, found))
-    return statistics.analyzed(before, found)
+        return (
+            before
+            if statistics.is_accurate(before)
+            else statistics.doubted(statistics.analyzed(before, measured))
+        )
+    return statistics.analyzed(before, measured)

@@ -1,4 +1,6 @@
-"""The transaction manager of the embedded metastore: Hive's TxnHandler calls, each one SQL transaction on the store."""
+"""The transaction manager of the embedded metastore: Hive's TxnHandler calls, each one SQL
+transaction on the store.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
-from acidsql.errors import CommitStateUnknownError, MetastoreError, OperationalError, WriteConflictError
+from acidsql.errors import (
+    CommitStateUnknownError,
+    MetastoreError,
+    OperationalError,
+    WriteConflictError,
+)
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap, seed
 from acidsql.metastore.process import Process
-from acidsql.metastore.store import CommitFailedError, Store
-from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
-from acidsql.metastore.txn_rows import (
+from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
     abort_txns,
@@ -26,13 +31,23 @@ from acidsql.metastore.txn_rows import (
     unknown_error,
     valid_txns,
 )
+from acidsql.metastore.store import CommitFailedError, Store
+from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnState
 
 
 class EmbeddedTxns:
     """Implements TxnManager. ``clock`` gives epoch seconds."""
 
-    def __init__(self, store: Store, *, user: str, host: str, clock: Callable[[], float], txn_timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        user: str,
+        host: str,
+        clock: Callable[[], float],
+        txn_timeout_seconds: float,
+    ) -> None:
         self._store = store
         self._user = user
         self._host = host
@@ -43,7 +58,9 @@ class EmbeddedTxns:
         with self._store.write() as connection:
             txn_id = self._open(connection)
             write_ids = allocate(connection, txn_id, tables)
-            return OpenedTxn(txn_id=txn_id, txns=valid_txns(connection, txn_id), write_ids=write_ids)
+            return OpenedTxn(
+                txn_id=txn_id, txns=valid_txns(connection, txn_id), write_ids=write_ids
+            )
 
     def open_txn(self) -> TxnId:
         with self._store.write() as connection:
@@ -65,7 +82,10 @@ class EmbeddedTxns:
     def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
         with self._store.write() as connection:
             if not seed(connection, table, write_id):
-                raise WriteConflictError(f'another session began to write to table "{table}"', hint="Run the statement again.")
+                raise WriteConflictError(
+                    f'another session began to write to table "{table}"',
+                    hint="Run the statement again.",
+                )
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         with self._store.write() as connection:
@@ -75,9 +95,16 @@ class EmbeddedTxns:
     def heartbeat(self, txn_id: TxnId) -> None:
         with self._store.write() as connection:
             require_open(connection, txn_id)
-            connection.execute(update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now()))
+            connection.execute(
+                update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now())
+            )
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
+    def commit(
+        self,
+        txn_id: TxnId,
+        components: Iterable[TxnComponent] = (),
+        statistics: Iterable[StatisticsChange] = (),
+    ) -> None:
         try:
             with self._store.write() as connection:
                 conflict = self._commit(connection, txn_id, components, statistics)
@@ -95,13 +122,18 @@ class EmbeddedTxns:
                 case TxnState.ABORTED:
                     return
                 case TxnState.COMMITTED:
-                    raise OperationalError(f"Transaction txnid:{txn_id} is already committed.", code=TXN_NO_SUCH_TRANSACTION)
+                    raise OperationalError(
+                        f"Transaction txnid:{txn_id} is already committed.",
+                        code=TXN_NO_SUCH_TRANSACTION,
+                    )
                 case None:
                     raise unknown_error(txn_id)
 
     def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
         with self._store.write() as connection:
-            still_open = [txn_id for txn_id in txn_ids if find_state(connection, txn_id) is TxnState.OPEN]
+            still_open = [
+                txn_id for txn_id in txn_ids if find_state(connection, txn_id) is TxnState.OPEN
+            ]
             abort_txns(connection, still_open, AbortReason.ABORT_COMMAND)
 
     def reap(self) -> None:
@@ -130,15 +162,26 @@ class EmbeddedTxns:
     def _open(self, connection: Connection) -> TxnId:
         process = Process.current()
         self._reap(connection, process)
-        txn_id = insert_txn(connection, user=self._user, host=self._host, process=process, now=self._now())
+        txn_id = insert_txn(
+            connection, user=self._user, host=self._host, process=process, now=self._now()
+        )
         keep_house(connection, txn_id)
         return txn_id
 
     def _reap(self, connection: Connection, process: Process) -> None:
-        reap(connection, host=self._host, process=process, cutoff=self._now() - int(self._txn_timeout * 1000))
+        reap(
+            connection,
+            host=self._host,
+            process=process,
+            cutoff=self._now() - int(self._txn_timeout * 1000),
+        )
 
     def _commit(
-        self, connection: Connection, txn_id: TxnId, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange]
+        self,
+        connection: Connection,
+        txn_id: TxnId,
+        components: Iterable[TxnComponent],
+        statistics: Iterable[StatisticsChange],
     ) -> WriteConflictError | None:
         if find_state(connection, txn_id) is TxnState.COMMITTED:
             return None
@@ -147,7 +190,9 @@ class EmbeddedTxns:
         return finish(connection, txn_id, now=self._now(), statistics=statistics)
 
     def _settle(self, txn_id: TxnId, error: CommitFailedError) -> None:
-        """The COMMIT failed without a clear answer: only the store itself can tell whether it took place."""
+        """The COMMIT failed without a clear answer: only the store itself can tell whether it took
+        place.
+        """
         try:
             with self._store.read() as connection:
                 match find_state(connection, txn_id):
@@ -168,11 +213,15 @@ class EmbeddedTxns:
         raise unknown from error
 
 
-def find_valid_write_ids(connection: Connection, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
-    """Hive: GetValidWriteIdsForTableFunction; the high watermark is the highest id given out to a transaction within ``txns``.
+def find_valid_write_ids(
+    connection: Connection, table: TableName, txns: ValidTxnList
+) -> ValidWriteIdList:
+    """The valid write ids of a table. Hive: GetValidWriteIdsForTableFunction; the high watermark is
+    the highest id given out to a transaction within ``txns``.
 
-    Only ids that may be invalid are fetched: those of transactions at or above the lowest that was open, and of aborted ones.
-    All others are committed, so the cost does not grow with the history of the table.
+    Only ids that may be invalid are fetched: those of transactions at or above the lowest that was
+    open, and of aborted ones. All others are committed, so the cost does not grow with the history
+    of the table.
     """
     floor = min((*txns.open[:1], txns.high_watermark + 1))
     top = _highest_write_id(connection, table, floor)
@@ -180,17 +229,25 @@ def find_valid_write_ids(connection: Connection, table: TableName, txns: ValidTx
     later = {row.T2W_WRITEID for row in suspects if row.T2W_TXNID > txns.high_watermark}
     while top in later:
         top -= 1
-    invalid = [row for row in suspects if row.T2W_WRITEID <= top and not txns.is_valid(row.T2W_TXNID)]
+    invalid = [
+        row for row in suspects if row.T2W_WRITEID <= top and not txns.is_valid(row.T2W_TXNID)
+    ]
     return ValidWriteIdList(
         table=str(table),
         high_watermark=WriteId(top),
-        open=tuple(WriteId(row.T2W_WRITEID) for row in invalid if not txns.is_aborted(row.T2W_TXNID)),
-        aborted=tuple(WriteId(row.T2W_WRITEID) for row in invalid if txns.is_aborted(row.T2W_TXNID)),
+        open=tuple(
+            WriteId(row.T2W_WRITEID) for row in invalid if not txns.is_aborted(row.T2W_TXNID)
+        ),
+        aborted=tuple(
+            WriteId(row.T2W_WRITEID) for row in invalid if txns.is_aborted(row.T2W_TXNID)
+        ),
     )
 
 
 def _highest_write_id(connection: Connection, table: TableName, floor: int) -> int:
-    """Of all that were given out; 0 for none. MetastoreError if the snapshot needs write ids that have been purged."""
+    """The highest write id that was given out; 0 for none. MetastoreError if the snapshot needs
+    write ids that have been purged.
+    """
     next_id = select(NEXT_WRITE_ID.c.NWI_NEXT).where(
         NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
     )
@@ -200,7 +257,8 @@ def _highest_write_id(connection: Connection, table: TableName, floor: int) -> i
     ).one()
     if row.purged is not None and floor < row.purged:
         raise MetastoreError(
-            f'the snapshot is too old to read "{table}": transactions that ended after it have been purged',
+            f'the snapshot is too old to read "{table}": transactions that ended after it have been'
+            " purged",
             hint="Run the statement again, with a snapshot of its own.",
         )
     return 0 if row.next_id is None else row.next_id - 1
@@ -208,6 +266,12 @@ def _highest_write_id(connection: Connection, table: TableName, floor: int) -> i
 
 def _suspects(table: TableName, floor: int) -> CompoundSelect[int, int]:
     t2w = TXN_TO_WRITE_ID.c
-    of_table = select(t2w.T2W_TXNID, t2w.T2W_WRITEID).where(t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table)
-    aborted = select(TXNS.c.TXN_ID).where(TXNS.c.TXN_STATE == TxnState.ABORTED, TXNS.c.TXN_ID < floor)
-    return union_all(of_table.where(t2w.T2W_TXNID >= floor), of_table.where(t2w.T2W_TXNID.in_(aborted)))
+    of_table = select(t2w.T2W_TXNID, t2w.T2W_WRITEID).where(
+        t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table
+    )
+    aborted = select(TXNS.c.TXN_ID).where(
+        TXNS.c.TXN_STATE == TxnState.ABORTED, TXNS.c.TXN_ID < floor
+    )
+    return union_all(
+        of_table.where(t2w.T2W_TXNID >= floor), of_table.where(t2w.T2W_TXNID.in_(aborted))
+    )

@@ -1,6 +1,8 @@
-"""Where tables lie, so that a warehouse may be moved or copied: what is inside it is stored relative to it, given out absolute.
+"""Where tables lie, so that a warehouse may be moved or copied: what is inside it is stored
+relative to it, given out absolute.
 
-Stored forms: ``.`` the warehouse itself, ``sales.db/orders`` inside it, ``/data/t`` or ``s3a://..`` anywhere else.
+Stored forms: ``.`` the warehouse itself, ``sales.db/orders`` inside it, ``/data/t`` or ``s3a://..``
+anywhere else.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os.path
 import re
 
 from acidsql.errors import MetastoreError
+from acidsql.utf8 import check_text
 
 WAREHOUSE = "."
 """The stored form of the warehouse's own directory."""
@@ -16,14 +19,18 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/.*)")
 
 
 def warehouse_path(warehouse: str) -> str:
-    """The absolute path of what a user calls the warehouse: a path, with ``~`` or without, or a ``file:`` URL."""
+    """The absolute path of what a user calls the warehouse: a path, with ``~`` or without, or a
+    ``file:`` URL.
+    """
     path = _local_path(warehouse)
     if path is None:
         raise MetastoreError(
             f'the warehouse "{warehouse}" is not a local directory',
             hint="The embedded metastore needs one; tables may lie elsewhere (LOCATION).",
         )
-    return os.path.abspath(os.path.expanduser(path))
+    path = os.path.abspath(os.path.expanduser(path))
+    check_text(path, of="the path of the warehouse")
+    return path
 
 
 def stored_location(location: str, warehouse: str) -> str:
@@ -46,9 +53,9 @@ def given_location(stored: str, warehouse: str) -> str:
 
 def _local_path(location: str) -> str | None:
     """The path of a ``file:`` URL or of plain text; None for another file system's URL."""
-    found = _SCHEME.fullmatch(location)
-    if not found:
+    match = _SCHEME.fullmatch(location)
+    if not match:
         return location
-    if found[1].lower() != "file":
+    if match[1].lower() != "file":
         return None
-    return "/" + found[2].lstrip("/")
+    return "/" + match[2].lstrip("/")

@@ -1,7 +1,9 @@
-"""The schema's versions: ordered steps, each of which may be run again on a store that has it already.
+"""The schema's versions: ordered steps, each of which may be run again on a store that has it
+already.
 
-A new store runs all of them, an older one those it lacks, in one write transaction. The first step creates the tables as they
-are today, so a step that adds a column must look whether it is there; a step that adds a table creates it if missing.
+A new store runs all of them, an older one those it lacks, in one write transaction. The first step
+creates the tables as they are today, so a step that adds a column must look whether it is there; a
+step that adds a table creates it if missing.
 """
 
 from __future__ import annotations
@@ -23,21 +25,34 @@ Migration = Callable[[Connection], None]
 
 
 def create_tables(connection: Connection) -> None:
-    """Everything, with the two rows that Hive seeds too: the default database, and a committed transaction 0, so that there always
-    is a highest transaction id.
+    """Creates every table, with the two rows that Hive seeds too: the default database, and a
+    committed transaction 0, so that there always is a highest transaction id.
     """
     create_missing_tables(connection)
     if connection.scalar(select(TXNS.c.TXN_ID).where(TXNS.c.TXN_ID == 0)) is not None:
         return
-    nobody = {"TXN_STARTED": 0, "TXN_LAST_HEARTBEAT": 0, "TXN_USER": "", "TXN_HOST": "", "TXN_TYPE": 0}
+    nobody = {
+        "TXN_STARTED": 0,
+        "TXN_LAST_HEARTBEAT": 0,
+        "TXN_USER": "",
+        "TXN_HOST": "",
+        "TXN_TYPE": 0,
+    }
     connection.execute(insert(TXNS).values(TXN_ID=0, TXN_STATE="c", **nobody))
     connection.execute(
-        insert(DBS).values(NAME=DEFAULT_DATABASE, DESC="Default Hive database", DB_LOCATION_URI=WAREHOUSE, OWNER_NAME="public")
+        insert(DBS).values(
+            NAME=DEFAULT_DATABASE,
+            DESC="Default Hive database",
+            DB_LOCATION_URI=WAREHOUSE,
+            OWNER_NAME="public",
+        )
     )
 
 
 def add_definitions(connection: Connection) -> None:
-    """What a table may be beside its columns: views, constraints, partitions, sorting, skew, properties of the serde."""
+    """Adds what a table may be beside its columns: views, constraints, partitions, sorting, skew,
+    properties of the serde.
+    """
     create_missing_tables(connection)
     add_columns(connection, TBLS, TBLS.c.VIEW_ORIGINAL_TEXT, TBLS.c.VIEW_EXPANDED_TEXT)
     add_columns(connection, SDS, SDS.c.IS_STOREDASSUBDIRECTORIES)
@@ -51,58 +66,73 @@ MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions, add_column_
 
 
 def create_missing_tables(connection: Connection) -> None:
-    """One look at what there is, instead of SQLAlchemy's one a table."""
-    there = set(inspect(connection).get_table_names())
+    """Creates the tables that are missing, after one look at what there is instead of SQLAlchemy's
+    one a table.
+    """
+    existing = set(inspect(connection).get_table_names())
     for table in METADATA.sorted_tables:
-        if table.name not in there:
+        if table.name not in existing:
             for statement in _creation(table):
                 connection.exec_driver_sql(statement)
 
 
 @cache
 def _creation(table: Table) -> tuple[str, ...]:
-    """CREATE TABLE and its indexes. Writing them takes longer than running them, so a process does it once, for all its warehouses."""
+    """The texts of CREATE TABLE and its indexes. Writing them takes longer than running them, so a
+    process does it once, for all its warehouses.
+    """
     indexes = sorted(table.indexes, key=lambda index: str(index.name))
     elements: list[CreateTable | CreateIndex] = [CreateTable(table), *map(CreateIndex, indexes)]
     return tuple(str(element.compile(dialect=sqlite.dialect())) for element in elements)
 
 
 def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:
-    """Those that ``table`` has not yet."""
-    there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    """Adds the columns that ``table`` has not yet."""
+    existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
     name = connection.dialect.identifier_preparer.format_table(table)
     for column in columns:
-        if column.name not in there:
-            connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}")
+        if column.name not in existing:
+            connection.exec_driver_sql(
+                f"ALTER TABLE {name} ADD COLUMN"
+                f" {CreateColumn(column).compile(dialect=connection.dialect)}"
+            )
 
 
 def schema_version(connection: Connection) -> int:
-    """How many migrations the store has seen; 0 for an empty file."""
+    """The number of migrations the store has seen; 0 for an empty file."""
     if not inspect(connection).has_table(VERSION.name):
         return 0
     return _known_version(connection)
 
 
 def is_current(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> bool:
-    """Nothing to do? MetastoreError if a newer acidsql wrote the store: what it means by its tables is not ours to guess."""
+    """Whether there is nothing to do. MetastoreError if a newer acidsql wrote the store: what it
+    means by its tables is not ours to guess.
+    """
     version = schema_version(connection)
     if version > len(migrations):
         raise MetastoreError(
-            f"the metastore has schema version {version}, this acidsql knows versions up to {len(migrations)}",
+            f"the metastore has schema version {version}, this acidsql knows versions up to"
+            f" {len(migrations)}",
             hint="Use the acidsql that wrote it, or a newer one.",
         )
     return version == len(migrations)
 
 
 def migrate(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Brings the store to the newest version; for a connection inside a write transaction, so that two openers do it once."""
+    """Brings the store to the newest version; for a connection inside a write transaction, so that
+    two openers do it once.
+    """
     if is_current(connection, migrations):
         return
     for step in migrations[schema_version(connection) :]:
         step(connection)
     VERSION.create(connection, checkfirst=True)
     stamp = {"SCHEMA_VERSION": str(len(migrations)), "VERSION_COMMENT": "acidsql"}
-    if connection.execute(update(VERSION).where(VERSION.c.VER_ID == 1).values(**stamp)).rowcount == 0:
+    if (
+        connection.execute(update(VERSION).where(VERSION.c.VER_ID == 1).values(**stamp)).rowcount
+        == 0
+    ):
         connection.execute(insert(VERSION).values(VER_ID=1, **stamp))
 
 

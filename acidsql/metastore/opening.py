@@ -1,6 +1,7 @@
 """How a transaction starts: the dead are reaped, the id is given out, and write ids with it.
 
-Hive's reaper and house-keeping run in services of their own; here there is none, so every opener does a little of both.
+Hive's reaper and house-keeping run in services of their own; here there is none, so every opener
+does a little of both.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, select, u
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
+from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
 from acidsql.metastore.store import insert_row
-from acidsql.metastore.tables import AUX_TABLE, MIN_HISTORY_LEVEL, NEXT_WRITE_ID, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS, WRITE_SET
-from acidsql.metastore.txn_rows import AbortReason, abort_txns, lowest_open_txn
+from acidsql.metastore.tables import (
+    AUX_TABLE,
+    MIN_HISTORY_LEVEL,
+    NEXT_WRITE_ID,
+    TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
+    TXNS,
+    WRITE_SET,
+)
 from acidsql.txn.manager import TxnState
 
 DEFAULT_TXN = 0
@@ -24,14 +33,22 @@ HOUSEKEEPING_INTERVAL = 64
 """Every so many transactions the opener purges."""
 
 KEPT_TXNS = 1000
-"""So many finished transactions keep their rows: for a commit that is asked for again, and for readers with an older snapshot."""
+"""The number of finished transactions that keep their rows: for a commit that is asked for again,
+and for readers with an older snapshot.
+"""
 
 PURGED_BELOW = "TxnToWriteIdPurged"
-"""AUX_TABLE key: committed write ids of transactions below MT_KEY2 are no longer in TXN_TO_WRITE_ID."""
+"""AUX_TABLE key: committed write ids of transactions below MT_KEY2 are no longer in
+TXN_TO_WRITE_ID.
+"""
 
 
-def insert_txn(connection: Connection, *, user: str, host: str, process: Process, now: int) -> TxnId:
-    """Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest transaction that this one's snapshot may call open."""
+def insert_txn(
+    connection: Connection, *, user: str, host: str, process: Process, now: int
+) -> TxnId:
+    """Stores a new transaction. Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest
+    transaction that this one's snapshot may call open.
+    """
     lowest = lowest_open_txn(connection)
     key = insert_row(
         connection,
@@ -45,56 +62,99 @@ def insert_txn(connection: Connection, *, user: str, host: str, process: Process
         TXN_TYPE=DEFAULT_TXN,
     )
     txn_id = TxnId(key)
-    connection.execute(insert(MIN_HISTORY_LEVEL).values(MHL_TXNID=txn_id, MHL_MIN_OPEN_TXNID=lowest or txn_id))
+    connection.execute(
+        insert(MIN_HISTORY_LEVEL).values(MHL_TXNID=txn_id, MHL_MIN_OPEN_TXNID=lowest or txn_id)
+    )
     return txn_id
 
 
-def allocate(connection: Connection, txn_id: TxnId, tables: Iterable[TableName]) -> dict[TableName, WriteId]:
-    """The write id of an open transaction on each table, the same when asked again. Hive: AllocateTableWriteIdsFunction."""
-    return {table: _find_write_id(connection, txn_id, table) or _next_write_id(connection, txn_id, table) for table in tables}
+def allocate(
+    connection: Connection, txn_id: TxnId, tables: Iterable[TableName]
+) -> dict[TableName, WriteId]:
+    """The write id of an open transaction on each table, the same when asked again. Hive:
+    AllocateTableWriteIdsFunction.
+    """
+    return {
+        table: (
+            _find_write_id(connection, txn_id, table) or _next_write_id(connection, txn_id, table)
+        )
+        for table in tables
+    }
 
 
 def _find_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId | None:
     t2w = TXN_TO_WRITE_ID.c
-    found = connection.scalar(
-        select(t2w.T2W_WRITEID).where(t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table, t2w.T2W_TXNID == txn_id)
+    write_id = connection.scalar(
+        select(t2w.T2W_WRITEID).where(
+            t2w.T2W_DATABASE == table.database,
+            t2w.T2W_TABLE == table.table,
+            t2w.T2W_TXNID == txn_id,
+        )
     )
-    return None if found is None else WriteId(found)
+    return None if write_id is None else WriteId(write_id)
 
 
 def _next_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
-    of_table = and_(NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table)
+    of_table = and_(
+        NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
+    )
     write_id = connection.scalar(select(NEXT_WRITE_ID.c.NWI_NEXT).where(of_table))
     if write_id is None:
         write_id = 1
-        connection.execute(insert(NEXT_WRITE_ID).values(NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=2))
+        connection.execute(
+            insert(NEXT_WRITE_ID).values(
+                NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=2
+            )
+        )
     else:
         connection.execute(update(NEXT_WRITE_ID).where(of_table).values(NWI_NEXT=write_id + 1))
     connection.execute(
-        insert(TXN_TO_WRITE_ID).values(T2W_TXNID=txn_id, T2W_DATABASE=table.database, T2W_TABLE=table.table, T2W_WRITEID=write_id)
+        insert(TXN_TO_WRITE_ID).values(
+            T2W_TXNID=txn_id,
+            T2W_DATABASE=table.database,
+            T2W_TABLE=table.table,
+            T2W_WRITEID=write_id,
+        )
     )
     return WriteId(write_id)
 
 
 def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:
-    """Whether the table had no write id yet: then the next one comes after ``write_id``, and those before it, without rows, are committed."""
-    found = NEXT_WRITE_ID.c
-    if connection.execute(select(NEXT_WRITE_ID).where(found.NWI_DATABASE == table.database, found.NWI_TABLE == table.table)).first():
+    """Returns whether the table had no write id yet: then the next one comes after ``write_id``,
+    and those before it, without rows, are committed.
+    """
+    nwi = NEXT_WRITE_ID.c
+    if connection.execute(
+        select(NEXT_WRITE_ID).where(
+            nwi.NWI_DATABASE == table.database, nwi.NWI_TABLE == table.table
+        )
+    ).first():
         return False
-    connection.execute(insert(NEXT_WRITE_ID).values(NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=write_id + 1))
+    connection.execute(
+        insert(NEXT_WRITE_ID).values(
+            NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=write_id + 1
+        )
+    )
     return True
 
 
 def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
-    """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose process is gone.
+    """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose
+    process is gone.
 
     Hive: TxnHandler.performTimeOuts (which knows the time-out only).
     """
     txns = TXNS.c
     rows = connection.execute(
-        select(txns.TXN_ID, txns.TXN_HOST, txns.TXN_AGENT_INFO, txns.TXN_LAST_HEARTBEAT).where(txns.TXN_STATE == TxnState.OPEN)
+        select(txns.TXN_ID, txns.TXN_HOST, txns.TXN_AGENT_INFO, txns.TXN_LAST_HEARTBEAT).where(
+            txns.TXN_STATE == TxnState.OPEN
+        )
     ).all()
-    gone = {text for text in {row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host} if _is_gone(text, process)}
+    gone = {
+        text
+        for text in {row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host}
+        if _is_gone(text, process)
+    }
     orphans = {row.TXN_ID for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone}
     late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
     abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
@@ -107,13 +167,16 @@ def _is_gone(text: str | None, observer: Process) -> bool:
 
 
 def keep_house(connection: Connection, top: TxnId) -> None:
-    """Now and then forgets what no snapshot and no conflict check can ask for any more; ``top`` is the newest transaction.
+    """Now and then forgets what no snapshot and no conflict check can ask for any more; ``top`` is
+    the newest transaction.
 
     Hive: AcidHouseKeeperService, AcidTxnCleanerService.
     """
     if top % HOUSEKEEPING_INTERVAL:
         return
-    connection.execute(delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1)))
+    connection.execute(
+        delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1))
+    )
     oldest_seen = connection.scalar(select(func.min(MIN_HISTORY_LEVEL.c.MHL_MIN_OPEN_TXNID)))
     below = min(top - KEPT_TXNS, top if oldest_seen is None else oldest_seen)
     if below <= 0:
@@ -122,12 +185,15 @@ def keep_house(connection: Connection, top: TxnId) -> None:
     txns = TXNS.c
     has_components = exists().where(TXN_COMPONENTS.c.TC_TXNID == txns.TXN_ID)
     over = txns.TXN_STATE.in_((TxnState.COMMITTED, TxnState.ABORTED))
-    connection.execute(delete(TXNS).where(over, txns.TXN_ID < below, txns.TXN_ID > 0, ~has_components))
+    connection.execute(
+        delete(TXNS).where(over, txns.TXN_ID < below, txns.TXN_ID > 0, ~has_components)
+    )
 
 
 def _purge_write_ids(connection: Connection, below: TxnId) -> None:
-    """A write id without a row is a committed one, so only those of aborted transactions must stay. Hive keeps all above the
-    oldest aborted one; it must, because it takes the highest row for the high watermark (here that is NEXT_WRITE_ID).
+    """Forgets write ids. One without a row is a committed one, so only those of aborted
+    transactions must stay. Hive keeps all above the oldest aborted one; it must, because it takes
+    the highest row for the high watermark (here that is NEXT_WRITE_ID).
     """
     t2w = TXN_TO_WRITE_ID.c
     aborted = exists().where(TXNS.c.TXN_ID == t2w.T2W_TXNID, TXNS.c.TXN_STATE == TxnState.ABORTED)

@@ -1,7 +1,9 @@
-"""Who opened a transaction: a process named so that its death can be told from a time-out, and a reused pid from the old one.
+"""The process that opened a transaction, named so that its death is not taken for a time-out, and a
+reused pid from the old one.
 
-The name goes into ``TXN_AGENT_INFO``. Judging needs the same machine, boot and pid namespace (containers often share a host name);
-where any of it cannot be told, the process counts as alive and the heartbeat decides.
+The name goes into ``TXN_AGENT_INFO``. Judging needs the same machine, boot and pid namespace
+(containers often share a host name); where any of it cannot be told, the process counts as alive
+and the heartbeat decides.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _DEAD_STATES = ("Z", "X", "x")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """``start`` is the kernel's start time in ticks since boot; ``machine`` names boot and pid namespace. 0 and "" = not known."""
+    """A process of some machine. ``start`` is the kernel's start time in ticks since boot;
+    ``machine`` names boot and pid namespace. 0 and "" = not known.
+    """
 
     pid: int
     start: int
@@ -33,15 +37,17 @@ class Process:
 
     @classmethod
     def parse(cls, text: str | None) -> Process | None:
-        """The process that ``str`` wrote down; None for any other text (Hive puts other things there)."""
-        found = _TEXT.fullmatch(text or "")
-        return cls(pid=int(found[1]), start=int(found[2]), machine=found[3]) if found else None
+        """The process that ``str`` wrote down; None for any other text (Hive puts other things
+        there).
+        """
+        match = _TEXT.fullmatch(text or "")
+        return cls(pid=int(match[1]), start=int(match[2]), machine=match[3]) if match else None
 
     def __str__(self) -> str:
         return f"acidsql pid={self.pid} start={self.start} machine={self.machine or '-'}"
 
     def is_gone(self, observer: Process) -> bool:
-        """Surely ended, as ``observer`` (the current process) sees it."""
+        """Whether it has surely ended, as ``observer`` (the current process) sees it."""
         if not observer.machine or self.machine != observer.machine or not self.start:
             return False
         start = _start_time(self.pid)
@@ -49,7 +55,9 @@ class Process:
 
 
 def _start_time(pid: int) -> int | None:
-    """Ticks since boot; 0 for a dead process that its parent has not collected yet; None if there is nothing to see."""
+    """The start of a process in ticks since boot; 0 for a dead process that its parent has not
+    collected yet; None if there is nothing to see.
+    """
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             text = stat.read().decode(errors="replace")
@@ -62,7 +70,7 @@ def _start_time(pid: int) -> int | None:
 
 
 def _exists(pid: int) -> bool:
-    """Also for processes of other users, which /proc may hide."""
+    """Whether a process exists, also one of another user, which /proc may hide."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

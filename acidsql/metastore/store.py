@@ -1,13 +1,14 @@
-"""The connection to the store: short transactions, readers that never wait, writers that queue, and one kind of error.
+"""The connection to the store: short transactions, readers that never wait, writers that queue, and
+one kind of error.
 
-Every write transaction is BEGIN IMMEDIATE: it takes SQLite's single write lock at its start, so whatever it reads is still true
-when it writes. (A deferred one that reads first and writes later fails as soon as another process wrote in between, and no
-busy time-out helps.) That one lock stands for all the mutexes of Hive's TxnHandler. Reads see one snapshot and take no lock.
+Every write transaction is BEGIN IMMEDIATE: it takes SQLite's single write lock at its start, so
+whatever it reads is still true when it writes. (A deferred one that reads first and writes later
+fails as soon as another process wrote in between, and no busy time-out helps.) That one lock stands
+for all the mutexes of Hive's TxnHandler. Reads see one snapshot and take no lock.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.util import LRUCache
 
 from acidsql.errors import InternalError, MetastoreError
-from acidsql.metastore.database_file import opening, prepare
+from acidsql.metastore.database_file import OWNER_ONLY, opening, prepare
+from acidsql.metastore.forking import no_fork, watch
 from acidsql.metastore.migrations import is_current, migrate
 
 BUSY_TIMEOUT_SECONDS = 30
@@ -33,14 +35,16 @@ class CommitFailedError(MetastoreError):
 
 
 class Store:
-    """One metastore file, opened (and made or migrated first where need be). Threads may share it; so may a forked child."""
+    """One metastore file, opened (and made or migrated first where need be). Threads may share it;
+    a forked child opens its own connections.
+    """
 
-    def __init__(self, warehouse: str) -> None:
+    def __init__(self, warehouse: str, *, mode: int = OWNER_ONLY) -> None:
         self.warehouse = warehouse
-        self.path = prepare(warehouse)
-        self._pid = os.getpid()
+        self.path = prepare(warehouse, mode)
         self._readers = _engine(self.path)
         self._writers = self._readers.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        watch(self)
         try:
             with self._translated("opened"), opening(self.path):
                 self._bring_up_to_date()
@@ -49,18 +53,25 @@ class Store:
             raise
 
     def close(self) -> None:
-        self._readers.dispose(close=self._is_ours())
+        with no_fork():
+            self.drop_connections()
+
+    def drop_connections(self) -> None:
+        """Closes the connections that nobody uses; others are made when they are needed."""
+        self._readers.dispose()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One snapshot of the store."""
-        with self._translated("read"), self._engine(self._readers).begin() as connection:
+        """A connection that reads one snapshot of the store."""
+        with no_fork(), self._translated("read"), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One write transaction, rolled back by any exception. CommitFailedError if the COMMIT failed."""
-        with self._translated("written"), self._engine(self._writers).connect() as connection:
+        """A connection in one write transaction, rolled back by any exception. CommitFailedError if
+        the COMMIT failed.
+        """
+        with no_fork(), self._translated("written"), self._writers.connect() as connection:
             transaction = connection.begin()
             try:
                 yield connection
@@ -70,7 +81,9 @@ class Store:
             try:
                 transaction.commit()
             except DBAPIError as error:
-                raise CommitFailedError(f'the metastore "{self.path}" did not confirm a commit: {error.orig}') from error
+                raise CommitFailedError(
+                    f'the metastore "{self.path}" did not confirm a commit: {error.orig}'
+                ) from error
 
     def _bring_up_to_date(self) -> None:
         with self.read() as connection:
@@ -78,16 +91,6 @@ class Store:
                 return
         with self.write() as connection:
             migrate(connection)
-
-    def _engine(self, engine: Engine) -> Engine:
-        """A forked child must neither use nor close its parent's connections."""
-        if not self._is_ours():
-            self._readers.dispose(close=False)
-            self._pid = os.getpid()
-        return engine
-
-    def _is_ours(self) -> bool:
-        return self._pid == os.getpid()
 
     @contextmanager
     def _translated(self, verb: str) -> Iterator[None]:
@@ -100,7 +103,9 @@ class Store:
 
     def _error(self, verb: str, reason: str) -> MetastoreError:
         hint = next((hint for mark, hint in _HINTS if mark in reason), None)
-        return MetastoreError(f'the metastore "{self.path}" could not be {verb}: {reason}', hint=hint)
+        return MetastoreError(
+            f'the metastore "{self.path}" could not be {verb}: {reason}', hint=hint
+        )
 
 
 def insert_row(connection: Connection, table: Table, **values: object) -> int:
@@ -112,11 +117,20 @@ def insert_row(connection: Connection, table: Table, **values: object) -> int:
 
 
 _HINTS = (
-    ("database is locked", f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see what holds it."),
+    (
+        "database is locked",
+        (
+            f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see"
+            " what holds it."
+        ),
+    ),
     ("readonly", "The warehouse must be writable, also for queries."),
     ("unable to open", "The warehouse must exist and be writable, also for queries."),
     ("disk is full", "Free some space; nothing was changed."),
-    ("not a database", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
+    (
+        "not a database",
+        "The file is damaged, or is no acidsql metastore; restore it from a backup.",
+    ),
     ("malformed", "The file is damaged; restore it from a backup."),
     ("no such table", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
 )
@@ -128,7 +142,9 @@ _compiled: LRUCache[Any, Any] = LRUCache(500)
 
 @cache
 def _dialect() -> Dialect:
-    """One for all stores: what was compiled for one dialect object is found for no other."""
+    """The one dialect for all stores: what was compiled for one dialect object is found for no
+    other.
+    """
     engine = create_engine("sqlite://")
     with engine.connect():  # which asks SQLite what it can do
         pass
@@ -141,7 +157,12 @@ def _engine(path: Path) -> Engine:
         return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
 
     pool = QueuePool(connect, dialect=_dialect())
-    engine = Engine(pool, _dialect(), URL.create("sqlite", database=str(path)), execution_options={"compiled_cache": _compiled})
+    engine = Engine(
+        pool,
+        _dialect(),
+        URL.create("sqlite", database=str(path)),
+        execution_options={"compiled_cache": _compiled},
+    )
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
@@ -150,7 +171,9 @@ def _engine(path: Path) -> Engine:
 def _configure(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # else the driver would begin transactions of its own
     if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-        raise MetastoreError("the file system of the warehouse does not support SQLite's write-ahead log")
+        raise MetastoreError(
+            "the file system of the warehouse does not support SQLite's write-ahead log"
+        )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 

@@ -1,15 +1,30 @@
-"""The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so that whoever knows Hive can read them.
+"""The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so
+that whoever knows Hive can read them.
 
-Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a statement's cost independent of history.
-Times are epoch milliseconds, but ``CREATE_TIME`` and ``LAST_ANALYZED``, which are in seconds as in Hive.
-A column that a later version needs is added here and by a migration (see migrations).
+Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a
+statement's cost independent of history. Times are epoch milliseconds, but ``CREATE_TIME`` and
+``LAST_ANALYZED``, which are in seconds as in Hive. A column that a later version needs is added
+here and by a migration (see migrations).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, String, Table, Text, false
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    false,
+)
 
 METADATA = MetaData()
 
@@ -24,7 +39,8 @@ VERSION = Table(
     Column("VERSION_COMMENT", String(255)),
 )
 
-# --- what there is ---------------------------------------------------------------------------------------------------
+# --- what there is
+# --------------------------------------------------------------------------------------------------
 
 DBS = Table(
     "DBS",
@@ -111,12 +127,19 @@ SKEWED_COL_NAMES = Table(
     Column("SKEWED_COL_NAME", String(256), nullable=False),
 )
 
-SKEWED_STRING_LIST = Table("SKEWED_STRING_LIST", METADATA, Column("STRING_LIST_ID", Id, primary_key=True))
+SKEWED_STRING_LIST = Table(
+    "SKEWED_STRING_LIST", METADATA, Column("STRING_LIST_ID", Id, primary_key=True)
+)
 
 SKEWED_STRING_LIST_VALUES = Table(
     "SKEWED_STRING_LIST_VALUES",
     METADATA,
-    Column("STRING_LIST_ID", Id, ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID, ondelete="CASCADE"), primary_key=True),
+    Column(
+        "STRING_LIST_ID",
+        Id,
+        ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID, ondelete="CASCADE"),
+        primary_key=True,
+    ),
     Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
     Column("STRING_LIST_VALUE", String(256), nullable=False),
 )
@@ -126,7 +149,9 @@ SKEWED_VALUES = Table(
     METADATA,
     Column("SD_ID_OID", Id, ForeignKey(SDS.c.SD_ID, ondelete="CASCADE"), primary_key=True),
     Column("INTEGER_IDX", Integer, primary_key=True, autoincrement=False),
-    Column("STRING_LIST_ID_EID", Id, ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID), nullable=False),
+    Column(
+        "STRING_LIST_ID_EID", Id, ForeignKey(SKEWED_STRING_LIST.c.STRING_LIST_ID), nullable=False
+    ),
 )
 
 TBLS = Table(
@@ -143,7 +168,8 @@ TBLS = Table(
     Column("VIEW_EXPANDED_TEXT", Text),
     Index("UNIQUETABLE", "TBL_NAME", "DB_ID", unique=True),
     Index("TBLS_N49", "DB_ID"),
-    sqlite_autoincrement=True,  # a table id is never given twice: it tells a re-created table from its predecessor
+    # a table id is never given twice: it tells a re-created table from its predecessor
+    sqlite_autoincrement=True,
 )
 
 TABLE_PARAMS = Table(
@@ -247,7 +273,8 @@ KEY_CONSTRAINTS = Table(
     Index("CONSTRAINTS_CHILD_TABLE_ID_INDEX", "CHILD_TBL_ID"),
 )
 
-# --- who does what to it ---------------------------------------------------------------------------------------------
+# --- who does what to it
+# ---------------------------------------------------------------------------------------------
 
 TXNS = Table(
     "TXNS",

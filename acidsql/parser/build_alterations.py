@@ -47,7 +47,11 @@ def compact(node: Node, text: str) -> Compact:
 
 
 def set_table_properties(node: Node, text: str) -> SetTableProperties:
-    return SetTableProperties(span=node.span, name=pieces.table_name(node), properties=pieces.properties(node.node("table_properties")))
+    return SetTableProperties(
+        span=node.span,
+        name=pieces.table_name(node),
+        properties=pieces.properties(node.node("table_properties")),
+    )
 
 
 def unset_table_properties(node: Node, text: str) -> UnsetTableProperties:
@@ -63,7 +67,7 @@ def add_partitions(node: Node, text: str) -> AddPartitions:
     return AddPartitions(
         span=node.span,
         name=pieces.table_name(node),
-        partitions=tuple(_added_partition(found) for found in node.nodes("added_partition")),
+        partitions=tuple(_added_partition(child) for child in node.nodes("added_partition")),
         if_not_exists=node.has("if_not_exists"),
     )
 
@@ -78,7 +82,7 @@ def drop_partitions(node: Node, text: str) -> DropPartitions:
     return DropPartitions(
         span=node.span,
         name=pieces.table_name(node),
-        partitions=tuple(_dropped_partition(found) for found in node.nodes("partition")),
+        partitions=tuple(_dropped_partition(child) for child in node.nodes("partition")),
         if_exists=node.has("if_exists"),
         purge=node.has("PURGE"),
     )
@@ -88,25 +92,42 @@ def _dropped_partition(node: Node) -> PartitionSpec:
     partition = pieces.partition_spec(node, compared=True)
     for item in partition.items:
         if item.value is None:
-            raise ParseError(f'DROP PARTITION wants a value for "{item.name.text}"', span=item.name.span)
+            raise ParseError(
+                f'DROP PARTITION wants a value for "{item.name.text}"', span=item.name.span
+            )
     return partition
 
 
 def rename_partition(node: Node, text: str) -> RenamePartition:
-    partition, new_partition = (pieces.partition_spec(found) for found in node.nodes("partition"))
-    return RenamePartition(span=node.span, name=pieces.table_name(node), partition=partition, new_partition=new_partition)
+    partition, new_partition = (pieces.partition_spec(child) for child in node.nodes("partition"))
+    return RenamePartition(
+        span=node.span,
+        name=pieces.table_name(node),
+        partition=partition,
+        new_partition=new_partition,
+    )
 
 
 def add_columns(node: Node, text: str) -> AddColumns:
-    return AddColumns(span=node.span, name=pieces.table_name(node), columns=_columns(node, text), cascade=node.has("CASCADE"))
+    return AddColumns(
+        span=node.span,
+        name=pieces.table_name(node),
+        columns=_columns(node, text),
+        cascade=node.has("CASCADE"),
+    )
 
 
 def replace_columns(node: Node, text: str) -> ReplaceColumns:
-    return ReplaceColumns(span=node.span, name=pieces.table_name(node), columns=_columns(node, text), cascade=node.has("CASCADE"))
+    return ReplaceColumns(
+        span=node.span,
+        name=pieces.table_name(node),
+        columns=_columns(node, text),
+        cascade=node.has("CASCADE"),
+    )
 
 
 def _columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
-    return tuple(column_definition(found, text) for found in node.nodes("column_definition"))
+    return tuple(column_definition(child, text) for child in node.nodes("column_definition"))
 
 
 def change_column(node: Node, text: str) -> ChangeColumn:
@@ -131,11 +152,18 @@ def rename_table(node: Node, text: str) -> RenameTable:
 def set_location(node: Node, text: str) -> SetLocation:
     location = pieces.clause_string(node, "location")
     assert location is not None
-    return SetLocation(span=node.span, name=pieces.table_name(node), location=location, partition=pieces.partition(node))
+    return SetLocation(
+        span=node.span,
+        name=pieces.table_name(node),
+        location=location,
+        partition=pieces.partition(node),
+    )
 
 
 def concatenate(node: Node, text: str) -> Concatenate:
-    return Concatenate(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+    return Concatenate(
+        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+    )
 
 
 def alter_otherwise(node: Node, text: str) -> NoReturn:
@@ -149,11 +177,13 @@ def alter_partition_otherwise(node: Node, text: str) -> NoReturn:
 def _unsupported(node: Node, rule: str, form: str, text: str) -> UnsupportedStatementError:
     words = node.node(rule)
     assert words is not None
-    return UnsupportedStatementError(f"{form} {pieces.words(words, text)} is not supported", span=words.span)
+    return UnsupportedStatementError(
+        f"{form} {pieces.words(words, text)} is not supported", span=words.span
+    )
 
 
 BUILDERS = (
-    compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions, rename_partition, add_columns,
-    replace_columns, change_column, rename_table, set_location, concatenate, alter_otherwise,
-    alter_partition_otherwise,
+    compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions,
+    rename_partition, add_columns, replace_columns, change_column, rename_table, set_location,
+    concatenate, alter_otherwise, alter_partition_otherwise,
 )  # fmt: skip

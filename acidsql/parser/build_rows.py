@@ -1,4 +1,6 @@
-"""From skeleton to statement: what reads and changes rows (queries, INSERT, UPDATE, DELETE, MERGE)."""
+"""From skeleton to statement: what reads and changes rows (queries, INSERT, UPDATE,
+DELETE, MERGE).
+"""
 
 from __future__ import annotations
 
@@ -53,17 +55,19 @@ def _target(node: Node) -> Node:
 
 
 def _if_not_exists(target: Node) -> bool:
-    found = pieces.once(target, "if_not_exists")
-    if found is not None and not target.has("OVERWRITE"):
-        raise ParseError("IF NOT EXISTS wants INSERT OVERWRITE", span=found.span)
-    return found is not None
+    clause = pieces.once(target, "if_not_exists")
+    if clause is not None and not target.has("OVERWRITE"):
+        raise ParseError("IF NOT EXISTS wants INSERT OVERWRITE", span=clause.span)
+    return clause is not None
 
 
 def _source(node: Node, text: str) -> Values | Fragment:
     values = node.node("values")
     if values is None:
         return pieces.cut(node.span, text)
-    return Values(span=values.span, rows=tuple(pieces.items(row, text) for row in values.terminals("LIST")))
+    return Values(
+        span=values.span, rows=tuple(pieces.items(row, text) for row in values.terminals("LIST"))
+    )
 
 
 def multi_insert(node: Node, text: str) -> MultiInsert:
@@ -100,12 +104,18 @@ def update(node: Node, text: str) -> Update:
 
 def _assignments(node: Node) -> tuple[Assignment, ...]:
     return tuple(
-        Assignment(column=pieces.first_name(found), value=pieces.fragment(found, "EXPRESSION")) for found in node.nodes("assignment")
+        Assignment(column=pieces.first_name(child), value=pieces.fragment(child, "EXPRESSION"))
+        for child in node.nodes("assignment")
     )
 
 
 def delete(node: Node, text: str) -> Delete:
-    return Delete(span=node.span, target=pieces.table_name(node), alias=pieces.alias(node), where=pieces.where(node))
+    return Delete(
+        span=node.span,
+        target=pieces.table_name(node),
+        alias=pieces.alias(node),
+        where=pieces.where(node),
+    )
 
 
 def merge(node: Node, text: str) -> Merge:
@@ -140,14 +150,19 @@ def _merge_clause(node: Node, text: str) -> MergeClause:
         wanted = "INSERT" if match is Match.NOT_MATCHED else "UPDATE or DELETE"
         raise ParseError(f"WHEN {match} wants {wanted}", span=action.span)
     return MergeClause(
-        span=node.span, match=match, condition=pieces.optional_fragment(node, "EXPRESSION"), action=_merge_action(action, text)
+        span=node.span,
+        match=match,
+        condition=pieces.optional_fragment(node, "EXPRESSION"),
+        action=_merge_action(action, text),
     )
 
 
 def _merge_action(node: Node, text: str) -> MergeUpdate | MergeDelete | MergeInsert:
     match node.rule:
         case "merge_update":
-            return MergeUpdate(span=node.span, assignments=None if node.has("STAR") else _assignments(node))
+            return MergeUpdate(
+                span=node.span, assignments=None if node.has("STAR") else _assignments(node)
+            )
         case "merge_delete":
             return MergeDelete(span=node.span)
         case _:
@@ -157,7 +172,9 @@ def _merge_action(node: Node, text: str) -> MergeUpdate | MergeDelete | MergeIns
 def _merge_insert(node: Node, text: str) -> MergeInsert:
     columns: tuple[Name, ...] | None = pieces.columns(node)
     values = node.terminal("LIST")
-    return MergeInsert(span=node.span, columns=columns, values=pieces.items(values, text) if values else None)
+    return MergeInsert(
+        span=node.span, columns=columns, values=pieces.items(values, text) if values else None
+    )
 
 
 BUILDERS = (query, insert, multi_insert, update, delete, merge)

@@ -38,7 +38,7 @@ from acidsql.parser.statements import (
     ViewColumn,
 )
 
-# ---- databases ---------------------------------------------------------------------------------------------------------------------
+# ---- databases -----------------------------------------------------------------------------------
 
 
 def create_database(node: Node, text: str) -> CreateDatabase:
@@ -53,7 +53,12 @@ def create_database(node: Node, text: str) -> CreateDatabase:
 
 
 def drop_database(node: Node, text: str) -> DropDatabase:
-    return DropDatabase(span=node.span, name=pieces.first_name(node), if_exists=node.has("if_exists"), cascade=node.has("CASCADE"))
+    return DropDatabase(
+        span=node.span,
+        name=pieces.first_name(node),
+        if_exists=node.has("if_exists"),
+        cascade=node.has("CASCADE"),
+    )
 
 
 def use_database(node: Node, text: str) -> UseDatabase:
@@ -61,14 +66,16 @@ def use_database(node: Node, text: str) -> UseDatabase:
 
 
 def describe_database(node: Node, text: str) -> DescribeDatabase:
-    return DescribeDatabase(span=node.span, name=pieces.first_name(node), extended=node.has("EXTENDED"))
+    return DescribeDatabase(
+        span=node.span, name=pieces.first_name(node), extended=node.has("EXTENDED")
+    )
 
 
 def show_databases(node: Node, text: str) -> ShowDatabases:
     return ShowDatabases(span=node.span, pattern=pieces.string(node.node("pattern")))
 
 
-# ---- CREATE TABLE ------------------------------------------------------------------------------------------------------------------
+# ---- CREATE TABLE --------------------------------------------------------------------------------
 
 
 def create_table(node: Node, text: str) -> CreateTable:
@@ -76,7 +83,7 @@ def create_table(node: Node, text: str) -> CreateTable:
     return CreateTable(
         span=node.span,
         name=pieces.table_name(node),
-        columns=tuple(column_definition(found, text) for found in node.nodes("column_definition")),
+        columns=tuple(column_definition(child, text) for child in node.nodes("column_definition")),
         if_not_exists=node.has("if_not_exists"),
         transactional_word=node.has("TRANSACTIONAL"),
         external=node.has("EXTERNAL"),
@@ -92,19 +99,30 @@ def create_table(node: Node, text: str) -> CreateTable:
         partitioned_by_names=partitioned_by_names,
         skewed_by=_skewed_by(node, text),
         storage_classes=_storage_classes(node),
-        constraints=tuple(table_constraint(found, text) for found in node.nodes("table_constraint")),
+        constraints=tuple(
+            table_constraint(child, text) for child in node.nodes("table_constraint")
+        ),
         query=pieces.query(node, text),
     )
 
 
-_LIKE_CLAUSES = ("row_format", "delimited", "stored_as", "stored_by", "location", "table_properties")
+_LIKE_CLAUSES = (
+    "row_format",
+    "delimited",
+    "stored_as",
+    "stored_by",
+    "location",
+    "table_properties",
+)
 
 
 def create_table_like(node: Node, text: str) -> CreateTableLike:
     name, like = pieces.table_names(node)
     for clause in node.nodes():
         if clause.rule not in ("table_name", "if_not_exists", *_LIKE_CLAUSES):
-            raise ParseError("CREATE TABLE .. LIKE takes this clause from the other table", span=clause.span)
+            raise ParseError(
+                "CREATE TABLE .. LIKE takes this clause from the other table", span=clause.span
+            )
     return CreateTableLike(
         span=node.span,
         name=name,
@@ -124,49 +142,59 @@ def create_table_like(node: Node, text: str) -> CreateTableLike:
 
 def _partitioned_by(node: Node, text: str) -> tuple[tuple[ColumnDefinition, ...], tuple[Name, ...]]:
     """``(ds STRING, ..)``, or the bare names of a CREATE TABLE AS."""
-    found = pieces.once(node, "partitioned_by")
-    if found is None:
+    clause = pieces.once(node, "partitioned_by")
+    if clause is None:
         return (), ()
-    definitions, names = tuple(column_definition(c, text) for c in found.nodes("column_definition")), pieces.names(found)
+    definitions, names = (
+        tuple(column_definition(c, text) for c in clause.nodes("column_definition")),
+        pieces.names(clause),
+    )
     if definitions and names:
-        raise ParseError("a partition column without a type stands beside one that has one", span=names[0].span)
+        raise ParseError(
+            "a partition column without a type stands beside one that has one", span=names[0].span
+        )
     return definitions, names
 
 
 def _clustered_by(node: Node) -> ClusteredBy | None:
-    found = pieces.once(node, "clustered_by")
-    if found is None:
+    clause = pieces.once(node, "clustered_by")
+    if clause is None:
         return None
-    into = found.node("into_buckets")
+    into = clause.node("into_buckets")
     assert into is not None
     return ClusteredBy(
-        columns=pieces.columns(found) or (),
+        columns=pieces.columns(clause) or (),
         buckets=pieces.integer(pieces.terminal(into, "NUMBER")),
-        span=found.span,
-        sorted_by=pieces.sort_keys(found.node("sorted_by")),
+        span=clause.span,
+        sorted_by=pieces.sort_keys(clause.node("sorted_by")),
     )
 
 
 def _skewed_by(node: Node, text: str) -> SkewedBy | None:
-    found = pieces.once(node, "skewed_by")
+    clause = pieces.once(node, "skewed_by")
     directories = pieces.once(node, "stored_as_directories")
-    if found is None:
+    if clause is None:
         if directories is not None:
             raise ParseError("STORED AS DIRECTORIES wants SKEWED BY", span=directories.span)
         return None
-    values = pieces.items(pieces.terminal(found, "LIST"), text)
-    return SkewedBy(span=found.span, columns=pieces.columns(found) or (), values=values, directories=directories is not None)
+    values = pieces.items(pieces.terminal(clause, "LIST"), text)
+    return SkewedBy(
+        span=clause.span,
+        columns=pieces.columns(clause) or (),
+        values=values,
+        directories=directories is not None,
+    )
 
 
 def _row_format(node: Node) -> RowFormat | None:
-    found = pieces.once(node, "row_format", "delimited")
-    if found is None:
+    clause = pieces.once(node, "row_format", "delimited")
+    if clause is None:
         return None
     return RowFormat(
-        span=found.span,
-        serde=pieces.string(found) if found.rule == "row_format" else None,
-        properties=pieces.properties(found),
-        delimiters=tuple(_delimiter(delimiter) for delimiter in found.nodes("delimiter")),
+        span=clause.span,
+        serde=pieces.string(clause) if clause.rule == "row_format" else None,
+        properties=pieces.properties(clause),
+        delimiters=tuple(_delimiter(delimiter) for delimiter in clause.nodes("delimiter")),
     )
 
 
@@ -176,28 +204,37 @@ def _delimiter(node: Node) -> Property:
 
 
 def _stored_as(node: Node) -> Name | None:
-    found = pieces.once(node, "stored_as", "stored_by")
-    return pieces.optional_name(found) if found and found.rule == "stored_as" else None
+    clause = pieces.once(node, "stored_as", "stored_by")
+    return pieces.optional_name(clause) if clause and clause.rule == "stored_as" else None
 
 
 def _storage_classes(node: Node) -> StorageClasses | None:
-    found = pieces.once(node, "stored_as", "stored_by")
-    if found is None or (found.rule == "stored_as" and found.has("NAME")):
+    clause = pieces.once(node, "stored_as", "stored_by")
+    if clause is None or (clause.rule == "stored_as" and clause.has("NAME")):
         return None
-    if found.rule == "stored_by":
-        handler = pieces.optional_name(found)
+    if clause.rule == "stored_by":
+        handler = pieces.optional_name(clause)
         return StorageClasses(
-            span=found.span, handler=handler.text if handler else pieces.string(found), properties=pieces.properties(found)
+            span=clause.span,
+            handler=handler.text if handler else pieces.string(clause),
+            properties=pieces.properties(clause),
         )
-    input_format, output_format = found.terminals("STRING")
-    return StorageClasses(span=found.span, input_format=str(input_format), output_format=str(output_format))
+    input_format, output_format = clause.terminals("STRING")
+    return StorageClasses(
+        span=clause.span, input_format=str(input_format), output_format=str(output_format)
+    )
 
 
-# ---- other statements of tables and views --------------------------------------------------------------------------------------------
+# ---- other statements of tables and views --------------------------------------------------------
 
 
 def drop_table(node: Node, text: str) -> DropTable:
-    return DropTable(span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists"), purge=node.has("PURGE"))
+    return DropTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        if_exists=node.has("if_exists"),
+        purge=node.has("PURGE"),
+    )
 
 
 def create_view(node: Node, text: str) -> CreateView:
@@ -208,7 +245,11 @@ def create_view(node: Node, text: str) -> CreateView:
         span=node.span,
         name=pieces.table_name(node),
         query=query,
-        columns=tuple(_view_column(column) for column in columns.nodes("view_column")) if columns else (),
+        columns=(
+            tuple(_view_column(column) for column in columns.nodes("view_column"))
+            if columns
+            else ()
+        ),
         if_not_exists=node.has("if_not_exists"),
         or_replace=node.has("REPLACE"),
         comment=pieces.clause_string(node, "comment"),
@@ -225,15 +266,25 @@ def drop_view(node: Node, text: str) -> DropView:
 
 
 def truncate_table(node: Node, text: str) -> TruncateTable:
-    return TruncateTable(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+    return TruncateTable(
+        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+    )
 
 
 def show_tables(node: Node, text: str) -> ShowTables:
-    return ShowTables(span=node.span, database=pieces.optional_name(node), pattern=pieces.string(node.node("pattern")))
+    return ShowTables(
+        span=node.span,
+        database=pieces.optional_name(node),
+        pattern=pieces.string(node.node("pattern")),
+    )
 
 
 def show_views(node: Node, text: str) -> ShowViews:
-    return ShowViews(span=node.span, database=pieces.optional_name(node), pattern=pieces.string(node.node("pattern")))
+    return ShowViews(
+        span=node.span,
+        database=pieces.optional_name(node),
+        pattern=pieces.string(node.node("pattern")),
+    )
 
 
 def show_create_table(node: Node, text: str) -> ShowCreateTable:
@@ -253,7 +304,9 @@ def show_partitions(node: Node, text: str) -> ShowPartitions:
 
 def show_table_properties(node: Node, text: str) -> ShowTableProperties:
     key = node.terminal("STRING")
-    return ShowTableProperties(span=node.span, name=pieces.table_name(node), key=None if key is None else str(key))
+    return ShowTableProperties(
+        span=node.span, name=pieces.table_name(node), key=None if key is None else str(key)
+    )
 
 
 def show_columns(node: Node, text: str) -> ShowColumns:
@@ -311,8 +364,8 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 
 BUILDERS = (
-    create_database, drop_database, use_database, describe_database, show_databases,
-    create_table, create_table_like, drop_table, create_view, drop_view, truncate_table,
-    show_tables, show_views, show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    load_data, analyze_table, repair_table,
+    create_database, drop_database, use_database, describe_database, show_databases, create_table,
+    create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
+    show_create_table, show_partitions, show_table_properties, show_columns, describe, load_data,
+    analyze_table, repair_table,
 )  # fmt: skip

@@ -22,7 +22,10 @@ from acidsql.parser.statements import (
 
 
 def start_transaction(node: Node, text: str) -> StartTransaction:
-    return StartTransaction(span=node.span, modes=tuple(pieces.words(mode, text) for mode in node.nodes("transaction_mode")))
+    return StartTransaction(
+        span=node.span,
+        modes=tuple(pieces.words(mode, text) for mode in node.nodes("transaction_mode")),
+    )
 
 
 def commit(node: Node, text: str) -> Commit:
@@ -55,7 +58,7 @@ def show_compactions(node: Node, text: str) -> ShowCompactions:
         span=node.span,
         compaction_id=pieces.integer(pieces.terminal(by_id, "NUMBER")) if by_id else None,
         database=pieces.optional_name(node),
-        name=_place(node),
+        name=_table_name(node),
         partition=pieces.partition(node),
         pool=pieces.clause_string(node, "pool"),
         type=pieces.clause_string(node, "compaction_type"),
@@ -69,26 +72,35 @@ def show_locks(node: Node, text: str) -> ShowLocks:
     return ShowLocks(
         span=node.span,
         database=pieces.optional_name(node),
-        name=_place(node),
+        name=_table_name(node),
         partition=pieces.partition(node),
         extended=node.has("EXTENDED"),
     )
 
 
-def _place(node: Node) -> QualifiedName | None:
+def _table_name(node: Node) -> QualifiedName | None:
     return next(iter(pieces.table_names(node)), None)
 
 
 def lock_table(node: Node, text: str) -> LockTable:
-    return LockTable(span=node.span, name=pieces.table_name(node), exclusive=node.has("EXCLUSIVE"), partition=pieces.partition(node))
+    return LockTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        exclusive=node.has("EXCLUSIVE"),
+        partition=pieces.partition(node),
+    )
 
 
 def unlock_table(node: Node, text: str) -> UnlockTable:
-    return UnlockTable(span=node.span, name=pieces.table_name(node), partition=pieces.partition(node))
+    return UnlockTable(
+        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+    )
 
 
 def lock_database(node: Node, text: str) -> LockDatabase:
-    return LockDatabase(span=node.span, name=pieces.first_name(node), exclusive=node.has("EXCLUSIVE"))
+    return LockDatabase(
+        span=node.span, name=pieces.first_name(node), exclusive=node.has("EXCLUSIVE")
+    )
 
 
 def unlock_database(node: Node, text: str) -> UnlockDatabase:
@@ -96,6 +108,6 @@ def unlock_database(node: Node, text: str) -> UnlockDatabase:
 
 
 BUILDERS = (
-    start_transaction, commit, rollback, show_transactions, abort_transactions, show_compactions, abort_compactions, show_locks,
-    lock_table, unlock_table, lock_database, unlock_database,
+    start_transaction, commit, rollback, show_transactions, abort_transactions, show_compactions,
+    abort_compactions, show_locks, lock_table, unlock_table, lock_database, unlock_database,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Column definitions and constraints, from skeleton to dataclass.
 
-The options of a column stand in any order, and the traits of a constraint (ENABLE, NOVALIDATE, ..) follow it as options of their own;
-here each trait finds its constraint.
+The options of a column stand in any order, and the traits of a constraint (ENABLE, NOVALIDATE, ..)
+follow it as options of their own; here each trait finds its constraint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _COLUMN_RULES = {
 
 
 def column_definition(node: Node, text: str) -> ColumnDefinition:
-    """``name type [options]``. ParseError for an option given twice or a trait without its constraint."""
+    """``name type [options]``. ParseError for an option given twice or a trait without its
+    constraint.
+    """
     written_type = pieces.fragment(node, "DATA_TYPE")
     return ColumnDefinition(
         name=pieces.first_name(node),
@@ -36,24 +38,26 @@ def column_definition(node: Node, text: str) -> ColumnDefinition:
 
 
 def _column_constraints(node: Node, text: str) -> tuple[Constraint, ...]:
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     name: Node | None = None
     for option in node.nodes():
         if option.rule == "trait":
-            if not found:
+            if not constraints:
                 raise ParseError("there is no constraint before this word", span=option.span)
-            found[-1] = _with_trait(found[-1], option, text)
+            constraints[-1] = _with_trait(constraints[-1], option, text)
         elif option.rule == "constraint_name":
             name = option
         elif option.rule in _COLUMN_RULES:
             pieces.once(node, option.rule)
-            found.append(_constraint(option, _COLUMN_RULES[option.rule], name, text))
+            constraints.append(_constraint(option, _COLUMN_RULES[option.rule], name, text))
             name = None
-    return tuple(found)
+    return tuple(constraints)
 
 
 def table_constraint(node: Node, text: str) -> Constraint:
-    """``[CONSTRAINT name] PRIMARY KEY (..) | UNIQUE (..) | FOREIGN KEY (..) REFERENCES .. | CHECK (..)`` and its traits."""
+    """``[CONSTRAINT name] PRIMARY KEY (..) | UNIQUE (..) | FOREIGN KEY (..) REFERENCES .. | CHECK
+    (..)`` and its traits.
+    """
     rule = next(node.nodes(*_COLUMN_RULES))
     built = _constraint(rule, _COLUMN_RULES[rule.rule], node.node("constraint_name"), text)
     built = replace(built, span=node.span, columns=pieces.columns(node) or ())

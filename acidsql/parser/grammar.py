@@ -1,7 +1,8 @@
-"""The LALR grammar of ``grammar/acid.lark``, loaded once, and the questions the token reader asks it.
+"""The LALR grammar of ``grammar/acid.lark``, loaded once, and the questions the token reader asks
+it.
 
-lark builds the table and the tree; which terminal a token is gets decided outside (see skeleton), because a word is a keyword only
-where the table, after all pending reductions, can shift it.
+lark builds the table and the tree; which terminal a token is gets decided outside (see skeleton),
+because a word is a keyword only where the table, after all pending reductions, can shift it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ from lark.lexer import Lexer, PatternStr
 from lark.parsers.lalr_analysis import Shift
 
 from acidsql.errors import Span
+from acidsql.parser.tokens import Token
 
 END = "$END"
 Stack = list[Any]
 
 
 class Terminal(LarkToken):
-    """A leaf of the skeleton: ``str`` of it is the token's meaning, for spans the source slice; ``parts`` are the items of a LIST."""
+    """A leaf of the skeleton: ``str`` of it is the token's meaning, for spans the source slice;
+    ``parts`` are the items of a LIST, ``tokens`` those of an EXPRESSION.
+    """
 
     parts: tuple[Span, ...] = ()
+    tokens: tuple[Token, ...] = ()
 
     @property
     def span(self) -> Span:
@@ -48,13 +53,19 @@ class Node(Tree[Terminal]):
 
     def nodes(self, *rules: str) -> Iterator[Node]:
         """The direct children made by one of these rules (by any, when none is named)."""
-        return (child for child in self.children if isinstance(child, Node) and (not rules or child.rule in rules))
+        return (
+            child
+            for child in self.children
+            if isinstance(child, Node) and (not rules or child.rule in rules)
+        )
 
     def node(self, *rules: str) -> Node | None:
         return next(self.nodes(*rules), None)
 
     def terminals(self, kind: str) -> Iterator[Terminal]:
-        return (child for child in self.children if isinstance(child, Terminal) and child.type == kind)
+        return (
+            child for child in self.children if isinstance(child, Terminal) and child.type == kind
+        )
 
     def terminal(self, kind: str) -> Terminal | None:
         return next(self.terminals(kind), None)
@@ -68,8 +79,19 @@ class Grammar:
     """The table, and which terminals its words and marks are."""
 
     def __init__(self, text: str) -> None:
-        self._lark = Lark(text, parser="lalr", lexer=_NoLexer, propagate_positions=True, maybe_placeholders=False, tree_class=Node)
-        literals = {t.pattern.value: t.name for t in self._lark.terminals if isinstance(t.pattern, PatternStr)}
+        self._lark = Lark(
+            text,
+            parser="lalr",
+            lexer=_NoLexer,
+            propagate_positions=True,
+            maybe_placeholders=False,
+            tree_class=Node,
+        )
+        literals = {
+            t.pattern.value: t.name
+            for t in self._lark.terminals
+            if isinstance(t.pattern, PatternStr)
+        }
         self.keywords = {value: name for value, name in literals.items() if value[0].isalpha()}
         self.marks = {value: name for value, name in literals.items() if not value[0].isalpha()}
         self.spelling = {name: value for value, name in literals.items()}
@@ -78,12 +100,10 @@ class Grammar:
         self._end_state = table.end_state
 
     def start(self) -> Any:
-        """A new parse: ``feed_token`` takes a Terminal, ``feed_eof`` gives the tree, ``parser_state.state_stack`` is the place."""
+        """A new parse: ``feed_token`` takes a Terminal, ``feed_eof`` gives the tree,
+        ``parser_state.state_stack`` is the place.
+        """
         return self._lark.parse_interactive()
-
-    def may_follow(self, stack: Sequence[Any], terminal: str) -> bool:
-        """A quick look without reductions: False is certain, True is not."""
-        return terminal in self._states[stack[-1]]
 
     def advance(self, stack: Sequence[Any], terminal: str) -> Stack | None:
         """The stack after ``terminal``, or None where it cannot come next. Changes nothing."""
@@ -127,7 +147,9 @@ def load() -> Grammar:
 
 
 def grammar_file(name: str) -> str:
-    """The text of a file of ``grammar/``: inside the package in a wheel, beside it in a source tree."""
+    """The text of a file of ``grammar/``: inside the package in a wheel, beside it in a source
+    tree.
+    """
     packaged = resources.files("acidsql") / "grammar" / name
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")

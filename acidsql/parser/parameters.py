@@ -1,7 +1,14 @@
-"""``?`` markers replaced by SQL literals, so that a value can never become anything but a value.
+"""Markers replaced by the literals of values, so that a value can never become anything but a
+value.
 
-A literal must survive every reader of the text: Hive's and Spark's string escapes (backslash), and ``${..}`` substitution, which
-reaches into strings. So quotes, backslashes, and a dollar sign before a brace are written as escapes.
+A sequence fills ``?`` one after the other, a mapping fills ``:name``. Only with a mapping are names
+looked for, because a colon means much else: a name is a word directly behind a colon, and there is
+neither an operand nor another colon before it. So ``a::int``, ``col:field``, ``f(x):y``,
+``arr[1:2]`` and ``STRUCT<a:INT>`` have none; a blank behind a word ends it (``THEN :x``).
+
+A literal must survive every reader of the text: Hive's and Spark's string escapes (backslash), and
+``${..}`` substitution, which reaches into strings. So quotes, backslashes, and a dollar sign before
+a brace are written as escapes.
 """
 
 from __future__ import annotations
@@ -10,60 +17,249 @@ import datetime
 import math
 import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from acidsql.errors import ProgrammingError, Span
-from acidsql.parser.tokens import Token, tokenize
+from acidsql.parser.tokens import Token, TokenKind, scan
+from acidsql.utf8 import check_text
+
+Params = Sequence[Any] | Mapping[str, Any]
 
 MARKER = "?"
 MAX_DIGITS = 38
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'"})
 _SAFE_NEIGHBOURS = frozenset(" \t\r\n(),")
+_OPERAND_ENDS = frozenset(":)]}")
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
-def bind_parameters(text: str, params: Sequence[Any]) -> str:
-    """``text`` with each ``?`` outside strings, names and comments replaced by the literal of its value.
-
-    Values: None, bool, int, float, Decimal, str, bytes, date, datetime. ProgrammingError when their number differs from the
-    number of markers or a value has no literal.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """A mark in a statement for which a value is given. ``name``: None for ``?``.  ``in_list``: it
+    is an item of IN (..).
     """
-    markers = [token for token in tokenize(text) if token.is_mark(MARKER)]
-    if len(markers) != len(params):
-        raise _count_error(text, markers, len(params))
-    pieces = []
-    at = 0
-    for index, (marker, value) in enumerate(zip(markers, params, strict=True)):
-        pieces += [text[at : marker.start], _spaced(text, marker, _literal_at(text, marker, index, value))]
-        at = marker.end
-    return "".join([*pieces, text[at:]])
+
+    span: Span
+    name: str | None
+    in_list: bool
+
+    @property
+    def label(self) -> str:
+        return MARKER if self.name is None else f":{self.name}"
 
 
-def _count_error(text: str, markers: list[Token], given: int) -> ProgrammingError:
-    place = markers[given].span if given < len(markers) else None
-    return ProgrammingError(
-        f"the statement has {len(markers)} parameter marker{'' if len(markers) == 1 else 's'}, but {given} "
-        f"value{' was' if given == 1 else 's were'} given",
-        span=place,
-        source=text if place else None,
+def bind_parameters(text: str, params: Params) -> str:
+    """``text`` with the literal of its value for each marker outside strings, names and comments.
+
+    params: a sequence for ``?``, a mapping for ``:name``.  Values: None, bool, int, float, Decimal,
+    str, bytes, date, datetime, and for an item of ``IN (..)`` a list or tuple of such.
+    ProgrammingError when markers and values do not match or a value has no literal.
+    """
+    check_text(text)
+    markers = find_markers(text, named=isinstance(params, Mapping))
+    return _filled(text, Span(0, len(text)), markers, _values(text, markers, params))
+
+
+def bind_rows(text: str, row: Span, batch: Sequence[Params]) -> str:
+    """``text`` with its part ``row``, which holds every marker, once for each set of parameters.
+
+    ProgrammingError as for ``bind_parameters``; it says which set.
+    """
+    rows = []
+    markers: dict[bool, list[Marker]] = {}
+    for number, params in enumerate(batch, 1):
+        named = isinstance(params, Mapping)
+        if named not in markers:
+            markers[named] = find_markers(text, named=named)
+        try:
+            values = _values(text, markers[named], params)
+            rows.append(_filled(text, row, markers[named], values))
+        except ProgrammingError as error:
+            error.message = f"row {number}: {error.message}"
+            raise
+    return text[: row.start] + ",".join(rows) + text[row.end :]
+
+
+# -- markers
+
+
+def find_markers(text: str, *, named: bool) -> list[Marker]:
+    """Every ``?``; with ``named`` every ``:name`` too."""
+    return list(_markers(scan(text).tokens, named=named))
+
+
+def check_kind(params: object) -> None:
+    """ProgrammingError for what is no sequence or mapping: a set has no order, a text
+    is one value.
+    """
+    is_text = isinstance(params, str | bytes | bytearray | memoryview)
+    if is_text or not (isinstance(params, Mapping) or _is_sequence(type(params))):
+        raise ProgrammingError(
+            f"parameters are a sequence or a mapping, not {type(params).__name__}",
+            hint="A list or tuple fills ?, a dict fills :name; one value is [value].",
+        )
+
+
+def _is_sequence(kind: type) -> bool:
+    """Whether it is one, or as good as one (NumPy's arrays); pandas' objects have keys."""
+    indexed = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    return issubclass(kind, Sequence) or (indexed and not hasattr(kind, "keys"))
+
+
+def _markers(tokens: Sequence[Token], *, named: bool) -> Iterator[Marker]:
+    opened: list[bool] = []
+    for at, token in enumerate(tokens):
+        if token.kind is not TokenKind.MARK:
+            continue
+        if token.text in _BRACKETS:
+            opened.append(token.text == "(" and _follows_in(tokens, at))
+        elif token.text in _BRACKETS.values():
+            del opened[-1:]
+        elif token.text == MARKER:
+            yield _marker(tokens, at, at, in_list=opened[-1:] == [True])
+        elif named and _is_named(tokens, at):
+            yield _marker(tokens, at, at + 1, in_list=opened[-1:] == [True])
+
+
+def _marker(tokens: Sequence[Token], first: int, last: int, *, in_list: bool) -> Marker:
+    whole = (
+        tokens[first - 1 : first] != []
+        and tokens[first - 1].text in ("(", ",")
+        and (last + 1 == len(tokens) or tokens[last + 1].text in (",", ")"))
+    )
+    return Marker(
+        span=Span(tokens[first].start, tokens[last].end),
+        name=tokens[last].text if last > first else None,
+        in_list=in_list and whole,
     )
 
 
-def _literal_at(text: str, marker: Token, index: int, value: Any) -> str:
+def _follows_in(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the bracket at ``at`` is that of ``IN (..)``, and not of ``x.in(..)``."""
+    return at > 0 and tokens[at - 1].word == "IN" and not (at > 1 and tokens[at - 2].is_mark("."))
+
+
+def _is_named(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the mark at ``at`` is the colon of ``:name``."""
+    if not tokens[at].is_mark(":") or at + 1 == len(tokens):
+        return False
+    after = tokens[at + 1]
+    is_name = after.kind is TokenKind.WORD and not after.text[0].isdigit()
+    return is_name and after.start == tokens[at].end and not (at and _ends_operand(tokens, at - 1))
+
+
+def _ends_operand(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a colon behind the token belongs to it. A word before a blank may be a keyword."""
+    token = tokens[at]
+    if token.kind is TokenKind.MARK:
+        return token.text in _OPERAND_ENDS
+    return token.kind is not TokenKind.WORD or token.end == tokens[at + 1].start
+
+
+# -- values
+
+
+def _values(text: str, markers: Sequence[Marker], params: Params) -> list[Any]:
+    """The value of each marker."""
+    check_kind(params)
+    if isinstance(params, Mapping):
+        return _named_values(text, markers, params)
+    if len(markers) != len(params):
+        raise _count_error(text, markers, len(params))
+    return list(params)
+
+
+def _named_values(text: str, markers: Sequence[Marker], params: Mapping[str, Any]) -> list[Any]:
+    for marker in markers:
+        if marker.name is None:
+            raise ProgrammingError(
+                'a mapping fills markers ":name"; a sequence fills "?"',
+                hint="A statement has markers of one kind.",
+                span=marker.span,
+                source=text,
+            )
+        if marker.name not in params:
+            names = ", ".join(map(str, params)) or "none"
+            raise ProgrammingError(
+                f'there is no value for "{marker.label}"',
+                hint=f"The mapping has the names: {names}.",
+                span=marker.span,
+                source=text,
+            )
+    used = {marker.name for marker in markers}
+    for name in params:
+        if not isinstance(name, str):
+            raise ProgrammingError(f"the name of a parameter is a str, not {type(name).__name__}")
+        if name not in used:
+            labels = ", ".join(dict.fromkeys(marker.label for marker in markers)) or "none"
+            raise ProgrammingError(
+                f'the statement has no marker ":{name}"',
+                hint=(
+                    f"Its markers: {labels}. A colon directly behind a name or a bracket makes"
+                    " none."
+                ),
+                span=Span(0, len(text)),
+                source=text,
+            )
+    return [params[marker.name] for marker in markers if marker.name is not None]
+
+
+def _count_error(text: str, markers: Sequence[Marker], given: int) -> ProgrammingError:
+    count = len(markers)
+    named = [] if markers else find_markers(text, named=True)
+    return ProgrammingError(
+        f"the statement has {count} parameter marker{'' if count == 1 else 's'}, but {given} "
+        f"value{' was' if given == 1 else 's were'} given",
+        hint=f'"{named[0].label}" is filled from a mapping.' if named else None,
+        span=markers[given].span if given < count else Span(0, len(text)),
+        source=text,
+    )
+
+
+# -- text
+
+
+def _filled(text: str, part: Span, markers: Sequence[Marker], values: Iterable[Any]) -> str:
+    """``part`` of the text, in which the markers lie, with the values written in."""
+    pieces = []
+    at = part.start
+    for number, (marker, value) in enumerate(zip(markers, values, strict=True), 1):
+        written = _spaced(text, marker.span, _written(text, marker, number, value))
+        pieces += [text[at : marker.span.start], written]
+        at = marker.span.end
+    return "".join([*pieces, text[at : part.end]])
+
+
+def _written(text: str, marker: Marker, number: int, value: Any) -> str:
+    """The value as SQL; its errors name the parameter and point at the marker."""
     try:
-        return literal(value)
+        return _list(value, marker) if isinstance(value, list | tuple) else literal(value)
     except ProgrammingError as error:
-        error.message = f"parameter {index + 1}: {error.message}"
-        error.span = Span(marker.start, marker.end)
+        label = f"parameter {number}" if marker.name is None else f'parameter ":{marker.name}"'
+        error.message = f"{label}: {error.message}"
+        error.span = marker.span
         error.source = text
         raise
 
 
-def _spaced(text: str, marker: Token, written: str) -> str:
+def _list(values: Sequence[Any], marker: Marker) -> str:
+    """The items of ``IN (..)``. There is no empty list: NOT IN of nothing is true of every row."""
+    if not marker.in_list:
+        hint = f"It can be an item of IN, as in IN ({marker.label})."
+        raise ProgrammingError(f"a {type(values).__name__} is no value", hint=hint)
+    if not values:
+        hint = "Leave the condition out, or write FALSE for it."
+        raise ProgrammingError(f"IN of an empty {type(values).__name__}", hint=hint)
+    return ", ".join(literal(value) for value in values)
+
+
+def _spaced(text: str, span: Span, written: str) -> str:
     """Keeps the literal apart from what it would merge with: ``a-?``, ``r?``, ``'x'?``."""
-    before = text[marker.start - 1 : marker.start]
-    after = text[marker.end : marker.end + 1]
+    before = text[span.start - 1 : span.start]
+    after = text[span.end : span.end + 1]
     left = " " if before and before not in _SAFE_NEIGHBOURS else ""
     right = " " if after and after not in _SAFE_NEIGHBOURS else ""
     return left + written + right
@@ -94,6 +290,7 @@ def literal(value: Any) -> str:
 
 
 def _string(value: str) -> str:
+    check_text(value)
     return "'" + value.translate(_ESCAPES).replace("${", "\\u0024{") + "'"
 
 

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
+from acidsql.parser.nesting import check_nesting
 from acidsql.parser.statements import Statement
 from acidsql.parser.tokens import Token, tokenize
 from acidsql.parser.variables import parse_variable_statement, second_statement
+from acidsql.utf8 import check_text
 
 # Statements of Hive that the grammar does not hold, by their leading words.
 UNSUPPORTED = (
-    "ADD ARCHIVE", "ADD ARCHIVES", "ADD FILE", "ADD FILES", "ADD JAR", "ADD JARS", "ALTER DATABASE", "ALTER INDEX",
-    "ALTER MATERIALIZED VIEW", "ALTER POOL", "ALTER RESOURCE PLAN", "ALTER SCHEDULED QUERY", "ALTER SCHEMA", "ALTER TRIGGER",
-    "ALTER USER MAPPING", "ALTER VIEW", "CACHE", "CREATE FUNCTION", "CREATE INDEX", "CREATE MATERIALIZED VIEW", "CREATE POOL",
-    "CREATE REMOTE DATABASE", "CREATE RESOURCE PLAN", "CREATE ROLE", "CREATE SCHEDULED QUERY", "CREATE TEMPORARY FUNCTION",
-    "CREATE TEMPORARY MACRO", "CREATE TRIGGER", "DELETE ARCHIVE", "DELETE FILE", "DELETE JAR", "DESC FUNCTION", "DESCRIBE FUNCTION",
-    "DFS", "DROP FUNCTION", "DROP INDEX", "DROP MATERIALIZED VIEW", "DROP POOL", "DROP RESOURCE PLAN", "DROP ROLE",
-    "DROP SCHEDULED QUERY", "DROP TEMPORARY FUNCTION", "DROP TEMPORARY MACRO", "DROP TRIGGER", "EXPORT", "GRANT", "IMPORT",
-    "INSERT OVERWRITE DIRECTORY", "INSERT OVERWRITE LOCAL DIRECTORY", "KILL QUERY", "LIST", "RELOAD FUNCTION", "REPL", "REVOKE",
-    "SHOW CONF", "SHOW CREATE DATABASE", "SHOW CREATE SCHEMA", "SHOW CURRENT ROLES", "SHOW FUNCTIONS", "SHOW GRANT", "SHOW INDEX",
-    "SHOW INDEXES", "SHOW MATERIALIZED VIEWS", "SHOW PRINCIPALS", "SHOW RESOURCE PLAN", "SHOW RESOURCE PLANS", "SHOW ROLE",
-    "SHOW ROLES", "SHOW TABLE EXTENDED",
+    "ADD ARCHIVE", "ADD ARCHIVES", "ADD FILE", "ADD FILES", "ADD JAR", "ADD JARS", "ALTER DATABASE",
+    "ALTER INDEX", "ALTER MATERIALIZED VIEW", "ALTER POOL", "ALTER RESOURCE PLAN",
+    "ALTER SCHEDULED QUERY", "ALTER SCHEMA", "ALTER TRIGGER", "ALTER USER MAPPING", "ALTER VIEW",
+    "CACHE", "CREATE FUNCTION", "CREATE INDEX", "CREATE MATERIALIZED VIEW", "CREATE POOL",
+    "CREATE REMOTE DATABASE", "CREATE RESOURCE PLAN", "CREATE ROLE", "CREATE SCHEDULED QUERY",
+    "CREATE TEMPORARY FUNCTION", "CREATE TEMPORARY MACRO", "CREATE TRIGGER", "DELETE ARCHIVE",
+    "DELETE FILE", "DELETE JAR", "DESC FUNCTION", "DESCRIBE FUNCTION", "DFS", "DROP FUNCTION",
+    "DROP INDEX", "DROP MATERIALIZED VIEW", "DROP POOL", "DROP RESOURCE PLAN", "DROP ROLE",
+    "DROP SCHEDULED QUERY", "DROP TEMPORARY FUNCTION", "DROP TEMPORARY MACRO", "DROP TRIGGER",
+    "EXPORT", "GRANT", "IMPORT", "INSERT OVERWRITE DIRECTORY", "INSERT OVERWRITE LOCAL DIRECTORY",
+    "KILL QUERY", "LIST", "RELOAD FUNCTION", "REPL", "REVOKE", "SHOW CONF", "SHOW CREATE DATABASE",
+    "SHOW CREATE SCHEMA", "SHOW CURRENT ROLES", "SHOW FUNCTIONS", "SHOW GRANT", "SHOW INDEX",
+    "SHOW INDEXES", "SHOW MATERIALIZED VIEWS", "SHOW PRINCIPALS", "SHOW RESOURCE PLAN",
+    "SHOW RESOURCE PLANS", "SHOW ROLE", "SHOW ROLES", "SHOW TABLE EXTENDED",
 )  # fmt: skip
 
 
 def parse(text: str) -> Statement:
     """The one statement in ``text``, with an optional ``;`` behind it.
 
-    ParseError with a span into ``text``; its ``incomplete`` is true when more text could make a statement of it.
-    UnsupportedStatementError for a statement that Hive knows and acidsql does not.
+    ParseError with a span into ``text``; its ``incomplete`` is true when more text could make a
+    statement of it. UnsupportedStatementError for a statement that Hive knows and acidsql does not.
+    ProgrammingError for text that UTF-8 cannot write.
     """
+    check_text(text)
     variable = parse_variable_statement(text)
     if variable is not None:
         return variable
     tokens = _one_statement(text, tokenize(text))
+    check_nesting(text, tokens)
     try:
         return parse_tokens(text, tokens)
     except (ParseError, UnsupportedStatementError) as error:
@@ -41,7 +49,7 @@ def parse(text: str) -> Statement:
 
 
 def parse_tokens(text: str, tokens: list[Token]) -> Statement:
-    """As ``parse``, from the tokens of one statement without its ``;``."""
+    """The statement that these tokens are; they are one statement's, without its ``;``."""
     from acidsql.parser.build import build
     from acidsql.parser.grammar import Node
     from acidsql.parser.skeleton import read_skeleton
@@ -61,22 +69,26 @@ def _one_statement(text: str, tokens: list[Token]) -> list[Token]:
     count = len(tokens)
     while count and tokens[count - 1].is_mark(";"):
         count -= 1
-    found = tokens[:count]
-    if not found:
+    statement = tokens[:count]
+    if not statement:
         error = ParseError("there is no statement", span=Span(len(text), len(text)), source=text)
         error.incomplete = not tokens
         raise error
-    for token in found:
+    for token in statement:
         if token.is_mark(";"):
             raise second_statement(text, token.span)
-    return found
+    return statement
 
 
 def _refuse_unsupported(tokens: list[Token]) -> None:
-    """Raises UnsupportedStatementError where the first words are those of a statement Hive has and acidsql has not."""
+    """Raises UnsupportedStatementError where the first words are those of a statement Hive has and
+    acidsql has not.
+    """
+    while tokens and tokens[0].word == "EXPLAIN":
+        tokens = tokens[1:]
     words = [token.word for token in tokens[:4]]
-    if words[:1] == ["EXPLAIN"]:
-        _refuse_unsupported(tokens[1:])
     for size in range(len(words), 0, -1):
         if (name := " ".join(words[:size])) in UNSUPPORTED:
-            raise UnsupportedStatementError(f"{name} is not supported", span=Span(tokens[0].start, tokens[size - 1].end))
+            raise UnsupportedStatementError(
+                f"{name} is not supported", span=Span(tokens[0].start, tokens[size - 1].end)
+            )

@@ -1,10 +1,20 @@
-"""The pieces that several statements share, from skeleton to dataclass: names, fragments, properties, partitions, sort keys."""
+"""The pieces that several statements share, from skeleton to dataclass: names, fragments,
+properties, partitions, sort keys.
+"""
 
 from __future__ import annotations
 
 from acidsql.errors import ParseError, Span
 from acidsql.parser.grammar import Node, Terminal
-from acidsql.parser.statements import Fragment, Name, PartitionItem, PartitionSpec, Property, QualifiedName, SortKey
+from acidsql.parser.statements import (
+    Fragment,
+    Name,
+    PartitionItem,
+    PartitionSpec,
+    Property,
+    QualifiedName,
+    SortKey,
+)
 from acidsql.parser.tokens import tokenize
 
 _EQUAL = ("=", "==")
@@ -36,30 +46,32 @@ def table_name(node: Node) -> QualifiedName:
 
 
 def table_names(node: Node) -> tuple[QualifiedName, ...]:
-    return tuple(QualifiedName(parts=names(found), span=found.span) for found in node.nodes("table_name"))
+    return tuple(
+        QualifiedName(parts=names(table), span=table.span) for table in node.nodes("table_name")
+    )
 
 
 def alias(node: Node) -> Name | None:
-    found = node.node("alias")
-    return first_name(found) if found else None
+    clause = node.node("alias")
+    return first_name(clause) if clause else None
 
 
 def columns(node: Node) -> tuple[Name, ...] | None:
     """``(a, b)``, when there is one."""
-    found = once(node, "columns")
-    return names(found) if found else None
+    clause = once(node, "columns")
+    return names(clause) if clause else None
 
 
 def terminal(node: Node, kind: str) -> Terminal:
-    found = node.terminal(kind)
-    assert found is not None
-    return found
+    leaf = node.terminal(kind)
+    assert leaf is not None
+    return leaf
 
 
 def fragment(node: Node, kind: str) -> Fragment:
     """The span of that kind that is a direct child."""
-    found = terminal(node, kind)
-    return Fragment(text=str(found), span=found.span)
+    leaf = terminal(node, kind)
+    return Fragment(text=str(leaf), span=leaf.span, tokens=leaf.tokens)
 
 
 def optional_fragment(node: Node, kind: str) -> Fragment | None:
@@ -70,25 +82,25 @@ def cut(span: Span, text: str) -> Fragment:
     return Fragment(text=span.cut(text), span=span)
 
 
-def items(found: Terminal, text: str) -> tuple[Fragment, ...]:
+def items(leaf: Terminal, text: str) -> tuple[Fragment, ...]:
     """The items of a LIST."""
-    return tuple(cut(part, text) for part in found.parts)
+    return tuple(cut(part, text) for part in leaf.parts)
 
 
 def where(node: Node) -> Fragment | None:
-    found = once(node, "where")
-    return fragment(found, "EXPRESSION") if found else None
+    clause = once(node, "where")
+    return fragment(clause, "EXPRESSION") if clause else None
 
 
 def query(node: Node, text: str) -> Fragment | None:
     """The query that is a direct child, its WITH included."""
-    found = node.node("query")
-    return cut(found.span, text) if found else None
+    child = node.node("query")
+    return cut(child.span, text) if child else None
 
 
 def with_clause(node: Node, text: str) -> Fragment | None:
-    found = node.node("with_clause")
-    return cut(found.span, text) if found else None
+    child = node.node("with_clause")
+    return cut(child.span, text) if child else None
 
 
 def words(node: Node, text: str) -> str:
@@ -108,10 +120,12 @@ def clause_string(node: Node, rule: str) -> str | None:
 
 def once(node: Node, *rules: str) -> Node | None:
     """A clause that may stand anywhere in its statement, but only once."""
-    found = list(node.nodes(*rules))
-    if len(found) > 1:
-        raise ParseError(f"clause {rules[0].replace('_', ' ').upper()} is given twice", span=found[1].span)
-    return found[0] if found else None
+    clauses = list(node.nodes(*rules))
+    if len(clauses) > 1:
+        raise ParseError(
+            f"clause {rules[0].replace('_', ' ').upper()} is given twice", span=clauses[1].span
+        )
+    return clauses[0] if clauses else None
 
 
 def properties(node: Node | None) -> tuple[Property, ...]:
@@ -126,20 +140,23 @@ def _property(node: Node) -> Property:
     return Property(key=str(key), value=str(value), span=node.span)
 
 
-def integer(found: Terminal) -> int:
-    if not (found.isascii() and found.isdigit()) or int(found) > MAX_INTEGER:
-        raise ParseError(f'expected a whole number instead of "{found}"', span=found.span)
-    return int(found)
+def integer(digits: Terminal) -> int:
+    if not (digits.isascii() and digits.isdigit()) or int(digits) > MAX_INTEGER:
+        raise ParseError(f'expected a whole number instead of "{digits}"', span=digits.span)
+    return int(digits)
 
 
 def partition(node: Node, *, compared: bool = False) -> PartitionSpec | None:
     """PARTITION (..), when there is one. ``compared``: operators other than ``=`` are allowed."""
-    found = once(node, "partition")
-    return partition_spec(found, compared=compared) if found else None
+    clause = once(node, "partition")
+    return partition_spec(clause, compared=compared) if clause else None
 
 
 def partition_spec(node: Node, *, compared: bool = False) -> PartitionSpec:
-    return PartitionSpec(span=node.span, items=tuple(_partition_item(item, compared) for item in node.nodes("partition_item")))
+    return PartitionSpec(
+        span=node.span,
+        items=tuple(_partition_item(item, compared) for item in node.nodes("partition_item")),
+    )
 
 
 def _partition_item(node: Node, compared: bool) -> PartitionItem:
@@ -159,7 +176,10 @@ def sort_keys(node: Node | None) -> tuple[SortKey, ...]:
 def _sort_key(node: Node) -> SortKey:
     nulls = node.node("nulls")
     return SortKey(
-        span=node.span, key=fragment(node, "VALUE"), descending=node.has("DESC"), nulls_last=nulls.has("LAST") if nulls else None
+        span=node.span,
+        key=fragment(node, "VALUE"),
+        descending=node.has("DESC"),
+        nulls_last=nulls.has("LAST") if nulls else None,
     )
 
 
@@ -168,5 +188,5 @@ def order_by(node: Node) -> tuple[SortKey, ...]:
 
 
 def limit(node: Node) -> int | None:
-    found = once(node, "limit")
-    return integer(terminal(found, "NUMBER")) if found else None
+    clause = once(node, "limit")
+    return integer(terminal(clause, "NUMBER")) if clause else None

@@ -1,7 +1,8 @@
 """A statement as an indented tree a person can check.
 
-Names are shown in backticks, slices of the source in angle brackets, strings in double quotes; fields at their default are left out.
-With the source at hand, every inner node also shows the slice that its span covers.
+Names are shown in backticks, slices of the source in angle brackets, strings in double quotes;
+fields at their default are left out. With the source at hand, every inner node also shows the slice
+that its span covers.
 """
 
 from __future__ import annotations
@@ -12,21 +13,29 @@ from enum import Enum
 from typing import Any
 
 from acidsql.errors import Span
-from acidsql.parser.statements import Fragment, Name, PartitionItem, PartitionSpec, Property, QualifiedName, Statement
+from acidsql.parser.statements import (
+    Fragment,
+    Name,
+    PartitionItem,
+    PartitionSpec,
+    Property,
+    QualifiedName,
+    Statement,
+)
 
 INDENT = "  "
 
 
 def show(statement: Statement, source: str | None = None) -> str:
-    """One line a field."""
+    """The statement as lines of text, one for each field."""
     return "\n".join([type(statement).__name__, *_indented(_fields(statement, source))])
 
 
 def _fields(value: Any, source: str | None) -> Iterator[str]:
     for field in fields(value):
-        found = getattr(value, field.name)
-        if not isinstance(found, Span) and not _is_default(field, found):
-            yield from _field(field.name, found, source)
+        content = getattr(value, field.name)
+        if not isinstance(content, Span) and not _is_default(field, content):
+            yield from _field(field.name, content, source)
 
 
 def _field(name: str, value: Any, source: str | None) -> Iterator[str]:
@@ -47,11 +56,13 @@ def _node(value: Any, source: str | None) -> Iterator[str]:
         yield simple
         return
     span = getattr(value, "span", None)
-    yield type(value).__name__ + (f" <{_one_line(span.cut(source))}>" if span is not None and source is not None else "")
+    yield type(value).__name__ + (
+        f" <{_one_line(span.cut(source))}>" if span is not None and source is not None else ""
+    )
     yield from _indented(_fields(value, source))
 
 
-def _simple(value: Any) -> str | None:
+def _simple(value: Any) -> str | None:  # noqa: C901 (flat: a case for each kind)
     """What fits on the line of its field, or None."""
     match value:
         case None | bool():
@@ -71,7 +82,9 @@ def _simple(value: Any) -> str | None:
         case Property():
             return f"{_quoted(value.key)} = {_quoted(value.value)}"
         case PartitionItem():
-            return f"`{value.name.text}`" + (f" {value.operator} <{value.value.text}>" if value.value else "")
+            return f"`{value.name.text}`" + (
+                f" {value.operator} <{value.value.text}>" if value.value else ""
+            )
         case PartitionSpec():
             return f"({_simple(value.items)})"
         case tuple():
@@ -80,11 +93,15 @@ def _simple(value: Any) -> str | None:
 
 
 def _tuple(items: tuple[Any, ...]) -> str | None:
-    """On one line where every item is simple and no tuple itself."""
+    """The items on one line, where each is simple and no tuple itself; else None."""
     if any(isinstance(item, tuple) for item in items):
         return None
     shown = [_simple(item) for item in items]
-    return None if any(item is None for item in shown) else ", ".join(item for item in shown if item is not None) or "()"
+    return (
+        None
+        if any(item is None for item in shown)
+        else ", ".join(item for item in shown if item is not None) or "()"
+    )
 
 
 def _quoted(text: str) -> str:

@@ -1,7 +1,9 @@
-"""Feeds tokens to the grammar: decides, with the parse table at hand, which terminal each token or run of tokens is.
+"""Feeds tokens to the grammar: decides, with the parse table at hand, which terminal each token or
+run of tokens is.
 
-In this order: a keyword where the table can shift it; a name; a string, number or mark; a span. A word that could be both a keyword
-and a name is a keyword only if the token after it fits. Words in RESERVED are names only in backticks.
+In this order: a keyword where the table can shift it; a name; a string, number or mark; a span. A
+word that could be both a keyword and a name is a keyword only if the token after it fits. Words in
+RESERVED are names only in backticks.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
 from acidsql.parser.tokens import Token, TokenKind
 from acidsql.parser.unexpected import unexpected
 
-# The words that hold statements together. Hive reserves more; it costs nothing to let `date` or `user` be a column.
+# The words that hold statements together. Hive reserves more; it costs nothing to let `date` or
+# `user` be a column.
 RESERVED = frozenset(
-    """ALL ALTER AND AS BETWEEN BY CASE CREATE CROSS DELETE DESCRIBE DISTINCT DROP ELSE END EXCEPT EXISTS FROM FULL GROUP HAVING IN
-    INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE MERGE NOT NULL ON OR ORDER OUTER PARTITION RIGHT SELECT SET TABLE THEN TO
-    UNION UPDATE USING VALUES WHEN WHERE WITH""".split()
+    """
+    ALL ALTER AND AS BETWEEN BY CASE CREATE CROSS DELETE DESCRIBE DISTINCT DROP ELSE END
+    EXCEPT     EXISTS FROM FULL GROUP HAVING IN     INNER INSERT INTERSECT INTO IS JOIN
+    LATERAL LEFT LIKE MERGE NOT NULL ON OR ORDER OUTER PARTITION     RIGHT SELECT SET TABLE
+    THEN TO     UNION UPDATE USING VALUES WHEN WHERE WITH
+    """.split()
 )
 
 
@@ -53,13 +59,7 @@ def _matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> It
     one = spans.SpanEnd(at + 1)
     match token.kind:
         case TokenKind.WORD:
-            word = token.word
-            keyword = grammar.keywords.get(word)
-            is_name = word not in RESERVED and grammar.advance(stack, "NAME") is not None
-            if keyword and (after := grammar.advance(stack, keyword)) and (not is_name or _fits(grammar, after, tokens, at + 1)):
-                yield _Match(keyword, one)
-            if is_name:
-                yield _Match("NAME", one)
+            yield from _word_matches(grammar, stack, tokens, at)
         case TokenKind.QUOTED:
             if grammar.advance(stack, "NAME"):
                 yield _Match("NAME", one)
@@ -67,13 +67,34 @@ def _matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> It
             if grammar.advance(stack, token.kind.name):
                 yield _Match(token.kind.name, one)
         case TokenKind.MARK:
-            if token.text == "(" and grammar.advance(stack, "QUERY") and (span := spans.query(tokens, at)):
-                yield _Match("QUERY", span)
-            if (mark := grammar.marks.get(token.text)) and grammar.advance(stack, mark):
-                yield _Match(mark, one)
+            yield from _mark_matches(grammar, stack, tokens, at)
     for terminal, reader in spans.READERS.items():
         if grammar.advance(stack, terminal) and (span := reader(tokens, at)):
             yield _Match(terminal, span)
+
+
+def _word_matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> Iterator[_Match]:
+    """A keyword comes first, unless the word can be a name and the keyword leads nowhere."""
+    word, one = tokens[at].word, spans.SpanEnd(at + 1)
+    keyword = grammar.keywords.get(word)
+    is_name = word not in RESERVED and grammar.advance(stack, "NAME") is not None
+    if (
+        keyword
+        and (after := grammar.advance(stack, keyword))
+        and (not is_name or _fits(grammar, after, tokens, at + 1))
+    ):
+        yield _Match(keyword, one)
+    if is_name:
+        yield _Match("NAME", one)
+
+
+def _mark_matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> Iterator[_Match]:
+    """A bracket can be that of a query, or stand for itself."""
+    text = tokens[at].text
+    if text == "(" and grammar.advance(stack, "QUERY") and (span := spans.query(tokens, at)):
+        yield _Match("QUERY", span)
+    if (mark := grammar.marks.get(text)) and grammar.advance(stack, mark):
+        yield _Match(mark, spans.SpanEnd(at + 1))
 
 
 def _fits(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> bool:
@@ -92,5 +113,7 @@ def _terminal(match: _Match, text: str, tokens: list[Token], at: int) -> Termina
     terminal: Any = Terminal(match.terminal, value, start_pos=first.start, end_pos=last.end)
     if match.span.parts:
         terminal.parts = match.span.parts
+    if match.terminal == "EXPRESSION":
+        terminal.tokens = tuple(tokens[at : match.span.end])
     assert isinstance(terminal, Terminal)
     return terminal

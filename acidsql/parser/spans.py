@@ -1,7 +1,7 @@
 """Queries, expressions, types, values and lists as balanced runs of tokens: where each one ends.
 
-What is inside a span is not looked at; sqlglot and Spark read it later. Only brackets, CASE .. END and the few words that no
-expression can contain at its top level matter here.
+What is inside a span is not looked at; sqlglot and Spark read it later. Only brackets, CASE .. END
+and the few words that no expression can contain at its top level matter here.
 """
 
 from __future__ import annotations
@@ -31,19 +31,27 @@ _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE",
 
 
 def query(tokens: list[Token], at: int) -> SpanEnd | None:
-    """Up to the end, a bracket closed without being opened, or the INSERT INTO | OVERWRITE of a multi-insert's branch."""
+    """A query. It reaches to the end, to a bracket closed without being opened, or to the
+    INSERT INTO | OVERWRITE of a multi-insert's branch.
+    """
     if not starts_query(tokens, at):
         return None
     end = at
     for index in _top_level(tokens, at):
-        if index > at and tokens[index].word == "INSERT" and _word(tokens, index + 1) in ("INTO", "OVERWRITE"):
+        if (
+            index > at
+            and tokens[index].word == "INSERT"
+            and _word(tokens, index + 1) in ("INTO", "OVERWRITE")
+        ):
             break
         end = index + 1
     return SpanEnd(end)
 
 
 def _top_level(tokens: list[Token], at: int) -> Iterator[int]:
-    """The tokens outside brackets, and the closing one of each bracket, up to a bracket that closes what was not opened."""
+    """The tokens outside brackets, and the closing one of each bracket, up to a bracket that closes
+    what was not opened.
+    """
     while at < len(tokens):
         token = tokens[at]
         if token.kind is TokenKind.MARK:
@@ -57,25 +65,29 @@ def _top_level(tokens: list[Token], at: int) -> Iterator[int]:
 
 def from_clause(tokens: list[Token], at: int) -> SpanEnd | None:
     """``FROM ..`` that an INSERT follows, without a SELECT of its own."""
-    found = query(tokens, at) if _word(tokens, at) == "FROM" else None
-    if found is None or _word(tokens, found.end) != "INSERT":
+    span_end = query(tokens, at) if _word(tokens, at) == "FROM" else None
+    if span_end is None or _word(tokens, span_end.end) != "INSERT":
         return None
-    words = (tokens[index].word for index in _top_level(tokens, at) if index < found.end)
-    return None if "SELECT" in words else found
+    words = (tokens[index].word for index in _top_level(tokens, at) if index < span_end.end)
+    return None if "SELECT" in words else span_end
 
 
 def branch(tokens: list[Token], at: int) -> SpanEnd | None:
-    """``SELECT ..`` of a multi-insert: as a query, but it has no FROM of its own and is no part of a set operation."""
-    found = query(tokens, at) if _word(tokens, at) in ("SELECT", "MAP", "REDUCE") else None
-    if found is None:
+    """``SELECT ..`` of a multi-insert: as a query, but it has no FROM of its own and is no part of
+    a set operation.
+    """
+    span_end = query(tokens, at) if _word(tokens, at) in ("SELECT", "MAP", "REDUCE") else None
+    if span_end is None:
         return None
     for index in _top_level(tokens, at):
-        if index >= found.end:
+        if index >= span_end.end:
             break
         word = tokens[index].word
-        if word in ("UNION", "INTERSECT") or (word == "FROM" and tokens[index - 1].word != "DISTINCT"):
+        if word in ("UNION", "INTERSECT") or (
+            word == "FROM" and tokens[index - 1].word != "DISTINCT"
+        ):
             return SpanEnd(index)
-    return found
+    return span_end
 
 
 def subquery(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -92,43 +104,64 @@ def starts_query(tokens: list[Token], at: int) -> bool:
     word = _word(tokens, opened)
     if word in ("MAP", "REDUCE"):  # a column may be called so: (map, b)
         after = tokens[opened + 1] if opened + 1 < len(tokens) else None
-        return opened == at if after is None else not (after.kind is TokenKind.MARK and after.text in ",)")
+        return (
+            opened == at
+            if after is None
+            else not (after.kind is TokenKind.MARK and after.text in ",)")
+        )
     return word in _QUERY_WORDS or (opened > at and word == "WITH")
 
 
 def expression(tokens: list[Token], at: int) -> SpanEnd | None:
-    """Up to a comma, a closing bracket or a clause word, none of them inside brackets or CASE .. END."""
+    """An expression. It reaches to a comma, a closing bracket or a clause word, none of them inside
+    brackets or CASE .. END.
+    """
     if tokens[at].kind is TokenKind.MARK and tokens[at].text in _BINARY_MARKS:
         return None
     start = at
     cases: list[Token] = []
     while at < len(tokens):
-        token = tokens[at]
-        if token.kind is TokenKind.MARK:
-            if token.text in _CLOSING:
-                at = _bracket(tokens, at)
-                continue
-            if token.text in (",", ")", "]", "}") and not cases:
-                break
-            if token.text == ":" and tokens[at - 1].is_mark(":") and (cast := type_name(tokens, at + 1)):
-                at = cast.end
-                continue
-        elif token.kind is TokenKind.WORD and not (at > start and tokens[at - 1].is_mark(".")):
-            word = token.word
-            if word == "CASE":
-                cases.append(token)
-            elif word == "END" and cases:
-                cases.pop()
-            elif not cases and _ends_expression(tokens, at, start):
-                break
+        if (behind := _behind_operand(tokens, at)) is not None:
+            at = behind
+            continue
+        word = _word_of_its_own(tokens, at, start)
+        if not cases and _ends_expression(tokens, at, start, word):
+            break
+        if word == "CASE":
+            cases.append(tokens[at])
+        elif word == "END" and cases:
+            cases.pop()
         at += 1
     if cases:
         raise _incomplete("CASE is never closed by END", cases[-1].span)
     return SpanEnd(at) if at > start else None
 
 
-def _ends_expression(tokens: list[Token], at: int, start: int) -> bool:
-    word = tokens[at].word
+def _behind_operand(tokens: list[Token], at: int) -> int | None:
+    """The index at which brackets that open here end, or the type of a cast by ``::``; None where
+    neither begins.
+    """
+    token = tokens[at]
+    if token.kind is not TokenKind.MARK:
+        return None
+    if token.text in _CLOSING:
+        return _bracket(tokens, at)
+    if token.text == ":" and tokens[at - 1].is_mark(":"):
+        cast = type_name(tokens, at + 1)
+        return cast.end if cast else None
+    return None
+
+
+def _word_of_its_own(tokens: list[Token], at: int, start: int) -> str:
+    """The word at ``at``, "" if there is none or it follows a dot."""
+    if tokens[at].kind is not TokenKind.WORD or (at > start and tokens[at - 1].is_mark(".")):
+        return ""
+    return tokens[at].word
+
+
+def _ends_expression(tokens: list[Token], at: int, start: int, word: str) -> bool:
+    if not word:
+        return tokens[at].kind is TokenKind.MARK and tokens[at].text in (",", ")", "]", "}")
     if word in _CLAUSE_WORDS:
         return True
     if word == "FROM":  # IS DISTINCT FROM is an operator
@@ -157,7 +190,9 @@ def type_name(tokens: list[Token], at: int) -> SpanEnd | None:
 
 
 def value(tokens: list[Token], at: int) -> SpanEnd | None:
-    """A literal, a name or a call, with an optional sign. ParseError (incomplete) where the text ends in the middle of one."""
+    """A literal, a name or a call, with an optional sign. ParseError (incomplete) where the text
+    ends in the middle of one.
+    """
     if tokens[at].kind is TokenKind.MARK and tokens[at].text in "+-":
         at += 1
     if at == len(tokens) or (tokens[at].is_mark(".") and at + 1 == len(tokens)):
@@ -201,7 +236,11 @@ def comparison(tokens: list[Token], at: int) -> SpanEnd | None:
     """``=`` ``<`` ``>`` ``<=`` ``>=`` ``<>`` ``!=`` ``==``."""
     if tokens[at].kind is not TokenKind.MARK or tokens[at].text not in "=<>!":
         return None
-    two = at + 1 < len(tokens) and tokens[at + 1].start == tokens[at].end and tokens[at + 1].kind is TokenKind.MARK
+    two = (
+        at + 1 < len(tokens)
+        and tokens[at + 1].start == tokens[at].end
+        and tokens[at + 1].kind is TokenKind.MARK
+    )
     if two and tokens[at].text + tokens[at + 1].text in _COMPARISONS:
         return SpanEnd(at + 2)
     return SpanEnd(at + 1) if tokens[at].text != "!" else None
@@ -218,10 +257,16 @@ def _items(tokens: list[Token], at: int, end: int) -> tuple[Span, ...]:
         token = tokens[at]
         if at == end or token.is_mark(","):
             if first == at:
-                raise ParseError(f'unexpected "{token.text}", expected an expression', span=token.span)
+                raise ParseError(
+                    f'unexpected "{token.text}", expected an expression', span=token.span
+                )
             items.append(Span(tokens[first].start, tokens[at - 1].end))
             first = at + 1
-        elif token.is_mark(":") and tokens[at - 1].is_mark(":") and (cast := type_name(tokens, at + 1)):
+        elif (
+            token.is_mark(":")
+            and tokens[at - 1].is_mark(":")
+            and (cast := type_name(tokens, at + 1))
+        ):
             at = cast.end
             continue
         elif token.kind is TokenKind.MARK and token.text in _CLOSING:

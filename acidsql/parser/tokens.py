@@ -1,8 +1,8 @@
 """Hive SQL as words, names, strings, numbers and marks, each with its place in the text.
 
-The tokenizer is sqlglot's for Hive with the keyword tables emptied: every word comes out alone, and whether it is a keyword is
-the grammar's business. Comments and hints are no tokens; they lie in the gaps, so ``text`` is tokens and gaps concatenated.
-Offsets are code points.
+The tokenizer is sqlglot's for Hive with the keyword tables emptied: every word comes out alone, and
+whether it is a keyword is the grammar's business. Comments and hints are no tokens; they lie in the
+gaps, so ``text`` is tokens and gaps concatenated. Offsets are code points.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class TokenKind(StrEnum):
 
 
 class Token(NamedTuple):
-    """``text`` is what the token stands for: unquoted and unescaped for names and strings, as written for the others."""
+    """``text`` is what the token stands for: unquoted and unescaped for names and strings, as
+    written for the others.
+    """
 
     kind: TokenKind
     text: str
@@ -36,6 +38,10 @@ class Token(NamedTuple):
     @property
     def span(self) -> Span:
         return Span(self.start, self.end)
+
+    def moved(self, by: int) -> Token:
+        """The token of a text that begins at offset ``by`` of another, in that one."""
+        return Token(self.kind, self.text, self.start + by, self.end + by)
 
     def is_mark(self, mark: str) -> bool:
         return self.kind is TokenKind.MARK and self.text == mark
@@ -47,24 +53,31 @@ class Token(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """All tokens of a text; ``unclosed`` is the place of a quote, backtick or comment that never ends."""
+    """All tokens of a text; ``unclosed`` is the place of a quote, backtick or comment that never
+    ends.
+    """
 
     tokens: list[Token]
     unclosed: Span | None
 
 
-# As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name (Hive allows `1st`).
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?")
+# As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name
+# (Hive allows `1st`).
+_NUMBER = re.compile(
+    r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?", re.ASCII
+)
 _BLANK = re.compile(r"\s+")
 _OPENERS = {"'": "string", '"': "string", "`": "quoted name", "/": "comment"}
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of ``text``. ParseError with ``incomplete`` set when a quote, backtick or comment is never closed."""
-    found = scan(text)
-    if found.unclosed is not None:
-        raise unclosed_error(text, found.unclosed)
-    return found.tokens
+    """The tokens of ``text``. ParseError with ``incomplete`` set when a quote, backtick or comment
+    is never closed.
+    """
+    scanned = scan(text)
+    if scanned.unclosed is not None:
+        raise unclosed_error(text, scanned.unclosed)
+    return scanned.tokens
 
 
 def unclosed_error(text: str, span: Span) -> ParseError:
@@ -74,17 +87,17 @@ def unclosed_error(text: str, span: Span) -> ParseError:
     return error
 
 
-def scan(text: str) -> Scan:
-    """The tokens up to the end or up to an unclosed quote or comment; never raises."""
+def scan(text: str, start: int = 0) -> Scan:
+    """The tokens from ``start`` up to the end or to an unclosed quote or comment; never raises."""
     tokens: list[Token] = []
-    base = 0
+    base = start
     while True:
-        found = _run(text, base)
-        tokens += found
-        rest = skip_blank(text, found[-1].end if found else base)
+        run = _run(text, base)
+        tokens += run
+        rest = skip_blank(text, run[-1].end if run else base)
         if rest == len(text):
             return Scan(tokens, None)
-        if rest == base and not found:
+        if rest == base and not run:
             return Scan(tokens, Span(rest, rest + 1))
         base = rest
 
@@ -97,11 +110,12 @@ def _run(text: str, base: int) -> list[Token]:
     with suppress(TokenError):
         tokenizer.tokenize(text[base:] if base else text)
     kinds = _kinds()
-    tokens = [_token(raw, kinds, base) for raw in tokenizer.tokens]
+    tokens = [_token(token, kinds, base) for token in tokenizer.tokens]
     return _believable(text, tokens, base) if _MISREAD in text else tokens
 
 
-# sqlglot takes the last two of these three characters for the start of another comment and swallows what follows.
+# sqlglot takes the last two of these three characters for the start of another comment and swallows
+# what follows.
 _MISREAD = "*/*"
 
 
@@ -116,7 +130,9 @@ def _believable(text: str, tokens: list[Token], base: int) -> list[Token]:
 
 
 def skip_blank(text: str, at: int) -> int:
-    """The offset of the first character at or after ``at`` that is neither blank nor in a closed comment."""
+    """The offset of the first character at or after ``at`` that is neither blank nor in a closed
+    comment.
+    """
     while at < len(text):
         if blank := _BLANK.match(text, at):
             at = blank.end()
@@ -137,12 +153,12 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def _line_end(text: str, at: int) -> int:
-    found = _LINE_END.search(text, at)
-    return found.start() if found else len(text)
+    match = _LINE_END.search(text, at)
+    return match.start() if match else len(text)
 
 
 def _comment_end(text: str, at: int) -> int | None:
-    """Bracketed comments nest, as they do in Spark, which gets the text."""
+    """The end of a bracketed comment, which nests as in Spark; None if it is never closed."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(text, at):
         depth += 1 if edge.group() == "/*" else -1
@@ -151,11 +167,11 @@ def _comment_end(text: str, at: int) -> int | None:
     return None
 
 
-def _token(raw: Any, kinds: Mapping[Any, TokenKind], base: int) -> Token:
-    kind = kinds.get(raw.token_type, TokenKind.MARK)
-    if kind is TokenKind.WORD and raw.text[0] in "0123456789" and _NUMBER.fullmatch(raw.text):
+def _token(token: Any, kinds: Mapping[Any, TokenKind], base: int) -> Token:
+    kind = kinds.get(token.token_type, TokenKind.MARK)
+    if kind is TokenKind.WORD and token.text[0] in "0123456789" and _NUMBER.fullmatch(token.text):
         kind = TokenKind.NUMBER
-    return Token(kind, raw.text, base + raw.start, base + raw.end + 1)
+    return Token(kind, token.text, base + token.start, base + token.end + 1)
 
 
 @cache
@@ -182,7 +198,9 @@ def _hive() -> Any:
 
 @cache
 def _tokenizer_class() -> Any:
-    """Hive's tokenizer without keywords and commands, plus Spark's raw strings; made late, because sqlglot loads slowly."""
+    """Hive's tokenizer without keywords and commands, plus Spark's raw strings; made late, because
+    sqlglot loads slowly.
+    """
     from sqlglot.dialects.hive import Hive
 
     class AcidTokenizer(Hive.Tokenizer):

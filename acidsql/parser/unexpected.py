@@ -27,7 +27,9 @@ _SPELLING = {
 _QUERY_WORDS = {"QUERY": ("FROM", "SELECT", "VALUES"), "BRANCH": ("SELECT",)}
 
 
-def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str) -> ParseError:
+def unexpected(
+    grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str
+) -> ParseError:
     """The error for the token at ``at``, or for the end of the text when there is none."""
     words, others = _expected(grammar, stack)
     expected = (*sorted(words), *sorted(others))
@@ -37,7 +39,11 @@ def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, tex
     else:
         end = tokens[-1].end if tokens else len(text)
         what, span = "end of the statement", Span(end, end)
-    error = ParseError(f"unexpected {what}, expected {' or '.join(shown) if len(shown) < 3 else ', '.join(shown)}", span=span, source=text)
+    error = ParseError(
+        f"unexpected {what}, expected {' or '.join(shown) if len(shown) < 3 else ', '.join(shown)}",
+        span=span,
+        source=text,
+    )
     error.expected = expected
     error.incomplete = at >= len(tokens)
     error.hint = _hint(grammar, words, tokens, at)
@@ -45,7 +51,7 @@ def unexpected(grammar: Grammar, stack: Stack, tokens: list[Token], at: int, tex
 
 
 def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
-    """Keywords, and everything else, as a person writes them."""
+    """The keywords that could follow, and all else that could, as a person writes them."""
     words: set[str] = set()
     others: set[str] = set()
     for terminal in grammar.accepted(stack):
@@ -62,7 +68,9 @@ def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:
 
 
 def _hint(grammar: Grammar, words: set[str], tokens: list[Token], at: int) -> str | None:
-    """Did-you-mean for the word itself, or for the one before it, which may have been taken for an alias."""
+    """A suggestion for the word itself, or for the one before it, which may have been taken for an
+    alias.
+    """
     known = at < len(tokens) and tokens[at].word in grammar.keywords
     if close := _close(words, tokens, at, 0.75 if known else 0.6):
         return f"did you mean {close}?"

@@ -1,7 +1,9 @@
-"""SET and RESET, which are no matter of tokens: the value is the text up to the ``;`` of its line, whatever it is.
+"""SET and RESET, which are no matter of tokens: the value is the text up to the ``;`` of its line,
+whatever it is.
 
-So ``SET opts=--add-opens x;`` and ``SET owner=it's me;`` mean what they say. Only a ``;`` between quotes closed on the same line
-belongs to the value. Without a ``;`` on its line the value goes on to where the statement ends.
+So ``SET opts=--add-opens x;`` and ``SET owner=it's me;`` mean what they say. Only a ``;`` between
+quotes closed on the same line belongs to the value. Without a ``;`` on its line the value goes on
+to where the statement ends.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
 from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
 from acidsql.parser.tokens import scan, skip_blank
+from acidsql.settings.setting import BLANKS
 
 _FIRST_WORD = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
 _KEY = re.compile(r"""[^\s=;'"`]+""")
@@ -31,7 +34,9 @@ def parse_variable_statement(text: str) -> VariableStatement | None:
     span = Span(start, _end(text, start))
     if unsupported := _UNSUPPORTED.match(text, start, span.end):
         name = " ".join(unsupported[0].upper().split())
-        raise UnsupportedStatementError(f"{name} is not supported", span=Span(*unsupported.span()), source=text)
+        raise UnsupportedStatementError(
+            f"{name} is not supported", span=Span(*unsupported.span()), source=text
+        )
     at = min(skip_blank(text, word.end()), span.end)
     if at == word.end() and _KEY.match(text, at, span.end):
         raise _unexpected(text, at, span.end, "a blank")
@@ -53,7 +58,7 @@ def _set(text: str, span: Span, at: int) -> SetVariable | SetAutocommit:
     if equals == span.end:
         return SetVariable(span=span, key=key[0], value=None)
     if text[equals] == "=":
-        return SetVariable(span=span, key=key[0], value=text[equals + 1 : span.end].strip())
+        return SetVariable(span=span, key=key[0], value=text[equals + 1 : span.end].strip(BLANKS))
     if key[0].upper() == "AUTOCOMMIT":
         return _autocommit(text, span, equals)
     raise _unexpected(text, equals, span.end, '"="')
@@ -74,7 +79,9 @@ def _reset(text: str, span: Span, at: int) -> ResetVariable:
             raise _unexpected(text, at, span.end, "a name")
         keys.append(key[0])
         at = skip_blank(text, key.end())
-    return ResetVariable(span=span, keys=tuple(key for key in keys if key != "-d"), to_default="-d" in keys)
+    return ResetVariable(
+        span=span, keys=tuple(key for key in keys if key != "-d"), to_default="-d" in keys
+    )
 
 
 def _nothing_more(text: str, at: int, end: int) -> None:
@@ -85,11 +92,15 @@ def _nothing_more(text: str, at: int, end: int) -> None:
 def _unexpected(text: str, at: int, end: int, expected: str) -> ParseError:
     word = _KEY.match(text, at, end)
     stop = word.end() if word else at + 1
-    return ParseError(f'unexpected "{text[at:stop]}", expected {expected}', span=Span(at, stop), source=text)
+    return ParseError(
+        f'unexpected "{text[at:stop]}", expected {expected}', span=Span(at, stop), source=text
+    )
 
 
 def assignment_end(text: str, start: int) -> int | None:
-    """The offset of the ``;`` that ends the ``SET k=v`` at ``start`` on the line of its value; None where there is none."""
+    """The offset of the ``;`` that ends the ``SET k=v`` at ``start`` on the line of its value; None
+    where there is none.
+    """
     at = skip_blank(text, start + len("SET"))
     key = _KEY.match(text, at) if at > start + len("SET") else None
     if key is None or not text.startswith("=", at := skip_blank(text, key.end())):
@@ -99,15 +110,22 @@ def assignment_end(text: str, start: int) -> int | None:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the statement ends without its semicolons; what follows them is a second statement, which is refused."""
+    """The offset at which the statement ends without its semicolons. A second statement behind them
+    is refused.
+    """
     stop = assignment_end(text, start)
     if stop is None:
         stop = next((token.start for token in scan(text).tokens if token.is_mark(";")), len(text))
     rest = scan(text[stop:])
     if rest.unclosed is not None or not all(token.is_mark(";") for token in rest.tokens):
         raise second_statement(text, Span(stop, stop + 1))
-    return start + len(text[start:stop].rstrip())
+    return start + len(text[start:stop].rstrip(BLANKS))
 
 
 def second_statement(text: str, semicolon: Span) -> ParseError:
-    return ParseError('unexpected ";", expected one statement', span=semicolon, source=text, hint="Statements are run one at a time.")
+    return ParseError(
+        'unexpected ";", expected one statement',
+        span=semicolon,
+        source=text,
+        hint="Statements are run one at a time.",
+    )

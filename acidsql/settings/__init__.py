@@ -7,8 +7,9 @@
     values.py       the settings of one session
     variables.py    SET's name spaces
 
-Any other ``hive.*``, ``spark.*`` or foreign name may be set too and is remembered as text; ``spark.*`` names are also handed to
-Spark. Unknown ``acidsql.*`` names are refused: they can only be typing mistakes.
+Any other ``hive.*``, ``spark.*`` or foreign name may be set too and is remembered as text;
+``spark.*`` names are also handed to Spark. Unknown ``acidsql.*`` names are refused: they can only
+be typing mistakes.
 """
 
 from acidsql.settings.setting import Setting, Value, show_value
@@ -16,4 +17,14 @@ from acidsql.settings.table import SETTINGS, find_setting, markdown_page, markdo
 from acidsql.settings.values import Settings
 from acidsql.settings.variables import Variables
 
-__all__ = ["SETTINGS", "Setting", "Settings", "Value", "Variables", "find_setting", "markdown_page", "markdown_table", "show_value"]
+__all__ = [
+    "SETTINGS",
+    "Setting",
+    "Settings",
+    "Value",
+    "Variables",
+    "find_setting",
+    "markdown_page",
+    "markdown_table",
+    "show_value",
+]

@@ -1,4 +1,6 @@
-"""``python -m acidsql.settings`` prints the README's table, ``python -m acidsql.settings hive`` docs/hive-settings.md's."""
+"""``python -m acidsql.settings`` prints the README's table, ``python -m acidsql.settings hive``
+docs/hive-settings.md's.
+"""
 
 import sys
 

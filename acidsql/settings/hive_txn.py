@@ -1,75 +1,309 @@
 """Hive's names for transactions, locks and ACID directories, with Hive 4's defaults.
 
-Two defaults are not Hive's, because acidsql always does what they ask for: ``hive.support.concurrency`` and ``hive.txn.manager``.
+Two defaults are not Hive's, because acidsql always has transactions: ``hive.support.concurrency``
+and ``hive.txn.manager``.
 """
 
 from __future__ import annotations
 
 from acidsql.settings.rows import switch, text, time, whole
 
-# fmt: off
 TXN = (
-    switch("hive.support.concurrency", True, "Locks and transactions. acidsql always has them; Hive's own default is false."),
-    text("hive.txn.manager", "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager", "The transaction manager. ACID tables need DbTxnManager, so it is the default here; in Hive it is DummyTxnManager.", honoured=True),
-    time("hive.txn.timeout", "300s", "A transaction without a heartbeat for so long is aborted; heartbeats are sent at half of it.", "metastore.txn.timeout", low=0, honoured=True),
+    switch(
+        "hive.support.concurrency",
+        True,
+        "Transactions and locks. acidsql always has transactions, and takes no lock; Hive's own"
+        " default is false.",
+    ),
+    text(
+        "hive.txn.manager",
+        "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager",
+        "The transaction manager. ACID tables need DbTxnManager, so it is the default here; in Hive"
+        " it is DummyTxnManager.",
+        honoured=True,
+    ),
+    time(
+        "hive.txn.timeout",
+        "300s",
+        "A transaction without a heartbeat for so long is aborted: the value a session is opened"
+        " with. SET changes how often its own heartbeats are sent, at half of it.",
+        "metastore.txn.timeout",
+        low=0,
+        honoured=True,
+    ),
     whole("hive.txn.heartbeat.threadpool.size", 5, "Threads that send heartbeats."),
-    whole("hive.txn.max.open.batch", 1000, "The most transactions one call may open.", "metastore.txn.max.open.batch"),
-    whole("hive.max.open.txns", 100_000, "No transaction is opened while so many are.", "metastore.max.open.txns"),
-    time("hive.count.open.txns.interval", "1s", "How often open transactions are counted.", "metastore.count.open.txns.interval"),
-    time("metastore.txn.opentxn.timeout", "1000ms", "The longest time opening a transaction may take.", "hive.txn.opentxn.timeout", unit="ms"),
-    switch("metastore.txn.use.minhistorylevel", True, "Keep the oldest open transaction of each transaction (MIN_HISTORY_LEVEL).", "hive.txn.use.minhistorylevel"),
-    switch("metastore.txn.use.minhistorywriteid", False, "Let the Cleaner wait for readers of the one table only.", "hive.txn.use.minhistorywriteid"),
-    time("metastore.repl.txn.timeout", "11d", "hive.txn.timeout of transactions opened by replication.", "hive.repl.txn.timeout", unit="d"),
-    time("metastore.acid.housekeeper.interval", "60s", "How often timed-out transactions are aborted and old write sets forgotten.", "hive.metastore.acid.housekeeper.interval"),
-    time("metastore.acid.txn.cleaner.interval", "10s", "How often ended transactions are forgotten.", "hive.metastore.acid.txn.cleaner.interval"),
-    time("hive.timedout.txn.reaper.start", "100s", "Hive 3: when timed-out transactions are first looked for.", "metastore.timedout.txn.reaper.start"),
-    time("hive.timedout.txn.reaper.interval", "180s", "Hive 3: how often timed-out transactions are looked for.", "metastore.timedout.txn.reaper.interval"),
-    time("hive.writeset.reaper.interval", "60s", "Hive 3: how often old write sets are forgotten.", "metastore.writeset.reaper.interval"),
-    text("hive.txn.retryable.sqlex.regex", "", "More SQL errors of the metastore's database after which it tries again.", "metastore.txn.retryable.sqlex.regex"),
-    whole("hive.hmshandler.retry.attempts", 10, "How often the metastore retries a failed call.", "metastore.hmshandler.retry.attempts"),
-    time("hive.hmshandler.retry.interval", "2000ms", "The wait between such retries.", "metastore.hmshandler.retry.interval", unit="ms"),
-    whole("hive.txn.retrysnapshot.max.count", 5, "How often a statement starts anew because its snapshot grew old while it waited for locks.", low=1, high=20),
+    whole(
+        "hive.txn.max.open.batch",
+        1000,
+        "The most transactions one call may open.",
+        "metastore.txn.max.open.batch",
+    ),
+    whole(
+        "hive.max.open.txns",
+        100_000,
+        "No transaction is opened while so many are.",
+        "metastore.max.open.txns",
+    ),
+    time(
+        "hive.count.open.txns.interval",
+        "1s",
+        "How often open transactions are counted.",
+        "metastore.count.open.txns.interval",
+    ),
+    time(
+        "metastore.txn.opentxn.timeout",
+        "1000ms",
+        "The longest time opening a transaction may take.",
+        "hive.txn.opentxn.timeout",
+        unit="ms",
+    ),
+    switch(
+        "metastore.txn.use.minhistorylevel",
+        True,
+        "Keep the oldest open transaction of each transaction (MIN_HISTORY_LEVEL).",
+        "hive.txn.use.minhistorylevel",
+    ),
+    switch(
+        "metastore.txn.use.minhistorywriteid",
+        False,
+        "Let the Cleaner wait for readers of the one table only.",
+        "hive.txn.use.minhistorywriteid",
+    ),
+    time(
+        "metastore.repl.txn.timeout",
+        "11d",
+        "hive.txn.timeout of transactions opened by replication.",
+        "hive.repl.txn.timeout",
+        unit="d",
+    ),
+    time(
+        "metastore.acid.housekeeper.interval",
+        "60s",
+        "How often timed-out transactions are aborted and old write sets forgotten.",
+        "hive.metastore.acid.housekeeper.interval",
+    ),
+    time(
+        "metastore.acid.txn.cleaner.interval",
+        "10s",
+        "How often ended transactions are forgotten.",
+        "hive.metastore.acid.txn.cleaner.interval",
+    ),
+    time(
+        "hive.timedout.txn.reaper.start",
+        "100s",
+        "Hive 3: when timed-out transactions are first looked for.",
+        "metastore.timedout.txn.reaper.start",
+    ),
+    time(
+        "hive.timedout.txn.reaper.interval",
+        "180s",
+        "Hive 3: how often timed-out transactions are looked for.",
+        "metastore.timedout.txn.reaper.interval",
+    ),
+    time(
+        "hive.writeset.reaper.interval",
+        "60s",
+        "Hive 3: how often old write sets are forgotten.",
+        "metastore.writeset.reaper.interval",
+    ),
+    text(
+        "hive.txn.retryable.sqlex.regex",
+        "",
+        "More SQL errors of the metastore's database after which it tries again.",
+        "metastore.txn.retryable.sqlex.regex",
+    ),
+    whole(
+        "hive.hmshandler.retry.attempts",
+        10,
+        "How often the metastore retries a failed call.",
+        "metastore.hmshandler.retry.attempts",
+    ),
+    time(
+        "hive.hmshandler.retry.interval",
+        "2000ms",
+        "The wait between such retries.",
+        "metastore.hmshandler.retry.interval",
+        unit="ms",
+    ),
+    whole(
+        "hive.txn.retrysnapshot.max.count",
+        5,
+        "How often a statement starts anew because its snapshot grew old while it waited for"
+        " locks.",
+        low=1,
+        high=20,
+    ),
     switch("hive.txn.readonly.enabled", False, "Open read-only transactions for queries."),
-    switch("hive.txn.stats.enabled", True, "Keep statistics of transactional tables that are right in every snapshot."),
+    switch(
+        "hive.txn.stats.enabled",
+        True,
+        "Keep statistics of transactional tables that are right in every snapshot.",
+    ),
     whole("hive.txn.operational.properties", 1, "Kind of ACID tables: 1 is split update."),
 )
 
 LOCKS = (
-    switch("hive.txn.xlock.write", True, "The lock UPDATE, DELETE and MERGE ask for (EXPLAIN LOCKS shows it): EXCL_WRITE. Off: SHARED_WRITE, and INSERT asks for it too.", honoured=True),
-    switch("hive.txn.xlock.iow", True, "INSERT OVERWRITE asks for an EXCLUSIVE lock. Off: EXCL_WRITE, for which readers need not wait.", honoured=True),
-    switch("hive.txn.xlock.mergeinsert", False, "The INSERT clause of MERGE asks for the lock its other clauses ask for.", honoured=True),
-    switch("hive.txn.xlock.ctas", True, "CREATE TABLE AS SELECT fails at once if another makes the same table."),
-    switch("hive.txn.strict.locking.mode", True, "INSERT into a table that is not transactional asks for an EXCLUSIVE lock. Off: SHARED_READ.", honoured=True),
-    switch("hive.acid.lockless.reads.enabled", False, "Queries on transactional tables ask for no locks.", honoured=True),
+    switch(
+        "hive.txn.xlock.write",
+        True,
+        "EXPLAIN LOCKS alone, no lock is taken: UPDATE, DELETE and MERGE ask for EXCL_WRITE. Off:"
+        " SHARED_WRITE, and INSERT asks for it too.",
+        honoured=True,
+    ),
+    switch(
+        "hive.txn.xlock.iow",
+        True,
+        "EXPLAIN LOCKS alone, no lock is taken: INSERT OVERWRITE asks for EXCLUSIVE. Off:"
+        " EXCL_WRITE, for which readers need not wait.",
+        honoured=True,
+    ),
+    switch(
+        "hive.txn.xlock.mergeinsert",
+        False,
+        "EXPLAIN LOCKS alone, no lock is taken: the INSERT clause of MERGE asks for what its other"
+        " clauses ask for.",
+        honoured=True,
+    ),
+    switch(
+        "hive.txn.xlock.ctas",
+        True,
+        "CREATE TABLE AS SELECT fails at once if another makes the same table.",
+    ),
+    switch(
+        "hive.txn.strict.locking.mode",
+        True,
+        "EXPLAIN LOCKS alone, no lock is taken: INSERT into a table that is not transactional asks"
+        " for EXCLUSIVE. Off: SHARED_READ.",
+        honoured=True,
+    ),
+    switch(
+        "hive.acid.lockless.reads.enabled",
+        False,
+        "EXPLAIN LOCKS alone, no lock is taken: queries on transactional tables ask for none.",
+        honoured=True,
+    ),
     switch("hive.txn.read.locks", True, "Queries take read locks."),
-    switch("hive.txn.nonacid.read.locks", True, "Queries on tables that are not transactional take read locks."),
+    switch(
+        "hive.txn.nonacid.read.locks",
+        True,
+        "Queries on tables that are not transactional take read locks.",
+    ),
     switch("hive.txn.ext.locking.enabled", False, "External tables are locked too."),
-    whole("hive.locks.max.partitions", -1, "Lock the table where a query reads so many partitions; -1: never."),
-    whole("hive.lock.numretries", 100, "How often a lock that is held elsewhere is asked for.", "metastore.lock.numretries"),
-    whole("hive.unlock.numretries", 10, "How often a lock that cannot be released is released again."),
-    time("hive.lock.sleep.between.retries", "60s", "The longest wait between asking for a lock.", "metastore.lock.sleep.between.retries", low=0),
-    text("hive.lock.manager", "org.apache.hadoop.hive.ql.lockmgr.zookeeper.ZooKeeperHiveLockManager", "The lock manager of DummyTxnManager."),
-    switch("hive.txn.manager.dump.lock.state.on.acquire.timeout", False, "Log all locks when one cannot be had."),
+    whole(
+        "hive.locks.max.partitions",
+        -1,
+        "Lock the table where a query reads so many partitions; -1: never.",
+    ),
+    whole(
+        "hive.lock.numretries",
+        100,
+        "How often a lock that is held elsewhere is asked for.",
+        "metastore.lock.numretries",
+    ),
+    whole(
+        "hive.unlock.numretries", 10, "How often a lock that cannot be released is released again."
+    ),
+    time(
+        "hive.lock.sleep.between.retries",
+        "60s",
+        "The longest wait between asking for a lock.",
+        "metastore.lock.sleep.between.retries",
+        low=0,
+    ),
+    text(
+        "hive.lock.manager",
+        "org.apache.hadoop.hive.ql.lockmgr.zookeeper.ZooKeeperHiveLockManager",
+        "The lock manager of DummyTxnManager.",
+    ),
+    switch(
+        "hive.txn.manager.dump.lock.state.on.acquire.timeout",
+        False,
+        "Log all locks when one cannot be had.",
+    ),
 )
 
 ACID = (
-    switch("hive.merge.cardinality.check", True, "MERGE fails where two source rows would change one target row. Off: one of the two changes is made.", honoured=True),
+    switch(
+        "hive.merge.cardinality.check",
+        True,
+        "MERGE fails where two source rows would change one target row. Off: one of the two changes"
+        " is made.",
+        honoured=True,
+    ),
     switch("hive.split.update", True, "UPDATE is a delete and an insert, written by two sinks."),
-    switch("hive.create.as.acid", False, "CREATE TABLE makes full ACID tables.", "metastore.create.as.acid"),
+    switch(
+        "hive.create.as.acid",
+        False,
+        "CREATE TABLE makes full ACID tables.",
+        "metastore.create.as.acid",
+    ),
     switch("hive.create.as.insert.only", False, "CREATE TABLE makes insert-only tables."),
-    switch("hive.acid.createtable.softdelete", False, "A new table's directory ends in its transaction id; DROP TABLE leaves the files to the Cleaner."),
-    switch("hive.acid.truncate.usebase", True, "TRUNCATE writes an empty base instead of removing files.", "metastore.acid.truncate.usebase"),
-    switch("hive.acid.droppartition.usebase", False, "DROP PARTITION writes an empty base instead of removing files."),
-    switch("hive.acid.renamepartition.makecopy", False, "RENAME PARTITION copies the files and leaves the old ones to the Cleaner."),
-    switch("hive.acid.direct.insert.enabled", True, "Files are written at their final place, without a move."),
-    switch("hive.txn.write.acid.version.file", True, "Write _orc_acid_version into delta and base directories."),
-    whole("hive.txn.acid.dir.cache.duration", 120, "Minutes a directory listing is kept; 0: read only, -1: off."),
-    switch("hive.txn.filter.delete.events", True, "Read only the delete events that can hit a split's rows."),
-    whole("hive.transactional.events.mem", 10_000_000, "Up to this many delete events of a bucket are held in memory."),
-    switch("hive.transactional.table.scan", False, "Set by Hive itself while it reads an ACID table."),
-    switch("hive.transactional.concatenate.noblock", False, "ALTER TABLE .. CONCATENATE on a transactional table does not wait for its compaction."),
-    switch("hive.optimize.acid.meta.columns", True, "Do not read the id columns where nothing needs them."),
-    switch("hive.exec.orc.delta.streaming.optimizations.enabled", False, "Write deltas without indexes and compression, for many small writes."),
-    switch("hive.extend.bucketid.range", True, "Let bucket numbers overflow into the statement id."),
+    switch(
+        "hive.acid.createtable.softdelete",
+        False,
+        "A new table's directory ends in its transaction id; DROP TABLE leaves the files to the"
+        " Cleaner.",
+    ),
+    switch(
+        "hive.acid.truncate.usebase",
+        True,
+        "TRUNCATE writes an empty base instead of removing files.",
+        "metastore.acid.truncate.usebase",
+    ),
+    switch(
+        "hive.acid.droppartition.usebase",
+        False,
+        "DROP PARTITION writes an empty base instead of removing files.",
+    ),
+    switch(
+        "hive.acid.renamepartition.makecopy",
+        False,
+        "RENAME PARTITION copies the files and leaves the old ones to the Cleaner.",
+    ),
+    switch(
+        "hive.acid.direct.insert.enabled",
+        True,
+        "Files are written at their final place, without a move.",
+    ),
+    switch(
+        "hive.txn.write.acid.version.file",
+        True,
+        "Write _orc_acid_version into delta and base directories.",
+    ),
+    whole(
+        "hive.txn.acid.dir.cache.duration",
+        120,
+        "Minutes a directory listing is kept; 0: read only, -1: off.",
+    ),
+    switch(
+        "hive.txn.filter.delete.events",
+        True,
+        "Read only the delete events that can hit a split's rows.",
+    ),
+    whole(
+        "hive.transactional.events.mem",
+        10_000_000,
+        "Up to this many delete events of a bucket are held in memory.",
+    ),
+    switch(
+        "hive.transactional.table.scan", False, "Set by Hive itself while it reads an ACID table."
+    ),
+    switch(
+        "hive.transactional.concatenate.noblock",
+        False,
+        "ALTER TABLE .. CONCATENATE on a transactional table does not wait for its compaction.",
+    ),
+    switch(
+        "hive.optimize.acid.meta.columns",
+        True,
+        "Do not read the id columns where nothing needs them.",
+    ),
+    switch(
+        "hive.exec.orc.delta.streaming.optimizations.enabled",
+        False,
+        "Write deltas without indexes and compression, for many small writes.",
+    ),
+    switch(
+        "hive.extend.bucketid.range", True, "Let bucket numbers overflow into the statement id."
+    ),
 )
-# fmt: on

@@ -9,7 +9,10 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.write.path",
         kind=("auto", "small", "big"),
         default="auto",
-        doc="How changed rows are written: `small` brings them to the driver, `big` lets Spark write them, `auto` chooses by size.",
+        doc=(
+            "How changed rows are written: `small` brings them to the driver, `big` lets Spark"
+            " write them, `auto` chooses by size."
+        ),
         honoured=True,
     ),
     Setting(
@@ -23,14 +26,20 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.read.deletes",
         kind=("auto", "filter", "join"),
         default="auto",
-        doc="How delete events are applied: as a key set in the scan's filter, as an anti-join, or chosen by number.",
+        doc=(
+            "How delete events are applied: as a key set in the scan's filter, as an anti-join, or"
+            " chosen by number."
+        ),
         honoured=True,
     ),
     Setting(
         name="acidsql.read.deletes.max.events",
         kind="long",
         default="20000000",
-        doc="Up to this many delete events are held in memory as a key set; more are applied by an anti-join.",
+        doc=(
+            "Up to this many delete events are held in memory as a key set; more are applied by an"
+            " anti-join."
+        ),
         honoured=True,
     ),
     Setting(
@@ -44,28 +53,60 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.strict.hive",
         kind="bool",
         default="false",
-        doc="Refuse what Hive has not: several MATCHED clauses of one kind, NOT MATCHED BY SOURCE, UPDATE SET *, INSERT *.",
+        doc=(
+            "Refuse what Hive has not: several MATCHED clauses of one kind, NOT MATCHED BY SOURCE,"
+            " UPDATE SET *, INSERT *."
+        ),
         honoured=True,
     ),
     Setting(
         name="acidsql.dry.run",
         kind="bool",
         default="false",
-        doc="Change nothing: INSERT, UPDATE, DELETE and MERGE tell what they would do, as DRY RUN does, and DDL what EXPLAIN says of it.",
+        doc=(
+            "Change nothing: INSERT, UPDATE, DELETE and MERGE tell what they would do, as DRY RUN"
+            " does, and DDL what EXPLAIN says of it."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.plain.in.transaction",
+        kind=("refuse", "warn"),
+        default="refuse",
+        doc=(
+            "What becomes of rows for a table without transactions inside one: an error, or they"
+            " are visible at once, with a warning."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.store.mode",
+        kind=("0600", "0660", "0666"),
+        default="0600",
+        doc=(
+            "Who may use a metastore that is made: its owner, the group too (0660), all. One that"
+            " is there keeps its mode."
+        ),
         honoured=True,
     ),
     Setting(
         name="acidsql.filesystem",
         kind=("auto", "arrow", "hadoop"),
         default="auto",
-        doc="What opens URLs: `arrow` pyarrow's drivers, `hadoop` Hadoop's through Spark, `auto` pyarrow's where there is one.",
+        doc=(
+            "What opens URLs: `arrow` pyarrow's drivers, `hadoop` Hadoop's through Spark, `auto`"
+            " pyarrow's where there is one."
+        ),
         honoured=True,
     ),
     Setting(
         name="acidsql.s3.endpoint",
         kind="text",
         default="",
-        doc="The S3 server, such as `http://127.0.0.1:9000`, where it is not Amazon's or that of the environment.",
+        doc=(
+            "The S3 server, such as `http://127.0.0.1:9000`, where it is not Amazon's or that of"
+            " the environment."
+        ),
         honoured=True,
     ),
     Setting(
@@ -86,7 +127,10 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.spark.fast.start",
         kind="bool",
         default="true",
-        doc="Start acidsql's own Spark for short work (C1 compiler, serial collector). Turn off for long jobs.",
+        doc=(
+            "Start acidsql's own Spark for short work (C1 compiler, serial collector). Turn off for"
+            " long jobs."
+        ),
         honoured=True,
     ),
 )

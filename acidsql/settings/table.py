@@ -1,4 +1,6 @@
-"""Every setting there is, in one table: SET, the README and docs/hive-settings.md are made from it."""
+"""Every setting there is, in one table: SET, the README and docs/hive-settings.md are
+made from it.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,20 @@ def find_setting(name: str) -> Setting | None:
 
 
 def markdown_table() -> str:
-    """What acidsql heeds: the table of the README."""
+    """The table of the README: the settings that acidsql heeds."""
     return _table("what it does", (s for s in SETTINGS if s.honoured))
 
 
 def markdown_page() -> str:
-    """What acidsql remembers for Hive's sake: docs/hive-settings.md below its heading."""
+    """The text of docs/hive-settings.md below its heading: what acidsql remembers for Hive's
+    sake.
+    """
     tables = {title: [s for s in group if not s.honoured] for title, group in HIVE.items()}
-    return "\n\n".join(f"## {title}\n\n{_table('in Hive', settings)}" for title, settings in tables.items() if settings)
+    return "\n\n".join(
+        f"## {title}\n\n{_table('in Hive', settings)}"
+        for title, settings in tables.items()
+        if settings
+    )
 
 
 def _table(about: str, settings: Iterable[Setting]) -> str:

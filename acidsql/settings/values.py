@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from acidsql.errors import ProgrammingError
 from acidsql.settings.setting import Value
 from acidsql.settings.table import SETTINGS, find_setting
+from acidsql.utf8 import check_text
 
 _DEFAULTS = {s.name: s.parse(s.default) for s in SETTINGS if s.default is not None}
 
 
 class Settings:
-    """``get`` gives typed values: times in seconds, sizes in bytes. Names that are not in the table are plain text.
+    """``get`` gives typed values: times in seconds, sizes in bytes. Names that are not in the table
+    are plain text.
 
-    ``initial`` is what RESET goes back to. ProgrammingError as for ``set``.  system_properties: what SET system:x=y has set.
+    ``initial`` is what RESET goes back to. ProgrammingError as for ``set``.  system_properties:
+    what SET system:x=y has set.
     """
 
     def __init__(self, initial: Mapping[str, str] | None = None) -> None:
@@ -68,7 +71,10 @@ class Settings:
     # ---- changing
 
     def set(self, name: str, text: str) -> None:
-        """ProgrammingError for a value of the wrong kind and for ``acidsql.*`` names there are none of."""
+        """Sets a value. ProgrammingError for one of the wrong kind and for ``acidsql.*`` names
+        there are none of.
+        """
+        check_text(f"{name}={text}", of="a setting")
         setting = find_setting(name)
         if setting is None:
             _check_unknown(name)
@@ -77,7 +83,9 @@ class Settings:
             self._replace(setting.name, setting.tidy(text), setting.parse(text, called=name))
 
     def reset(self, name: str | None = None, *, to_default: bool = False) -> None:
-        """Back to what the session began with, or to the default of the table; None resets all."""
+        """Sets a name back to what the session began with, or to the default of the table; None
+        resets all.
+        """
         setting = find_setting(name) if name is not None else None
         names = self.changed() if name is None else (setting.name if setting else name,)
         for key in names:
@@ -88,7 +96,7 @@ class Settings:
                 self._replace(key, None, None)
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """``listener(name)`` is called after every change; if it raises, the old value is back."""
+        """Has ``listener(name)`` called after every change; if it raises, the old value is back."""
         self._listeners.append(listener)
 
     def _replace(self, name: str, text: str | None, value: Value | None) -> None:
@@ -111,8 +119,14 @@ class Settings:
 
 
 def _check_unknown(name: str) -> None:
-    """Names of others are remembered as they are; an unknown one of our own can only be a typing mistake."""
+    """Refuses unknown names. Those of others are remembered as they are; an unknown one of our own
+    can only be a typing mistake.
+    """
     lower = name.lower()
     if lower.startswith("acidsql."):
-        near = difflib.get_close_matches(lower, [s.name for s in SETTINGS if s.name.startswith("acidsql.")], n=1)
-        raise ProgrammingError(f'unknown setting "{name}"', hint=f'did you mean "{near[0]}"?' if near else None)
+        near = difflib.get_close_matches(
+            lower, [s.name for s in SETTINGS if s.name.startswith("acidsql.")], n=1
+        )
+        raise ProgrammingError(
+            f'unknown setting "{name}"', hint=f'did you mean "{near[0]}"?' if near else None
+        )

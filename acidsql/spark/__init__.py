@@ -1,1 +1,1 @@
-""""""
+"""The only room that imports pyspark: what is carried out by Spark."""

@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Partition
-from acidsql.planner.bound import MergeAction
-from acidsql.planner.merge import CLAUSE, LEADING_COLUMNS
-from acidsql.planner.physical import MergePlan
-from acidsql.spark import merge_job, sinks, writer
-from acidsql.spark.driver_writer import ID_COLUMNS, bucket_order, row_values
-from acidsql.spark.expressions import bucket_number
-from acidsql.spark.partition_places import by_values, key_names
-from acidsql.spark.target import WriteTarget
+from acidsql.errors import InternalError
+from acidsql.local.trace import UNTRACED
+from acidsql.planner.bind.bound import BoundInsert, BoundUpdate, MergeAction
+from acidsql.planner.steps.merge import CLAUSE, LEADING_COLUMNS
+from acidsql.planner.steps.plans import MergePlan, WritePlan
+from acidsql.spark.merge import merge_job
+from acidsql.spark.merge.steps import CARDINALITY_CHECK, MergeSteps
+from acidsql.spark.read.resources import Resources
+from acidsql.spark.start.translation import translated
+from acidsql.spark.write import sinks, writer
+from acidsql.spark.write.bucket_expressions import bucket_number
+from acidsql.spark.write.enforce import enforcing
+from acidsql.spark.write.steps import WriteSteps
+from acidsql.spark.write.targets import Work, write_target
+from acidsql.storage.partitions import by_values, key_names
+from acidsql.storage.write.driver_writer import bucket_order, row_values
+from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +36,9 @@ _BUCKET = "acidsql_bucket"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """Rows of one clause (0 for a statement that has none) in one partition and bucket; ``bucket`` None: any may be chosen."""
+    """Rows of one clause (0 for a statement that has none) in one partition and bucket; ``bucket``
+    None: any may be chosen.
+    """
 
     clause: int
     partition: Partition | None
@@ -34,55 +46,121 @@ class Touched:
     rows: int
 
 
+class Counts:
+    """Counts with the statement's own source steps."""
+
+    def __init__(self, resources: Resources, writes: WriteSteps, merges: MergeSteps) -> None:
+        self._resources = resources
+        self._writes = writes
+        self._merges = merges
+
+    def touched(self, plan: WritePlan | MergePlan, work: Work) -> list[Touched]:
+        target = write_target(self._resources.settings, plan, work)
+        with translated(), enforcing(plan.table):
+            if isinstance(plan, MergePlan):
+                return self._of_merge(plan, target, work)
+            return self._of_write(plan, target, work)
+
+    def _of_merge(self, plan: MergePlan, target: WriteTarget, work: Work) -> list[Touched]:
+        check = self._resources.settings.flag(CARDINALITY_CHECK)
+        with self._resources.running.tagged():
+            whole = self._merges.queries(plan, work.snapshots, UNTRACED).whole()
+            return of_merge(plan, target, whole, check=check)
+
+    def _of_write(self, plan: WritePlan, target: WriteTarget, work: Work) -> list[Touched]:
+        rows = self._writes.source(plan, target, work.snapshots, UNTRACED)
+        if rows.table is not None:
+            return of_literals(target, rows.table)
+        if rows.frame is None:
+            raise InternalError("LOAD DATA is explained, not counted")
+        with self._resources.running.tagged():
+            if isinstance(plan.action, BoundInsert):
+                return of_inserts(target, rows.frame)
+            updating = isinstance(plan.action, BoundUpdate)
+            return of_changes(target, rows.frame, values=updating)
+
+
 def of_literals(target: WriteTarget, rows: pa.Table) -> list[Touched]:
-    """Of literal rows to insert."""
-    found = []
+    """What an INSERT of literal rows touches."""
+    touched = []
     for values, part in by_values(target.table, rows):
         partition = target.at(values).partition
         for bucket, of_bucket in bucket_order(target.table, row_values(part, target.table.columns)):
             known = int(bucket) if target.table.bucketing is not None else None
-            found.append(Touched(clause=0, partition=partition, bucket=known, rows=len(of_bucket)))
-    return found
+            touched.append(
+                Touched(clause=0, partition=partition, bucket=known, rows=len(of_bucket))
+            )
+    return touched
 
 
 def of_inserts(target: WriteTarget, rows: DataFrame) -> list[Touched]:
-    """Of rows to insert, as ``writer.insert`` takes them."""
+    """What an INSERT touches; its rows are those that ``writer.as_named`` takes."""
     named = writer.named(target, rows).selectExpr("0 AS " + CLAUSE, "*")
     return list(_counted(target, _with_new_bucket(target, named)))
 
 
 def of_changes(target: WriteTarget, rows: DataFrame, *, values: bool) -> list[Touched]:
-    """Of rows to update (``values``) or delete, as ``writer.update`` and ``writer.delete`` take them."""
-    named = writer.named(target, rows, *ID_COLUMNS, values=values)
-    return list(_counted(target, named.selectExpr("0 AS " + CLAUSE, "*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")))
+    """What an UPDATE (``values``) or DELETE touches; its rows are those that ``writer.as_named``
+    takes.
+    """
+    named = writer.named(target, rows, *ID_FIELDS, values=values)
+    return list(
+        _counted(
+            target, named.selectExpr("0 AS " + CLAUSE, "*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")
+        )
+    )
 
 
-def of_merge(plan: MergePlan, target: WriteTarget, whole: DataFrame, *, check: bool) -> list[Touched]:
-    """Of every clause. CardinalityError as MERGE itself would raise it; without ``check`` a row is of the first clause that would change it."""
+def of_merge(
+    plan: MergePlan, target: WriteTarget, whole: DataFrame, *, check: bool
+) -> list[Touched]:
+    """What the clauses of a MERGE touch. CardinalityError as MERGE itself would raise it; without
+    ``check`` a row is of the first clause that would change it.
+    """
     from pyspark.sql import functions as F
 
     rows = writer.named(target, whole, *LEADING_COLUMNS)
     if check:
         merge_job.check_once(plan, rows)
-    inserting = [number for number, clause in enumerate(plan.merge.clauses) if clause.action is MergeAction.INSERT]
-    place = [*key_names(target.table), _BUCKET]
-    new = _with_new_bucket(target, rows.where(F.col(CLAUSE).isin(inserting))).select(CLAUSE, *place)
-    old = rows.where(~F.col(CLAUSE).isin(inserting)).selectExpr("*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")
+    inserting = [
+        number
+        for number, clause in enumerate(plan.merge.clauses)
+        if clause.action is MergeAction.INSERT
+    ]
+    keys = [*key_names(target.table), _BUCKET]
+    new = _with_new_bucket(target, rows.where(F.col(CLAUSE).isin(inserting))).select(CLAUSE, *keys)
+    old = rows.where(~F.col(CLAUSE).isin(inserting)).selectExpr(
+        "*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}"
+    )
     if not check:
-        old = old.groupBy(*ID_COLUMNS, *place).agg(F.min(CLAUSE).alias(CLAUSE))
-    return list(_counted(target, new.unionByName(old.select(CLAUSE, *place))))
+        old = old.groupBy(*ID_FIELDS, *keys).agg(F.min(CLAUSE).alias(CLAUSE))
+    return list(_counted(target, new.unionByName(old.select(CLAUSE, *keys))))
 
 
 def _with_new_bucket(target: WriteTarget, rows: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return rows.selectExpr("*", f"CAST(NULL AS int) AS {_BUCKET}")
-    columns = {c.name: (name, c.type) for name, c in zip(sinks.data_names(target.table.columns), target.table.columns, strict=True)}
-    return rows.withColumn(_BUCKET, bucket_number([columns[name] for name in bucketing.columns], bucketing.count, bucketing.version))
+    columns = {
+        c.name: (name, c.type)
+        for name, c in zip(
+            sinks.data_names(target.table.columns), target.table.columns, strict=True
+        )
+    }
+    return rows.withColumn(
+        _BUCKET,
+        bucket_number(
+            [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
+        ),
+    )
 
 
 def _counted(target: WriteTarget, rows: DataFrame) -> Iterator[Touched]:
     keys = key_names(target.table)
     counts = rows.groupBy(CLAUSE, *keys, _BUCKET).count().collect()
-    for clause, *values, bucket, count in sorted((tuple(row) for row in counts), key=lambda row: [(v is None, v) for v in row]):
-        yield Touched(clause=clause, partition=target.at(tuple(values)).partition, bucket=bucket, rows=count)
+    for clause, *values, bucket, count in sorted(
+        (tuple(row) for row in counts), key=lambda row: [(v is None, v) for v in row]
+    ):
+        yield Touched(
+            clause=clause, partition=target.at(tuple(values)).partition, bucket=bucket, rows=count
+        )

@@ -1,5 +1,7 @@
-"""Golden SQL files and the pytest plugin that runs them; usable by any project that has acidsql installed.
+"""Golden SQL files and the pytest plugin that runs them; usable by any project that has acidsql
+installed.
 
-A golden test is a script, ``NAME.sql``, and what it printed, ``NAME.out``, beside it. See ``plugin`` for the set-up,
-``script`` for the directives and ``golden`` for what is printed.
+A golden test is a script, ``NAME.sql``, and what it printed, ``NAME.out``, beside it. See
+``plugin`` for the set-up, ``script`` for the directives and ``golden`` for what is printed;
+docs/testing.md tells it to users.
 """

@@ -1,14 +1,16 @@
 """Runs a golden script and says what it printed; pure but for the session it is given.
 
-The family is the folder's name below the configured root:
+There are four modes:
 
+    run     each statement run: its rows or row counts, and with ``-- !acid show: files`` what it
+            did to the files
     parse   each statement as the parser's tree
     plan    each query or DML statement as its EXPLAIN, the others run; Spark is never started
     error   each statement run; what fails shows its error; Spark is never started
-    else    each statement run: its rows or row counts, and with ``-- !acid show: files`` what it did to the files
 
-Every statement is printed behind ``> ``, then its outcome. Values that differ from run to run have no place in a golden file:
-the warehouse's own path is printed as ``$WAREHOUSE``, and nothing here prints a time, a duration or a process id.
+Every statement is printed behind ``> ``, then its outcome. Values that differ from run to run have
+no place in a golden file: the warehouse's own path is printed as ``$WAREHOUSE``, and nothing here
+prints a time, a duration or a process id.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
 Outcome = Callable[[Step], str]
 
 
-def run_compiled(family: str, text: str, session: Session) -> str:
-    """Families ``parse``, ``plan`` and ``error``. ScriptError when a statement does what the script did not foretell."""
-    match family:
+def run_compiled(mode: str, text: str, session: Session) -> str:
+    """Runs the modes ``parse``, ``plan`` and ``error``. ScriptError when a statement does what the
+    script did not foretell.
+    """
+    match mode:
         case "parse":
             return _run(text, lambda step: show(parse(step.text), step.text))
         case "plan":
@@ -44,11 +48,11 @@ def run_compiled(family: str, text: str, session: Session) -> str:
         case "error":
             return _run(text, lambda step: _attempted(session, step))
         case _:
-            raise ValueError(f"not a compiled family: {family}")
+            raise ValueError(f"not a mode without Spark: {mode}")
 
 
 def run_script(text: str, session: Session, warehouse: Path) -> str:
-    """Any other family. ScriptError when a statement does what the script did not foretell."""
+    """Runs the mode ``run``. ScriptError when a statement does what the script did not foretell."""
     return _run(text, lambda step: _executed(session, step, warehouse))
 
 
@@ -60,7 +64,7 @@ def _explained(session: Session, step: Step) -> str:
 
 
 def _attempted(session: Session, step: Step) -> str:
-    """An error needs no directive here; a success shows in the text."""
+    """The outcome of a step. An error needs no directive here; a success shows in the text."""
     _set(session, step)
     try:
         return outcome_text(session.sql(step.text), step)
@@ -71,7 +75,11 @@ def _attempted(session: Session, step: Step) -> str:
 def _executed(session: Session, step: Step, warehouse: Path) -> str:
     _set(session, step)
     before = take_listing(warehouse) if step.show_files else {}
-    text = outcome_text(session.sql(step.text), step) if step.error is None else _foretold_error(session, step)
+    text = (
+        outcome_text(session.sql(step.text), step)
+        if step.error is None
+        else _foretold_error(session, step)
+    )
     lines = [text, *changes(before, take_listing(warehouse))] if step.show_files else [text]
     return "\n".join(lines).replace(str(warehouse), "$WAREHOUSE")
 
@@ -81,10 +89,17 @@ def outcome_text(result: Result, step: Step) -> str:
     if result.columns:
         header = ", ".join(f"{c.name} {c.type}" for c in result.columns)
         printers = [plain_text(c.type) for c in result.columns]
-        rows = ["\t".join(_cell(v, printer) for v, printer in zip(row, printers, strict=True)) for row in result.rows()]
+        rows = [
+            "\t".join(_cell(v, printer) for v, printer in zip(row, printers, strict=True))
+            for row in result.rows()
+        ]
         return "\n".join([f"[{header}]", *(sorted(rows) if _is_sorted(result, step) else rows)])
     stats = result.stats
-    counts = {"inserted": stats.rows_inserted, "updated": stats.rows_updated, "deleted": stats.rows_deleted}
+    counts = {
+        "inserted": stats.rows_inserted,
+        "updated": stats.rows_updated,
+        "deleted": stats.rows_deleted,
+    }
     return ", ".join(f"{count} {verb}" for verb, count in counts.items() if count) or "ok"
 
 
@@ -120,11 +135,15 @@ def _foretold_error(session: Session, step: Step) -> str:
         if step.error and type(error).__name__ != step.error:
             raise
         return error_text(error)
-    raise ScriptError(f"line {step.line}: the statement was to fail with {step.error or 'an error'}, but did not")
+    raise ScriptError(
+        f"line {step.line}: the statement was to fail with {step.error or 'an error'}, but did not"
+    )
 
 
 def _is_sorted(result: Result, step: Step) -> bool:
-    """As the step says; else a query's rows are sorted unless it orders them itself (an ORDER BY outside parentheses)."""
+    """Whether to sort the rows: as the step says; else a query's rows are sorted unless it orders
+    them itself (an ORDER BY outside parentheses).
+    """
     if step.sort is not None or result.stats.statement != "SELECT":
         return bool(step.sort)
     depth = 0

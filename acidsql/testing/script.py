@@ -3,10 +3,13 @@
 A directive is a comment line of its own, ``-- !acid KEY: VALUE``::
 
     -- !acid conf: NAME=VALUE     a setting, from here on
-    -- !acid show: files          list the files each statement made and removed, from here on (``show: rows`` ends it)
+    -- !acid show: files          list the files each statement made and removed, from here on
+    (``show: rows`` ends it)
     -- !acid sort: none           print rows as they come, from here on; ``sort: rows`` sorts them.
-                                  Unless told, rows are sorted when the query has no ORDER BY of its own.
-    -- !acid error: NAME          the next statement must fail with that error class (no NAME: with any)
+                                  Unless told, rows are sorted when the query has no ORDER BY of its
+                                  own.
+    -- !acid error: NAME          the next statement must fail with that error class (no NAME: with
+    any)
 """
 
 from __future__ import annotations
@@ -21,15 +24,17 @@ KEYS = {"conf": None, "error": None, "show": ("rows", "files"), "sort": ("rows",
 
 
 class ScriptError(Exception):
-    """A directive is not understood, or a statement did what the script did not foretell; the message names the line."""
+    """A directive is not understood, or a statement did what the script did not foretell; the
+    message names the line.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One statement and how to run and show it.
 
-    settings: set before it runs.  error: None if it must succeed, else the class it must fail with ("" = any).
-    sort: None leaves the choice to the query.
+    settings: set before it runs.  error: None if it must succeed, else the class it must fail with
+    ("" = any). sort: None leaves the choice to the query.
     """
 
     text: str
@@ -41,7 +46,9 @@ class Step:
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
-    """The steps of a script in order. ScriptError, or the ParseError of a text that cannot be split."""
+    """The steps of a script in order. ScriptError, or the ParseError of a text that cannot be
+    split.
+    """
     return tuple(_steps(text))
 
 
@@ -54,7 +61,9 @@ def _steps(text: str) -> Iterator[Step]:
         for number, line in enumerate(lead.splitlines(), start=first_line):
             if line.lstrip().startswith(MARK):
                 current = _apply(current, line.lstrip()[len(MARK) :], number)
-        yield replace(current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1)
+        yield replace(
+            current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1
+        )
         current = replace(current, settings=(), error=None)
         before = statement.span.end
 

@@ -1,4 +1,6 @@
-"""Keeps a transaction alive: a daemon thread that does nothing until the transaction is older than one interval."""
+"""Keeps a transaction alive: a daemon thread that does nothing until the transaction is older than
+one interval.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,11 @@ from acidsql.txn.manager import TxnManager
 
 
 class Heartbeat:
-    """Beats every ``seconds`` until stopped. ``lost`` says why the transaction is no longer open, once that is known.
+    """Beats every ``seconds`` until stopped. ``lost`` says why the transaction is no longer open,
+    once that is known.
 
-    A store that cannot be reached for a moment is no loss: the next beat tries again, and a commit asks the store anyway.
+    A store that cannot be reached for a moment is no loss: the next beat tries again, and a commit
+    asks the store anyway.
     """
 
     def __init__(self, manager: TxnManager, txn_id: TxnId, seconds: float) -> None:
@@ -20,14 +24,16 @@ class Heartbeat:
         self._txn_id = txn_id
         self._seconds = seconds
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"acidsql heartbeat of txnid:{txn_id}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"acidsql heartbeat of txnid:{txn_id}", daemon=True
+        )
         self.lost: TransactionAbortedError | None = None
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when no beat is under way any more."""
+        """Ends the beating; returns when no beat is under way any more."""
         self._stopped.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()

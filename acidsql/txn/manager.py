@@ -1,4 +1,6 @@
-"""The protocol of a transaction manager: Hive's TxnHandler calls that an ACID writer or reader needs."""
+"""The protocol of a transaction manager: Hive's TxnHandler calls that an ACID writer or reader
+needs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from acidsql.catalog.statistics import StatisticsChange
 class OperationType(StrEnum):
     """TC_OPERATION_TYPE and WS_OPERATION_TYPE, by Hive's letters.
 
-    OVERWRITE (INSERT OVERWRITE, TRUNCATE) is ours: Hive records an UPDATE and keeps others out by an exclusive lock.
+    OVERWRITE (INSERT OVERWRITE, TRUNCATE) is ours: Hive records an UPDATE and keeps others out by
+    an exclusive lock.
     """
 
     SELECT = "s"
@@ -37,7 +40,9 @@ class TxnState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnComponent:
-    """What a transaction did to a table or partition: a row of TXN_COMPONENTS. ``partition`` is Hive's ``p=1/q=2`` or None."""
+    """What a transaction did to a table or partition: a row of TXN_COMPONENTS. ``partition`` is
+    Hive's ``p=1/q=2`` or None.
+    """
 
     table: TableName
     partition: str | None
@@ -59,7 +64,9 @@ class TxnInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTxn:
-    """A transaction as ``begin`` opened it: its snapshot, and its write id on each table asked for."""
+    """A transaction as ``begin`` opened it: its snapshot, and its write id on each
+    table asked for.
+    """
 
     txn_id: TxnId
     txns: ValidTxnList
@@ -68,16 +75,24 @@ class OpenedTxn:
 
 class TxnManager(Protocol):
     def begin(self, tables: Iterable[TableName] = ()) -> OpenedTxn:
-        """``open_txn``, ``valid_txns`` and an ``allocate_write_id`` for each table, in one step where the store can."""
+        """Does ``open_txn``, ``valid_txns`` and an ``allocate_write_id`` for each table, in one
+        step where the store can.
+        """
 
     def open_txn(self) -> TxnId:
-        """Opens a transaction, reaping those whose heartbeat timed out first. Hive: TxnHandler.openTxns."""
+        """Opens a transaction, reaping those whose heartbeat timed out first. Hive:
+        TxnHandler.openTxns.
+        """
 
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
-        """The transactions visible to ``txn_id`` (None: now). Hive: TxnCommonUtils.createValidReadTxnList."""
+        """The transactions visible to ``txn_id`` (None: now). Hive:
+        TxnCommonUtils.createValidReadTxnList.
+        """
 
     def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
-        """Hive: TxnHandler.getValidWriteIdsForTable. A table nobody wrote to has high watermark 0."""
+        """The write ids of a table that are valid in ``txns``; one that nobody wrote to has high
+        watermark 0. Hive: TxnHandler.getValidWriteIdsForTable.
+        """
 
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         """The one write id of this transaction on this table; the same again when asked again.
@@ -86,32 +101,47 @@ class TxnManager(Protocol):
         """
 
     def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
-        """For a table nobody has written to here, whose files are another store's: all ids up to ``write_id`` count as committed.
+        """Gives a table that nobody has written to here, because its files are another store's, its
+        first write ids: all up to ``write_id`` count as committed.
 
         WriteConflictError if a write id was given out meanwhile. Hive: TxnHandler.seedWriteId.
         """
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
-        """Records what the transaction wrote: conflict check, compaction and garbage collection need it."""
+        """Records what the transaction wrote: conflict check, compaction and garbage collection
+        need it.
+        """
 
     def heartbeat(self, txn_id: TxnId) -> None:
-        """TransactionAbortedError if it is no longer open."""
+        """Keeps the transaction alive. TransactionAbortedError if it is no longer open."""
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
-        """``add_components``, and makes it visible; with it, or not at all, the statistics change.
+    def commit(
+        self,
+        txn_id: TxnId,
+        components: Iterable[TxnComponent] = (),
+        statistics: Iterable[StatisticsChange] = (),
+    ) -> None:
+        """Does ``add_components`` and makes the transaction visible; with it, or not at all, the
+        statistics change.
 
         WriteConflictError (then it is aborted), TransactionAbortedError, CommitStateUnknownError.
         A commit that already happened is no error. Hive: TxnHandler.commitTxn.
         """
 
     def abort(self, txn_id: TxnId) -> None:
-        """Aborting an aborted transaction is no error; a committed one raises OperationalError."""
+        """Aborts a transaction. For an aborted one that is no error; a committed one raises
+        OperationalError.
+        """
 
     def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
-        """On a user's demand: those that are open; others stay as they are. Hive: TxnHandler.abortTxns."""
+        """Aborts transactions on a user's demand: those that are open; others stay as they are.
+        Hive: TxnHandler.abortTxns.
+        """
 
     def reap(self) -> None:
-        """Aborts open transactions whose heartbeat timed out or whose process has ended. Hive: TxnHandler.performTimeOuts."""
+        """Aborts open transactions whose heartbeat timed out or whose process has ended. Hive:
+        TxnHandler.performTimeOuts.
+        """
 
     def list_txns(self) -> tuple[TxnInfo, ...]:
         """Open and aborted transactions by id."""

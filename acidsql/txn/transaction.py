@@ -1,12 +1,15 @@
 """The life of one transaction, and what it sees.
 
-A transaction is an id in the metastore. Its files are written under names that only it owns (its write id on the table is part of
-every directory name), and nobody else looks at them until its id counts as committed: there is no moment at which half of a
-statement is visible, and nothing to undo when it fails. So the whole of isolation lies in two lists, fixed once:
+A transaction is an id in the metastore. Its files are written under names that only it owns (its
+write id on the table is part of every directory name), and nobody else looks at them until its id
+counts as committed: there is no moment at which half of a statement is visible, and nothing to undo
+when it fails. So the whole of isolation lies in two lists, fixed once:
 
-* the **valid transactions**: every id up to the high watermark, but for those that were open or aborted when it was taken.
-  The high watermark is the own id, so a transaction that begins later is never seen, even if it commits first.
-* the **valid write ids** of a table: the same, told in the table's own numbers, which are what file names carry.
+* the **valid transactions**: every id up to the high watermark, but for those that were open or
+  aborted when it was taken. The high watermark is the own id, so a transaction that begins later is
+  never seen, even if it commits first.
+* the **valid write ids** of a table: the same, told in the table's own numbers, which are what file
+  names carry.
 
 In time, with ``t`` a table that each transaction inserts into (w = its write id there)::
 
@@ -17,20 +20,26 @@ In time, with ``t`` a table that each transaction inserts into (w = its write id
     txn 5                                                       begin -- w4 -- commit
 
     txn 4's list of transactions    4:2:2:     high watermark 4, of which 2 is open
-    txn 4's list of t's write ids   t:3:2:2:   high watermark 3, of which 2 is open: it reads w1 and w3
+    txn 4's list of t's write ids   t:3:2:2:   high watermark 3, of which 2 is open: it reads w1 and
+    w3
 
-    3 is seen: it had committed when 4 began. 2 is not, though it commits while 4 reads; nor is 5, which began later.
-    Asked again, the answer is the same (no non-repeatable read, no phantom): the lists never change, only files may be added.
+    3 is seen: it had committed when 4 began. 2 is not, though it commits while 4 reads; nor is 5,
+    which began later.
+    Asked again, the answer is the same (no non-repeatable read, no phantom): the lists never
+    change, only files may be added.
 
-What it does see beyond the lists is its own work: once it has a write id on ``t``, that id is valid for it.
+What it does see beyond the lists is its own work: once it has a write id on ``t``, that id is valid
+for it.
 
-Lost updates are prevented at the end: of two transactions that overlap in time and both updated or deleted in the same table or
-partition, the first to commit wins, the other is aborted (WriteConflictError) and may be run again. Write skew is possible, as
-under any snapshot isolation: two transactions that read each other's table and write their own both commit.
+Lost updates are prevented at the end: of two transactions that overlap in time and both updated or
+deleted in the same table or partition, the first to commit wins, the other is aborted
+(WriteConflictError) and may be run again. Write skew is possible, as under any snapshot isolation:
+two transactions that read each other's table and write their own both commit.
 
-How it ends: committed (one metastore call: all or nothing), aborted (by itself, by a conflict, or by others when its heartbeat
-stops, its process dies or its table is dropped), or unknown (the commit was sent and no answer came; then nothing of it may be
-removed, and it is for the user to look).
+How it ends: committed (one metastore call: all or nothing), aborted (by itself, by a conflict, or
+by others when its heartbeat stops, its process dies or its table is dropped), or unknown (the
+commit was sent and no answer came; then nothing of it may be removed, and it is for the user to
+look).
 
     begin --> open --+--> commit --> committed
       heartbeats     |          +--> aborted     WriteConflictError, TransactionAbortedError
@@ -54,6 +63,7 @@ from acidsql.errors import (
     CommitStateUnknownError,
     Error,
     InterfaceError,
+    MetastoreError,
     OperationalError,
     TransactionAbortedError,
     WriteConflictError,
@@ -66,7 +76,9 @@ HEARTBEAT_SECONDS = 150.0
 
 
 class ReadSnapshot:
-    """What a SELECT sees: everything committed when it was taken. Opens nothing, leaves nothing behind, costs one read."""
+    """The visibility of a SELECT: everything committed when it was taken. Opens nothing, leaves
+    nothing behind, costs one read.
+    """
 
     def __init__(self, manager: TxnManager) -> None:
         self._manager = manager
@@ -74,14 +86,20 @@ class ReadSnapshot:
         self.txns: ValidTxnList = manager.valid_txns()
 
     def write_ids(self, table: TableName) -> ValidWriteIdList:
-        """The same list whenever asked. MetastoreError if first asked so late that the store has forgotten the time of the snapshot."""
+        """The write ids the transaction may read, the same whenever asked. MetastoreError if first
+        asked so late that the store has forgotten the time of the snapshot.
+        """
         if table not in self._write_ids:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
     def is_latest(self, table: TableName) -> bool:
-        """Whether nobody has begun or ended a change of the table since: what the metastore told of it meanwhile holds for the snapshot."""
-        return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(table)
+        """Whether nobody has begun or ended a change of the table since: what the metastore told of
+        it meanwhile holds for the snapshot.
+        """
+        return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(
+            table
+        )
 
 
 class TransactionState(Enum):
@@ -93,9 +111,17 @@ class TransactionState(Enum):
 
 
 class Transaction:
-    """An open transaction with its snapshot; a context manager that aborts unless ``commit`` was called and succeeded."""
+    """An open transaction with its snapshot; a context manager that aborts unless ``commit`` was
+    called and succeeded.
+    """
 
-    def __init__(self, manager: TxnManager, opened: OpenedTxn, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(
+        self,
+        manager: TxnManager,
+        opened: OpenedTxn,
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    ) -> None:
         self._manager = manager
         self._own: dict[TableName, WriteId] = dict(opened.write_ids)
         self._write_ids: dict[TableName, ValidWriteIdList] = {}
@@ -108,16 +134,27 @@ class Transaction:
         self._heartbeat.start()
 
     @classmethod
-    def begin(cls, manager: TxnManager, tables: Iterable[TableName] = (), *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> Self:
-        """Opens one. ``tables``: those it is sure to write to; their write ids come with the same metastore call."""
+    def begin(
+        cls,
+        manager: TxnManager,
+        tables: Iterable[TableName] = (),
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    ) -> Self:
+        """Opens a transaction. ``tables``: those it is sure to write to; their write ids come with
+        the same metastore call.
+        """
         return cls(manager, manager.begin(tables), heartbeat_seconds=heartbeat_seconds)
 
     def write_id(self, table: TableName) -> WriteId:
-        """Its one write id on ``table``, allocated on first use. TransactionAbortedError if it is no longer open."""
+        """Its one write id on ``table``, allocated on first use. TransactionAbortedError if it is
+        no longer open.
+        """
         self.check()
         if table not in self._own:
             self._own[table] = self._manager.allocate_write_id(self.txn_id, table)
-            self._write_ids.pop(table, None)  # from now on the list has its own id as well, and is otherwise the same
+            # from now on the list has its own id as well, and is otherwise the same
+            self._write_ids.pop(table, None)
         return self._own[table]
 
     @property
@@ -126,35 +163,44 @@ class Transaction:
         return dict(self._own)
 
     def write_ids(self, table: TableName) -> ValidWriteIdList:
-        """What it may read of ``table``: the snapshot taken at its beginning, and its own writes."""
+        """The write ids it may read of ``table``: the snapshot taken at its beginning, and its
+        own writes.
+        """
         if table not in self._write_ids:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
     def is_latest(self, table: TableName) -> bool:
-        """Never: what it has written itself is told by no metastore."""
+        """Never true: what it has written itself is in no metastore."""
         return False
 
-    def record(self, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange] = ()) -> None:
-        """Notes what it wrote; told to the metastore with the commit, or with the abort for the cleaner's sake."""
+    def record(
+        self, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange] = ()
+    ) -> None:
+        """Notes what it wrote; recorded in the metastore with the commit, or with the abort for the
+        cleaner's sake.
+        """
         self._unrecorded.extend(components)
         self._statistics.extend(statistics)
 
     def check(self) -> None:
-        """InterfaceError if it was ended; TransactionAbortedError if others aborted it, as far as the heartbeat knows."""
+        """Checks that the transaction is open. InterfaceError if it was ended;
+        TransactionAbortedError if others aborted it, as far as the heartbeat knows.
+        """
         if self.state is not TransactionState.OPEN:
             raise InterfaceError(f"transaction txnid:{self.txn_id} is {self.state.value}")
         if self._heartbeat.lost is not None:
             raise self._heartbeat.lost
 
     def confirm(self) -> None:
-        """As ``check``, but asks the metastore; counts as a heartbeat."""
+        """Does what ``check`` does, but asks the metastore; counts as a heartbeat."""
         self.check()
         self._manager.heartbeat(self.txn_id)
 
     def commit(self) -> None:
-        """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of it is or will be visible;
-        CommitStateUnknownError: nobody knows, touch nothing; any other error: still open.
+        """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of
+        it is or will be visible; CommitStateUnknownError: nobody knows, touch nothing; any other
+        error: still open.
         """
         if self.state is TransactionState.COMMITTED:
             return
@@ -171,10 +217,17 @@ class Transaction:
         except Error:
             self.state = TransactionState.OPEN
             raise
+        except BaseException as error:  # an interrupt, or a bug: the store can tell, if it still is
+            self._abort_after(error)
+            raise
         self._end(TransactionState.COMMITTED)
 
     def abort(self) -> None:
-        """Gives it up. Doing so twice is no error; OperationalError if it is committed or nobody knows."""
+        """Gives it up. Doing so twice is no error; OperationalError if it is committed or nobody
+        knows.
+
+        Whatever is raised, it has ended here: no heartbeat keeps it from the reaper.
+        """
         match self.state:
             case TransactionState.ABORTED:
                 return
@@ -186,24 +239,46 @@ class Transaction:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self.state not in (TransactionState.OPEN, TransactionState.COMMITTING):
             return
         if error is None:
             self.abort()
-            return
+        else:
+            self._abort_after(error)
+
+    def _abort_after(self, error: BaseException) -> None:
+        """Aborts after an error, which is the one to report; the reaper will do what could not be
+        done here.
+        """
         try:
             self.abort()
-        except Error as failure:  # the first error is the one to report; the reaper will do what could not be done here
-            error.add_note(f"transaction txnid:{self.txn_id} could not be aborted: {failure.message}")
-            self._heartbeat.stop()
+        except Error as failure:
+            error.add_note(
+                f"transaction txnid:{self.txn_id} could not be aborted: {failure.message}"
+            )
 
     def _abort(self) -> None:
+        never_sent = self.state is TransactionState.OPEN
         if self._unrecorded:
             with suppress(Error):  # the metastore can do without, it knows the write ids
                 self._manager.add_components(self.txn_id, self._unrecorded)
-        self._manager.abort(self.txn_id)
-        self._end(TransactionState.ABORTED)
+        state = TransactionState.UNKNOWN
+        try:
+            self._manager.abort(self.txn_id)
+            state = TransactionState.ABORTED
+        except MetastoreError as error:
+            # Nobody else will commit it, unless the store says that somebody has.
+            if never_sent and error.code is None:
+                state = TransactionState.ABORTED
+            raise
+        finally:
+            self._end(state)
 
     def _end(self, state: TransactionState) -> None:
         self.state = state

@@ -28,6 +28,8 @@ DESCRIBE nope;
 DESCRIBE t nope;
 SHOW CREATE TABLE nope;
 DROP TABLE nope;
+SET hive.exec.drop.ignorenonexistent=false;
+DROP TABLE nope;
 DROP TABLE IF EXISTS nope;
 USE nope;
 DROP DATABASE nope;

@@ -17,6 +17,8 @@ ALTER TABLE p ADD PARTITION (ds = 'x', hr = 1, day = '2024-01-01');
 ALTER TABLE p ADD PARTITION (ds = 'y', hr = 1, day = '2024-01-01') PARTITION (ds = 'x', hr = '01', day = DATE '2024-01-01');
 ALTER TABLE t ADD PARTITION (ds = 'x');
 ALTER TABLE p DROP PARTITION (ds = 'nope');
+SET hive.exec.drop.ignorenonexistent=false;
+ALTER TABLE p DROP PARTITION (ds = 'nope');
 ALTER TABLE p DROP PARTITION (ds > 'a', hr > 5);
 ALTER TABLE p DROP PARTITION (dss > 'a');
 ALTER TABLE p DROP IF EXISTS PARTITION (ds > 'z');

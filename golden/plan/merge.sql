@@ -34,3 +34,6 @@ EXPLAIN LOCKS MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n
 EXPLAIN LOCKS MERGE INTO b USING s ON b.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name);
 EXPLAIN DEPENDENCY MERGE INTO b USING s ON b.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name);
 EXPLAIN FORMATTED MERGE INTO b USING s ON b.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name);
+-- Without the check one of several changes of a row is made.
+-- !acid conf: hive.merge.cardinality.check=false
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE;

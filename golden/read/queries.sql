@@ -6,6 +6,8 @@ DELETE FROM t WHERE id = 3;
 SELECT grp, count(*), sum(v) FROM t GROUP BY grp ORDER BY grp;
 SELECT id, row_number() OVER (ORDER BY id DESC) AS n FROM t;
 SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = b.id - 1 ORDER BY a.id;
+SELECT b.* FROM t a JOIN t b ON a.id = b.id ORDER BY id DESC;
+SELECT a.grp, count(*) FROM t a JOIN t b ON a.id = b.id GROUP BY a.grp HAVING grp IS NOT NULL ORDER BY grp;
 WITH q AS (SELECT id, v FROM t WHERE v > 1), t AS (SELECT 1 AS one) SELECT q.*, t.one FROM q, t;
 SELECT t.ROW__ID.writeid, count(*) FROM t GROUP BY t.ROW__ID.writeid ORDER BY 1;
 SELECT ROW__ID.rowid, * FROM t WHERE ROW__ID.writeid = 2;

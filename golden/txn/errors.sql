@@ -22,7 +22,7 @@ CREATE TABLE u (id INT);
 DROP TABLE t;
 -- !acid error: BindError
 ALTER TABLE p ADD PARTITION (k = 'x');
--- !acid error: UnsupportedStatementError
+-- !acid error: BindError
 INSERT INTO plain VALUES (1);
 -- !acid error: CardinalityError
 MERGE INTO t USING (SELECT explode(array(1, 1)) AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE;
@@ -45,6 +45,8 @@ SELECT count(*) FROM t;
 ROLLBACK WORK;
 -- With autocommit off a statement on rows begins a transaction, and DDL ends one that has only read.
 SET AUTOCOMMIT FALSE;
+-- !acid error: BindError
+INSERT INTO plain VALUES (1);
 DELETE FROM t WHERE id = 1;
 -- !acid error: InterfaceError
 START TRANSACTION;
@@ -58,3 +60,11 @@ SET AUTOCOMMIT TRUE;
 DROP TABLE u;
 -- !acid error: BindError
 COMMIT;
+SET acidsql.plain.in.transaction=warn;
+START TRANSACTION;
+INSERT INTO t VALUES (4, 'd');
+-- What the transaction sees is copied at once, and stays when it is taken back.
+INSERT INTO plain SELECT id FROM t;
+ROLLBACK;
+-- !acid show: rows
+SELECT * FROM plain;

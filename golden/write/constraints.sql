@@ -29,6 +29,15 @@ MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = -s.n;
 -- A rule is asked only of rows that are written.
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = DEFAULT WHEN NOT MATCHED AND s.id > 1 THEN INSERT (id) VALUES (s.id);
 SELECT * FROM t;
+-- Nor of rows that a condition leaves out by being NULL, or a join by having no partner.
+CREATE TABLE k (id INT) STORED AS ORC;
+INSERT INTO k VALUES (70);
+SET spark.sql.codegen.wholeStage=false;
+INSERT INTO t (id, n) SELECT n + 50, id FROM s WHERE n > 0 OR id < 0;
+INSERT INTO t (id, n) SELECT x, y FROM VALUES (60, -1), (70, 1) AS v (x, y) JOIN k ON x = k.id;
+SET spark.sql.codegen.wholeStage=true;
+SELECT id, n FROM t WHERE id >= 50;
+DELETE FROM t WHERE id >= 50;
 INSERT INTO d (id) VALUES (1), (2);
 INSERT INTO d VALUES (3, DEFAULT, DEFAULT), (4, NULL, NULL);
 INSERT INTO d (id, n) SELECT id, n FROM s WHERE id = 9;

@@ -15,7 +15,6 @@ WHEN MATCHED AND t.v = 'a' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm';
 SET hive.merge.cardinality.check=false;
 DRY RUN MERGE INTO t USING (SELECT explode(array(1, 1, 2, 2)) AS i) s ON t.id = s.i
 WHEN MATCHED AND t.v = 'a' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm';
-EXPLAIN MERGE INTO t USING (SELECT 1 AS i) s ON t.id = s.i WHEN MATCHED THEN DELETE;
 SET hive.merge.cardinality.check=true;
 DRY RUN FROM t INSERT INTO t PARTITION (k = 1) SELECT id, v INSERT INTO t PARTITION (k = 2) SELECT id, v WHERE id = 1;
 SELECT * FROM t;

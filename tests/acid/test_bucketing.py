@@ -1,4 +1,6 @@
-"""Bucket hashes: Hive's own numbers, and the vectorised code against a plain one over random values."""
+"""Bucket hashes: Hive's own numbers, and the vectorised code against a plain one over random
+values.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from acidsql.errors import NotSupportedError
 
 EPOCH = datetime.datetime(1970, 1, 1)
 BEYOND_ARROW = "9999-12-31T23:59:59.999999999Z"
-"""Nanoseconds of that year fit no Arrow timestamp (nor a column of ours: the type is not one of Hive 3)."""
+"""Nanoseconds of that year fit no Arrow timestamp (nor a column of ours: the type is not one of
+Hive 3).
+"""
 
 
 # Hive's numbers
@@ -43,7 +47,9 @@ SCALARS: dict[str, pa.DataType] = {
 
 
 def arguments(type_text: str) -> list[str]:
-    """The types inside ``<..>``; no vector nests two types with a comma in one another on the first level but structs."""
+    """The types inside ``<..>``; no vector nests two types with a comma in one another on the first
+    level but structs.
+    """
     inner = type_text.partition("<")[2].removesuffix(">")
     found, depth = [""], 0
     for mark in inner:
@@ -67,7 +73,12 @@ def arrow_type(text: str) -> pa.DataType:
         return pa.list_(arrow_type(inner[0]))
     if text.startswith("map"):
         return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))
-    return pa.struct([pa.field(name, arrow_type(of)) for name, _, of in (field.partition(":") for field in inner)])
+    return pa.struct(
+        [
+            pa.field(name, arrow_type(of))
+            for name, _, of in (field.partition(":") for field in inner)
+        ]
+    )
 
 
 def nanoseconds(text: str) -> int:
@@ -97,7 +108,10 @@ def python_value(value: Any, text: str) -> Any:
         case "map":
             return [(python_value(k, inner[0]), python_value(v, inner[1])) for k, v in value]
         case "struct":
-            return {name: python_value(value[name], of) for name, _, of in (field.partition(":") for field in inner)}
+            return {
+                name: python_value(value[name], of)
+                for name, _, of in (field.partition(":") for field in inner)
+            }
         case _:
             return value
 
@@ -111,8 +125,12 @@ def arrow_column(value: Any, text: str) -> pa.Array:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_hashes_as_hive(shared: Path, version: Version) -> None:
-    """Every hash and bucket number that Hive 3 and 4 computed, all types, several columns, NULLs."""
-    cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))["cases"]
+    """Every hash and bucket number that Hive 3 and 4 computed, all types, several
+    columns, NULLs.
+    """
+    cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))[
+        "cases"
+    ]
     for case in cases:
         if any(c["value"] == BEYOND_ARROW for c in case["columns"]):
             continue
@@ -188,7 +206,9 @@ def vint(number: int) -> bytes:
         return number.to_bytes(1, "big", signed=True)
     magnitude = ~number if number < 0 else number
     size = (magnitude.bit_length() + 7) // 8
-    return ((-120 if number < 0 else -112) - size).to_bytes(1, "big", signed=True) + magnitude.to_bytes(size, "big")
+    return ((-120 if number < 0 else -112) - size).to_bytes(
+        1, "big", signed=True
+    ) + magnitude.to_bytes(size, "big")
 
 
 def timestamp_2(value: datetime.datetime) -> int:
@@ -210,15 +230,44 @@ def fold(number: int) -> int:
 
 
 texts = st.text(max_size=70)
-decimals = st.decimals(allow_nan=False, allow_infinity=False, places=18, min_value=-(10**20) + 1, max_value=10**20 - 1)
-PLAIN: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Callable[[Any], int], Callable[[Any], int]]] = {
+decimals = st.decimals(
+    allow_nan=False, allow_infinity=False, places=18, min_value=-(10**20) + 1, max_value=10**20 - 1
+)
+PLAIN: dict[
+    str, tuple[pa.DataType, st.SearchStrategy[Any], Callable[[Any], int], Callable[[Any], int]]
+] = {
     "boolean": (pa.bool_(), st.booleans(), int, int),
     "tinyint": (pa.int8(), st.integers(-128, 127), int, int),
-    "smallint": (pa.int16(), st.integers(-(2**15), 2**15 - 1), int, lambda v: murmur(v.to_bytes(2, "big", signed=True))),
-    "int": (pa.int32(), st.integers(-(2**31), 2**31 - 1), int, lambda v: murmur(v.to_bytes(4, "big", signed=True))),
-    "bigint": (pa.int64(), st.integers(-(2**63), 2**63 - 1), fold, lambda v: murmur(v.to_bytes(8, "big", signed=True))),
-    "string": (pa.string(), texts, lambda v: polynomial(signed(v.encode())), lambda v: murmur(v.encode())),
-    "varchar(70)": (pa.string(), texts, lambda v: polynomial(signed(v.encode()), 1), lambda v: murmur(v.encode())),
+    "smallint": (
+        pa.int16(),
+        st.integers(-(2**15), 2**15 - 1),
+        int,
+        lambda v: murmur(v.to_bytes(2, "big", signed=True)),
+    ),
+    "int": (
+        pa.int32(),
+        st.integers(-(2**31), 2**31 - 1),
+        int,
+        lambda v: murmur(v.to_bytes(4, "big", signed=True)),
+    ),
+    "bigint": (
+        pa.int64(),
+        st.integers(-(2**63), 2**63 - 1),
+        fold,
+        lambda v: murmur(v.to_bytes(8, "big", signed=True)),
+    ),
+    "string": (
+        pa.string(),
+        texts,
+        lambda v: polynomial(signed(v.encode())),
+        lambda v: murmur(v.encode()),
+    ),
+    "varchar(70)": (
+        pa.string(),
+        texts,
+        lambda v: polynomial(signed(v.encode()), 1),
+        lambda v: murmur(v.encode()),
+    ),
     "char(70)": (
         pa.string(),
         texts.map(lambda v: v + "  "),
@@ -227,7 +276,12 @@ PLAIN: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Callable[[Any], int]
     ),
     "binary": (pa.binary(), st.binary(max_size=70), lambda v: polynomial(signed(v), 1), murmur),
     "decimal(38,18)": (pa.decimal128(38, 18), decimals, decimal_1, decimal_2),
-    "timestamp": (pa.timestamp("us"), st.datetimes(datetime.datetime(1583, 1, 1)), lambda v: fold(java_timestamp(v)), timestamp_2),
+    "timestamp": (
+        pa.timestamp("us"),
+        st.datetimes(datetime.datetime(1583, 1, 1)),
+        lambda v: fold(java_timestamp(v)),
+        timestamp_2,
+    ),
 }
 
 
@@ -238,7 +292,9 @@ def java_timestamp(value: datetime.datetime) -> int:
 
 @pytest.mark.parametrize("type_text", PLAIN)
 def test_many_values_as_one_by_one(type_text: str) -> None:
-    """The vectorised hash of a column is the plain hash of each value, NULL 0, also in a slice of the column."""
+    """The vectorised hash of a column is the plain hash of each value, NULL 0, also in a slice of
+    the column.
+    """
     of_arrow, values, plain_1, plain_2 = PLAIN[type_text]
 
     @given(column=st.lists(st.none() | values, max_size=30), cut=st.integers(0, 5))
@@ -254,7 +310,10 @@ def test_many_values_as_one_by_one(type_text: str) -> None:
 @given(bits=st.lists(st.integers(0, 2**64 - 1), max_size=30))
 def test_floating_point(bits: list[int]) -> None:
     """All NaNs hash alike; -0.0 and 0.0 do not; the bits take Hive's way through an int."""
-    for dtype, size, name, of_float in ((np.float64, 8, "double", "d"), (np.float32, 4, "float", "f")):
+    for dtype, size, name, of_float in (
+        (np.float64, 8, "double", "d"),
+        (np.float32, 4, "float", "f"),
+    ):
         values = np.array(bits, np.uint64).astype(f"u{size}").view(dtype)
         plain = [number_bits(v, of_float, size) for v in values]
         expected_1 = [fold(b) if size == 8 else b for b in plain]
@@ -276,31 +335,52 @@ nested = st.lists(st.none() | st.lists(st.none() | texts, max_size=8), max_size=
 def test_lists(column: list[list[str | None] | None], cut: int) -> None:
     """An array's hash is the polynomial over its elements' hashes."""
     array = pa.array(column, pa.list_(pa.string()))[cut:]
-    plain = [polynomial([0 if v is None else murmur(v.encode()) for v in row or []]) for row in column[cut:]]
+    plain = [
+        polynomial([0 if v is None else murmur(v.encode()) for v in row or []])
+        for row in column[cut:]
+    ]
     assert bucket_hash([(array, "array<string>")]).tolist() == plain
 
 
-entries = st.lists(st.none() | st.dictionaries(texts, st.integers(-(2**31), 2**31 - 1), max_size=5), max_size=20)
+entries = st.lists(
+    st.none() | st.dictionaries(texts, st.integers(-(2**31), 2**31 - 1), max_size=5), max_size=20
+)
 
 
 @given(column=entries, cut=st.integers(0, 5))
 def test_maps(column: list[dict[str, int] | None], cut: int) -> None:
     """The order of a map's entries does not matter, and their values are hashed by version 1."""
-    array = pa.array([None if m is None else list(m.items()) for m in column], pa.map_(pa.string(), pa.int32()))[cut:]
-    plain = [wrap(sum(murmur(k.encode()) ^ v for k, v in (row or {}).items())) for row in column[cut:]]
+    array = pa.array(
+        [None if m is None else list(m.items()) for m in column], pa.map_(pa.string(), pa.int32())
+    )[cut:]
+    plain = [
+        wrap(sum(murmur(k.encode()) ^ v for k, v in (row or {}).items())) for row in column[cut:]
+    ]
     assert bucket_hash([(array, "map<string,int>")]).tolist() == plain
 
 
-@given(rows=st.lists(st.tuples(st.none() | st.integers(-(2**31), 2**31 - 1), st.none() | texts), max_size=30), cut=st.integers(0, 5))
+@given(
+    rows=st.lists(
+        st.tuples(st.none() | st.integers(-(2**31), 2**31 - 1), st.none() | texts), max_size=30
+    ),
+    cut=st.integers(0, 5),
+)
 def test_structs_hash_as_columns(rows: list[tuple[int | None, str | None]], cut: int) -> None:
     """A struct's hash is that of its fields as columns of CLUSTERED BY, in their order."""
-    numbers, words = pa.array([r[0] for r in rows], pa.int32()), pa.array([r[1] for r in rows], pa.string())
+    numbers, words = (
+        pa.array([r[0] for r in rows], pa.int32()),
+        pa.array([r[1] for r in rows], pa.string()),
+    )
     both = pa.StructArray.from_arrays([numbers, words], ["a", "b"])[cut:]
     as_columns = bucket_hash([(numbers[cut:], "int"), (words[cut:], "string")])
     assert bucket_hash([(both, "struct<a:int,b:string>")]).tolist() == as_columns.tolist()
 
 
-@given(columns=st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=5, max_size=5), min_size=1, max_size=4))
+@given(
+    columns=st.lists(
+        st.lists(st.integers(-(2**31), 2**31 - 1), min_size=5, max_size=5), min_size=1, max_size=4
+    )
+)
 def test_several_columns(columns: list[list[int]]) -> None:
     """The hashes of columns make a polynomial, with the overflow of Java's int."""
     each = [[murmur(v.to_bytes(4, "big", signed=True)) for v in column] for column in columns]
@@ -338,14 +418,20 @@ def test_every_arrow_form_of_a_text(values: Any, type_text: str) -> None:
 
 
 def test_timestamps_with_zone() -> None:
-    """Hive's timestamp is a wall clock: one that Arrow gives as an instant is read in its own zone."""
+    """Hive's timestamp is a wall clock: one that Arrow gives as an instant is read in
+    its own zone.
+    """
     wall = pa.array([datetime.datetime(2024, 7, 1, 12)], pa.timestamp("us"))
-    instant = pa.array([datetime.datetime(2024, 7, 1, 10)], pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    instant = pa.array([datetime.datetime(2024, 7, 1, 10)], pa.timestamp("us")).cast(
+        pa.timestamp("us", "UTC")
+    )
     berlin = instant.cast(pa.timestamp("us", "Europe/Berlin"))
     assert bucket_hash([(berlin, "timestamp")]) == bucket_hash([(wall, "timestamp")])
 
 
-@pytest.mark.parametrize(("values", "type_text"), [(pa.array([], of[0]), name) for name, of in PLAIN.items()])
+@pytest.mark.parametrize(
+    ("values", "type_text"), [(pa.array([], of[0]), name) for name, of in PLAIN.items()]
+)
 def test_no_rows(values: pa.Array, type_text: str) -> None:
     """An empty batch has no hashes."""
     for version in (1, 2):

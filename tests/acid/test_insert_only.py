@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.insert_only import visible_files
-from acidsql.acid.snapshot import FileEntry, choose
+from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 
@@ -23,7 +24,9 @@ def test_files_count_whatever_their_names() -> None:
         "delta_0000001_0000001_0000/b.csv",
         "delta_0000001_0000001_0000/HIVE_UNION_SUBDIR_1/0_0",
     )
-    assert seen("1:9223372036854775807::", *paths, "delta_0000001_0000001_0000/_tmp") == sorted(paths)
+    assert seen("1:9223372036854775807::", *paths, "delta_0000001_0000001_0000/_tmp") == sorted(
+        paths
+    )
 
 
 def test_originals_are_read_until_there_is_a_base() -> None:
@@ -44,7 +47,9 @@ def test_open_and_aborted_writes_are_not_seen() -> None:
 
 def test_a_compacted_range_is_read_if_all_of_it_is_decided() -> None:
     """Rows of aborted writes were left out of it; those of open ones could not be told apart."""
-    assert seen("4:9223372036854775807::2", "delta_0000001_0000003/000000_0") == ["delta_0000001_0000003/000000_0"]
+    assert seen("4:9223372036854775807::2", "delta_0000001_0000003/000000_0") == [
+        "delta_0000001_0000003/000000_0"
+    ]
     with pytest.raises(FormatError, match="a part only"):
         seen("4:2:2:", "delta_0000001_0000003/000000_0")
     with pytest.raises(FormatError, match="a part only"):

@@ -36,7 +36,10 @@ READ: dict[str, Callable[[str], object]] = {
     "bucket_file": parse_bucket_file,
     "original_file": original_bucket,
 }
-LANGUAGES = {start: Lark(TEXT, start=start, parser="lalr") for start in (*READ, "written_directory", "written_bucket_file")}
+LANGUAGES = {
+    start: Lark(TEXT, start=start, parser="lalr")
+    for start in (*READ, "written_directory", "written_bucket_file")
+}
 
 write_ids = st.integers(0, 10**18 - 1).map(WriteId)
 statements = st.integers(0, 4095).map(StatementId)
@@ -77,7 +80,9 @@ def test_reads_every_name_of_the_language(start: str) -> None:
 
 @pytest.mark.parametrize("start", READ)
 def test_reads_no_other_name(start: str) -> None:
-    """A name is parsed if and only if the grammar accepts it: padding, order of parts, foreign digits, line ends."""
+    """A name is parsed if and only if the grammar accepts it: padding, order of parts, foreign
+    digits, line ends.
+    """
 
     @given(name=nearly(start))
     def check(name: str) -> None:
@@ -88,7 +93,9 @@ def test_reads_no_other_name(start: str) -> None:
 
 @pytest.mark.parametrize("start", ["written_directory", "written_bucket_file"])
 def test_written_names_round_trip(start: str) -> None:
-    """A canonical name is parsed and printed again letter by letter, so that Hive finds what it rebuilds from numbers."""
+    """A canonical name is parsed and printed again letter by letter, so that Hive finds what it
+    rebuilds from numbers.
+    """
 
     @given(name=generated(start))
     def check(name: str) -> None:
@@ -102,19 +109,40 @@ def test_written_names_round_trip(start: str) -> None:
     check()
 
 
-@given(low=write_ids, high=write_ids, statement=st.one_of(st.just(NO_STATEMENT), statements), bucket=st.integers(0, 4095))
-def test_what_is_written_is_canonical(low: WriteId, high: WriteId, statement: StatementId, bucket: int) -> None:
+@given(
+    low=write_ids,
+    high=write_ids,
+    statement=st.one_of(st.just(NO_STATEMENT), statements),
+    bucket=st.integers(0, 4095),
+)
+def test_what_is_written_is_canonical(
+    low: WriteId, high: WriteId, statement: StatementId, bucket: int
+) -> None:
     """All names we make are in the half of the language that both Hive 3 and Hive 4 read."""
-    for name in (base_name(low), delta_name(low, high, statement), delete_delta_name(low, high, statement)):
+    for name in (
+        base_name(low),
+        delta_name(low, high, statement),
+        delete_delta_name(low, high, statement),
+    ):
         assert accepts("written_directory", name)
     assert accepts("written_bucket_file", bucket_file_name(BucketId(bucket)))
 
 
 @given(
     name=st.one_of(
-        st.builds(Base, write_id=st.one_of(write_ids, st.just(WriteId(-(2**63)))), visibility_txn_id=txns),
-        st.builds(Delta, min_write_id=write_ids, max_write_id=write_ids, statement_id=statements, visibility_txn_id=txns),
-        st.builds(DeleteDelta, min_write_id=write_ids, max_write_id=write_ids, visibility_txn_id=txns),
+        st.builds(
+            Base, write_id=st.one_of(write_ids, st.just(WriteId(-(2**63)))), visibility_txn_id=txns
+        ),
+        st.builds(
+            Delta,
+            min_write_id=write_ids,
+            max_write_id=write_ids,
+            statement_id=statements,
+            visibility_txn_id=txns,
+        ),
+        st.builds(
+            DeleteDelta, min_write_id=write_ids, max_write_id=write_ids, visibility_txn_id=txns
+        ),
     )
 )
 def test_printed_names_parse_to_themselves(name: DirectoryName) -> None:
@@ -124,7 +152,9 @@ def test_printed_names_parse_to_themselves(name: DirectoryName) -> None:
 
 @given(name=generated("directory"), suffix=st.sampled_from(["", "0", "x", "_", "/bucket_00000"]))
 def test_reserved_names(name: str, suffix: str) -> None:
-    """Whatever looks like an ACID directory is reserved, also if it cannot be parsed, so that no reader takes it for something else."""
+    """Whatever looks like an ACID directory is reserved, also if it cannot be parsed, so that no
+    reader takes it for something else.
+    """
     assume(parse_directory(name + suffix) is not None or suffix)
     assert is_reserved(name + suffix)
 
@@ -135,7 +165,9 @@ def test_other_names_are_not_reserved(name: str) -> None:
     assert is_reserved(name) == bool(re.match(r"base_|delta_|delete_delta_", name))
 
 
-@pytest.mark.parametrize("name", ["_orc_acid_version", "_tmp_1", ".hive-staging_hive_2026", "_metadata_acid"])
+@pytest.mark.parametrize(
+    "name", ["_orc_acid_version", "_tmp_1", ".hive-staging_hive_2026", "_metadata_acid"]
+)
 def test_hidden_names(name: str) -> None:
     """Names with a leading underscore or dot are no data."""
     assert is_hidden(name)

@@ -1,4 +1,6 @@
-"""The choice of directories: against Hive's getAcidState, and against a table whose true contents the test knows."""
+"""The choice of directories: against Hive's getAcidState, and against a table whose true contents
+the test knows.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.paths import Base, DeleteDelta, Delta
-from acidsql.acid.snapshot import AcidDirectory, BaseKind, Directory, FileEntry, choose, parse_marker
-from acidsql.acid.write_ids import ValidCleanerWriteIdList, ValidCompactorWriteIdList, ValidTxnList, ValidWriteIdList
+from acidsql.acid.snapshot import BaseKind, choose, parse_marker
+from acidsql.acid.write_ids import (
+    ValidCleanerWriteIdList,
+    ValidCompactorWriteIdList,
+    ValidTxnList,
+    ValidWriteIdList,
+)
 from acidsql.errors import FormatError
 
 LISTS: dict[str, type[ValidWriteIdList]] = {
@@ -39,7 +47,9 @@ def entry(path: str, size: int = 1) -> FileEntry:
 
 @dataclass(frozen=True)
 class Departure:
-    """A case in which we do not follow Hive 4: what differs from its answer (or: we refuse), and why."""
+    """A case in which we do not follow Hive 4: what differs from its answer (or: we refuse), and
+    why.
+    """
 
     reason: str
     instead: dict[str, Any] | None
@@ -59,7 +69,10 @@ OURS = {
     "two minor outputs of one range": Departure(
         "Hive 4 reads every row of the range twice",
         {
-            "deltas": [delta("delta_0000001_0000003_v0000035", 1, 3), delta("delta_0000004_0000004_0000", 4, 4, 0)],
+            "deltas": [
+                delta("delta_0000001_0000003_v0000035", 1, 3),
+                delta("delta_0000004_0000004_0000", 4, 4, 0),
+            ],
             "obsolete": ["delta_0000001_0000003_v0000030"],
         },
     ),
@@ -69,12 +82,22 @@ OURS = {
     ),
     "no txn list given": Departure(
         "Hive 4 wants a list even where no directory has a visibility transaction",
-        {"base": "base_0000002", "base_raw": False, "deltas": [D3], "originals": [], "obsolete": [D1["name"]], "aborted": []},
+        {
+            "base": "base_0000002",
+            "base_raw": False,
+            "deltas": [D3],
+            "originals": [],
+            "obsolete": [D1["name"]],
+            "aborted": [],
+        },
     ),
     "IOW over originals": Departure(
-        "we name files, Hive 4 the files and their directory", {"obsolete": ["000000_0", "000001_0_copy_1", "sub/000000_0"]}
+        "we name files, Hive 4 the files and their directory",
+        {"obsolete": ["000000_0", "000001_0_copy_1", "sub/000000_0"]},
     ),
-    "delta inside a plain sub-directory": Departure("Hive 3 takes it for originals, Hive 4 for a delta: refused", None),
+    "delta inside a plain sub-directory": Departure(
+        "Hive 3 takes it for originals, Hive 4 for a delta: refused", None
+    ),
 }
 
 
@@ -92,12 +115,12 @@ def read_case(case: dict[str, Any]) -> dict[str, Any]:
         LISTS[case["list_class"]].parse(case["writeids"]),
         ValidTxnList.parse(case["txns"]) if case["txns"] else None,
         directories=directories,
-        is_raw=lambda path: contents[path] == "raw",
+        is_original=lambda path: contents[path] == "raw",
         read_marker=lambda path: MARKERS.get(contents.get(f"{path}/_metadata_acid", "")),
     )
     return {
         "base": None if found.base is None else found.base.path,
-        "base_raw": found.base is not None and found.base.raw,
+        "base_raw": found.base is not None and found.base.original,
         "deltas": [described(d) for d in found.current],
         "originals": [f.path for f in found.originals if f.size or not case["ignore_empty_files"]],
         "obsolete": list(found.obsolete),
@@ -114,13 +137,15 @@ def described(directory: Directory) -> dict[str, Any]:
         "max": name.max_write_id,
         "stmt": name.statement_id,
         "delete": isinstance(name, DeleteDelta),
-        "raw": directory.raw,
+        "raw": directory.original,
     }
 
 
 def test_chooses_as_hive(shared: Path) -> None:
     """Hive 4's choice (or refusal) in every case, but for the named exceptions."""
-    cases = json.loads((shared / "vectors" / "acid_state.json").read_text(encoding="utf-8"))["cases"]
+    cases = json.loads((shared / "vectors" / "acid_state.json").read_text(encoding="utf-8"))[
+        "cases"
+    ]
     used = set()
     for case in cases:
         want = case.get("both") or case["hive4"]
@@ -143,7 +168,9 @@ def test_chooses_as_hive(shared: Path) -> None:
 
 @dataclass(frozen=True)
 class Event:
-    """All rows that one statement inserted (or deleted) under one write id; write id 0 stands for an original file."""
+    """All rows that one statement inserted (or deleted) under one write id; write id 0 stands for
+    an original file.
+    """
 
     write_id: int
     statement: int
@@ -152,7 +179,9 @@ class Event:
 
 @dataclass
 class Model:
-    """A table's directory as writers and compactors of both versions of Hive leave it; nothing is ever cleaned."""
+    """A table's directory as writers and compactors of both versions of Hive leave it; nothing is
+    ever cleaned.
+    """
 
     originals: bool = False
     next_txn: int = 1
@@ -168,7 +197,11 @@ class Model:
         for statement, kind in enumerate(kinds):
             names = {Delta: kind in "iu", DeleteDelta: kind in "du"}
             for directory in (cls for cls, wanted in names.items() if wanted):
-                name = directory(min_write_id=WriteId(write_id), max_write_id=WriteId(write_id), statement_id=StatementId(statement))
+                name = directory(
+                    min_write_id=WriteId(write_id),
+                    max_write_id=WriteId(write_id),
+                    statement_id=StatementId(statement),
+                )
                 self.events[str(name)] = [Event(write_id, statement, directory is DeleteDelta)]
 
     def overwrite(self, state: str) -> None:
@@ -179,7 +212,9 @@ class Model:
     def stream(self, states: list[str]) -> None:
         """A batch of write ids in one directory, each decided on its own."""
         ids = [self.begin(state) for state in states]
-        name = Delta(min_write_id=WriteId(ids[0]), max_write_id=WriteId(ids[-1]), statement_id=StatementId(0))
+        name = Delta(
+            min_write_id=WriteId(ids[0]), max_write_id=WriteId(ids[-1]), statement_id=StatementId(0)
+        )
         self.events[str(name)] = [Event(i, 0) for i in ids]
 
     def begin(self, state: str) -> int:
@@ -194,7 +229,9 @@ class Model:
             self.states[still_open[which % len(still_open)]] = state
 
     def compact(self, major: bool, version: int, state: str) -> None:
-        """A compactor that has not committed may have written anything, here: nothing but an empty directory."""
+        """A compactor that has not committed may have written anything, here: nothing but an empty
+        directory.
+        """
         txn = self.next_txn
         self.next_txn += 1
         visible = self.txn_list()
@@ -238,16 +275,25 @@ class Model:
         )
 
     def files(self) -> list[FileEntry]:
-        return [entry("000000_0")] * self.originals + [entry(f"{name}/bucket_00000") for name in self.events]
+        return [entry("000000_0")] * self.originals + [
+            entry(f"{name}/bucket_00000") for name in self.events
+        ]
 
     def choose(self, write_ids: ValidWriteIdList, txns: ValidTxnList) -> AcidDirectory:
         marker = MARKERS["compacted"]
-        return choose(self.files(), write_ids, txns, read_marker=lambda path: marker if path in self.markers else None)
+        return choose(
+            self.files(),
+            write_ids,
+            txns,
+            read_marker=lambda path: marker if path in self.markers else None,
+        )
 
     def rows(self, found: AcidDirectory, write_ids: ValidWriteIdList) -> Iterator[Event]:
         """What a reader gets from the chosen files, the filter by currentTransaction included."""
         for file in (*found.insert_files, *found.delete_files):
-            events = [Event(0, 0)] if file.path == "000000_0" else self.events[file.path.split("/")[0]]
+            events = (
+                [Event(0, 0)] if file.path == "000000_0" else self.events[file.path.split("/")[0]]
+            )
             for event in events:
                 if not file.needs_row_filter or write_ids.is_valid(WriteId(event.write_id)):
                     yield event
@@ -256,21 +302,30 @@ class Model:
         """The inserts that a reader with this list must see."""
         floor = max((w for w in self.overwrites if write_ids.is_valid(WriteId(w))), default=0)
         written = {e for events in self.events.values() for e in events if not e.delete}
-        seen = {e for e in written if e.write_id >= floor and e.write_id > 0 and write_ids.is_valid(WriteId(e.write_id))}
+        seen = {
+            e
+            for e in written
+            if e.write_id >= floor and e.write_id > 0 and write_ids.is_valid(WriteId(e.write_id))
+        }
         return seen | ({Event(0, 0)} if self.originals and not floor else set())
 
 
 outcomes = st.sampled_from(["committed", "committed", "committed", "aborted", "open"])
 writes = st.tuples(st.just("write"), st.text("iud", min_size=1, max_size=3), outcomes)
 compactions = st.tuples(
-    st.just("compact"), st.booleans(), st.sampled_from([3, 4]), st.sampled_from(["committed", "committed", "open", "aborted"])
+    st.just("compact"),
+    st.booleans(),
+    st.sampled_from([3, 4]),
+    st.sampled_from(["committed", "committed", "open", "aborted"]),
 )
 actions = st.one_of(
     writes,
     writes,
     st.tuples(st.just("stream"), st.lists(outcomes, min_size=1, max_size=4)),
     st.tuples(st.just("overwrite"), outcomes),
-    st.tuples(st.just("finish"), st.integers(0, 5), st.sampled_from(["committed", "committed", "aborted"])),
+    st.tuples(
+        st.just("finish"), st.integers(0, 5), st.sampled_from(["committed", "committed", "aborted"])
+    ),
     compactions,
     compactions,
     st.tuples(st.just("snapshot")),
@@ -280,7 +335,9 @@ Snapshot = tuple[ValidWriteIdList, ValidTxnList]
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Model, list[Snapshot]]:
-    """A table after up to 25 actions, and the snapshots taken on the way, the last one at the end."""
+    """A table after up to 25 actions, and the snapshots taken on the way, the last one
+    at the end.
+    """
     model = Model(originals=draw(st.booleans()))
     snapshots: list[Snapshot] = []
     for name, *arguments in draw(st.lists(actions, min_size=1, max_size=25)):
@@ -294,7 +351,8 @@ def tables(draw: st.DrawFn) -> tuple[Model, list[Snapshot]]:
 @settings(max_examples=300)
 @given(table=tables())
 def test_every_visible_row_is_read_once(table: tuple[Model, list[Snapshot]]) -> None:
-    """Whatever writers and compactors of either version did, each reader, also an old one, gets its rows: none lost, none twice.
+    """Whatever writers and compactors of either version did, each reader, also an old one, gets its
+    rows: none lost, none twice.
 
     Only a reader too old for a Hive 3 compaction may be told so instead.
     """
@@ -322,10 +380,16 @@ def test_every_visible_delete_is_read_once(table: tuple[Model, list[Snapshot]]) 
         except FormatError:
             continue
         deletes = [e for e in model.rows(found, write_ids) if e.delete]
-        floor = 0 if found.base is None or not isinstance(found.base.name, Base) else found.base.name.write_id
+        floor = (
+            0
+            if found.base is None or not isinstance(found.base.name, Base)
+            else found.base.name.write_id
+        )
         written = {e for events in model.events.values() for e in events if e.delete}
         assert len(deletes) == len(set(deletes))
-        assert set(deletes) == {e for e in written if e.write_id > floor and write_ids.is_valid(WriteId(e.write_id))}
+        assert set(deletes) == {
+            e for e in written if e.write_id > floor and write_ids.is_valid(WriteId(e.write_id))
+        }
 
 
 # Any listing at all
@@ -343,7 +407,14 @@ def directory_names(draw: st.DrawFn) -> str:
     if kind is Base:
         return str(Base(write_id=WriteId(low), visibility_txn_id=visibility))
     statement = NO_STATEMENT if low != high else StatementId(draw(st.integers(-1, 2)))
-    return str(kind(min_write_id=WriteId(low), max_write_id=WriteId(high), statement_id=statement, visibility_txn_id=visibility))
+    return str(
+        kind(
+            min_write_id=WriteId(low),
+            max_write_id=WriteId(high),
+            statement_id=statement,
+            visibility_txn_id=visibility,
+        )
+    )
 
 
 listings = st.lists(directory_names(), max_size=12, unique=True)
@@ -363,7 +434,11 @@ def readers(draw: st.DrawFn) -> ValidWriteIdList:
     )
 
 
-def pick(names: list[str], write_ids: ValidWriteIdList, originals: tuple[str, ...] = ("000000_0", "sub/000001_0")) -> AcidDirectory | None:
+def pick(
+    names: list[str],
+    write_ids: ValidWriteIdList,
+    originals: tuple[str, ...] = ("000000_0", "sub/000001_0"),
+) -> AcidDirectory | None:
     """The choice, or None where the reader is too old."""
     files = [entry(f"{name}/bucket_00000") for name in names] + [entry(path) for path in originals]
     try:
@@ -375,19 +450,27 @@ def pick(names: list[str], write_ids: ValidWriteIdList, originals: tuple[str, ..
 
 @given(names=listings, write_ids=readers())
 def test_one_fate_each(names: list[str], write_ids: ValidWriteIdList) -> None:
-    """A directory or original is chosen, obsolete, aborted or invisible: never two of them, and nothing is made up."""
+    """A directory or original is chosen, obsolete, aborted or invisible: never two of them, and
+    nothing is made up.
+    """
     found = pick(names, write_ids)
     if found is None:
         return
-    chosen = [d.path for d in (found.base, *found.current) if d is not None] + [f.path for f in found.originals]
+    chosen = [d.path for d in (found.base, *found.current) if d is not None] + [
+        f.path for f in found.originals
+    ]
     all_fates = [*chosen, *found.obsolete, *found.aborted]
     assert len(all_fates) == len(set(all_fates))
     assert set(all_fates) <= {*names, "000000_0", "sub/000001_0"}
-    assert {d.path for d in found.current} == {d.path for d in (*found.deltas, *found.delete_deltas)}
+    assert {d.path for d in found.current} == {
+        d.path for d in (*found.deltas, *found.delete_deltas)
+    }
 
 
 @given(names=listings, write_ids=readers(), random=st.randoms(use_true_random=False))
-def test_the_order_of_a_listing_means_nothing(names: list[str], write_ids: ValidWriteIdList, random: Any) -> None:
+def test_the_order_of_a_listing_means_nothing(
+    names: list[str], write_ids: ValidWriteIdList, random: Any
+) -> None:
     """File systems list as they like."""
     shuffled = names.copy()
     random.shuffle(shuffled)
@@ -395,8 +478,12 @@ def test_the_order_of_a_listing_means_nothing(names: list[str], write_ids: Valid
 
 
 @given(names=listings, write_ids=readers(), data=st.data())
-def test_what_is_not_valid_changes_nothing(names: list[str], write_ids: ValidWriteIdList, data: st.DataObject) -> None:
-    """One more delta or overwrite of an aborted, open or newer transaction leaves every chosen file as it was."""
+def test_what_is_not_valid_changes_nothing(
+    names: list[str], write_ids: ValidWriteIdList, data: st.DataObject
+) -> None:
+    """One more delta or overwrite of an aborted, open or newer transaction leaves every chosen file
+    as it was.
+    """
     invalid = [i for i in range(1, 15) if not write_ids.is_valid(WriteId(i))]
     write_id = WriteId(data.draw(st.sampled_from(invalid)))
     one = StatementId(7)
@@ -413,16 +500,27 @@ def test_what_is_not_valid_changes_nothing(names: list[str], write_ids: ValidWri
     if before is None or after is None:
         assert before is after
     else:
-        assert (after.insert_files, after.delete_files) == (before.insert_files, before.delete_files)
+        assert (after.insert_files, after.delete_files) == (
+            before.insert_files,
+            before.delete_files,
+        )
 
 
 @given(names=listings, write_ids=readers())
-def test_what_is_obsolete_or_aborted_can_be_removed(names: list[str], write_ids: ValidWriteIdList) -> None:
-    """Without the obsolete and aborted directories the choice is the same: a cleaner may trust the lists."""
+def test_what_is_obsolete_or_aborted_can_be_removed(
+    names: list[str], write_ids: ValidWriteIdList
+) -> None:
+    """Without the obsolete and aborted directories the choice is the same: a cleaner may trust the
+    lists.
+    """
     found = pick(names, write_ids)
     if found is not None:
         gone = {*found.obsolete, *found.aborted}
-        left = pick([n for n in names if n not in gone], write_ids, tuple(p for p in ("000000_0", "sub/000001_0") if p not in gone))
+        left = pick(
+            [n for n in names if n not in gone],
+            write_ids,
+            tuple(p for p in ("000000_0", "sub/000001_0") if p not in gone),
+        )
         assert left is not None
         assert (left.insert_files, left.delete_files) == (found.insert_files, found.delete_files)
 
@@ -436,10 +534,14 @@ def reads_all(*paths: str, size: int = 1, **options: Any) -> AcidDirectory:
 
 
 def test_bucket_files_only() -> None:
-    """Files of deltas are called bucket_N or bucket_N_A; hidden names are not part of the table, and others are not passed over."""
+    """Files of deltas are called bucket_N or bucket_N_A; hidden names are not part of the table,
+    and others are not passed over.
+    """
     here = "delta_0000001_0000001_0000"
-    found = reads_all(*(f"{here}/{n}" for n in ("bucket_00001", "bucket_00002_3", "_orc_acid_version", ".x")))
-    assert [(f.path, f.bucket, f.raw) for f in found.insert_files] == [
+    found = reads_all(
+        *(f"{here}/{n}" for n in ("bucket_00001", "bucket_00002_3", "_orc_acid_version", ".x"))
+    )
+    assert [(f.path, f.bucket, f.original) for f in found.insert_files] == [
         (f"{here}/bucket_00001", 1, False),
         (f"{here}/bucket_00002_3", 2, False),
     ]
@@ -453,7 +555,9 @@ def test_bucket_files_only() -> None:
 def test_raw_files() -> None:
     """LOAD DATA's files and originals know their bucket and the write id their rows get."""
     found = reads_all("delta_0000007_0000007_0002/000001_0", "000003_0_copy_1", "sub/odd-name")
-    assert [(f.path, f.bucket, f.raw, f.max_write_id, f.statement_id) for f in found.insert_files] == [
+    assert [
+        (f.path, f.bucket, f.original, f.max_write_id, f.statement_id) for f in found.insert_files
+    ] == [
         ("000003_0_copy_1", 3, True, 0, NO_STATEMENT),
         ("sub/odd-name", None, True, 0, NO_STATEMENT),
         ("delta_0000007_0000007_0002/000001_0", 1, True, 7, 2),
@@ -462,15 +566,26 @@ def test_raw_files() -> None:
 
 def test_empty_files() -> None:
     """A file without a byte holds no rows; one that should hold deletes is not trusted."""
-    found = reads_all("000000_0", "delta_0000001_0000001_0000/bucket_00000", "delete_delta_0000002_0000002_0000/bucket_00000", size=0)
+    found = reads_all(
+        "000000_0",
+        "delta_0000001_0000001_0000/bucket_00000",
+        "delete_delta_0000002_0000002_0000/bucket_00000",
+        size=0,
+    )
     assert found.insert_files == ()
-    with pytest.raises(FormatError, match='"delete_delta_0000002_0000002_0000/bucket_00000" is empty'):
+    with pytest.raises(
+        FormatError, match='"delete_delta_0000002_0000002_0000/bucket_00000" is empty'
+    ):
         _ = found.delete_files
 
 
 def test_open_streams_are_refused() -> None:
-    """What a streaming writer has committed of an open file ends inside it: not read, not half read."""
-    found = reads_all("delta_0000001_0000010/bucket_00000", "delta_0000001_0000010/bucket_00000_flush_length")
+    """What a streaming writer has committed of an open file ends inside it: not read, not half
+    read.
+    """
+    found = reads_all(
+        "delta_0000001_0000010/bucket_00000", "delta_0000001_0000010/bucket_00000_flush_length"
+    )
     with pytest.raises(FormatError, match='has "delta_0000001_0000010/bucket_00000" open'):
         _ = found.insert_files
 
@@ -487,21 +602,41 @@ def test_open_streams_are_refused() -> None:
     ],
 )
 def test_layouts_nobody_can_read(path: str) -> None:
-    """Nested ACID directories and names that only look like one are refused with the directory named."""
+    """Nested ACID directories and names that only look like one are refused with the directory
+    named.
+    """
     with pytest.raises(FormatError, match=path.rpartition("/")[0]):
         reads_all(path)
 
 
 def test_empty_overwrite() -> None:
-    """An overwrite by nothing is seen whether its directory holds only hidden files or is merely listed."""
-    assert reads_all("delta_0000001_0000001_0000/bucket_00000", "base_0000002/_orc_acid_version").insert_files == ()
-    assert reads_all("delta_0000001_0000001_0000/bucket_00000", directories=["base_0000002"]).insert_files == ()
+    """An overwrite by nothing is seen whether its directory holds only hidden files or is merely
+    listed.
+    """
+    assert (
+        reads_all(
+            "delta_0000001_0000001_0000/bucket_00000", "base_0000002/_orc_acid_version"
+        ).insert_files
+        == ()
+    )
+    assert (
+        reads_all(
+            "delta_0000001_0000001_0000/bucket_00000", directories=["base_0000002"]
+        ).insert_files
+        == ()
+    )
 
 
 def test_markers() -> None:
     """Both words of _metadata_acid are known; an unknown one names the directory it lies in."""
     assert parse_marker(MARKERS["compacted"]) is BaseKind.COMPACTED
     assert parse_marker(MARKERS["truncated"]) is BaseKind.TRUNCATED
-    for content in (b"", b"[]", b'{"dataFormat":"compacted"}', b'{"thisFileVersion":"1","dataFormat":"compacted"}', b"\xff"):
+    for content in (
+        b"",
+        b"[]",
+        b'{"dataFormat":"compacted"}',
+        b'{"thisFileVersion":"1","dataFormat":"compacted"}',
+        b"\xff",
+    ):
         with pytest.raises(FormatError, match='unknown content of "base_0000001/_metadata_acid"'):
             reads_all("base_0000001/bucket_00000", read_marker=lambda _: content)  # noqa: B023

@@ -30,17 +30,31 @@ PARSERS: dict[str, Callable[[str], AnyList]] = {
     "ValidCleanerWriteIdList": ValidCleanerWriteIdList.parse,
 }
 OURS = {
-    ("t:10:11:11:", "isWriteIdRangeValid", "10-11"): ("SOME", "Hive counts an exception above the high watermark twice; id 10 is valid"),
-    ("t:5:3:3:7", "isWriteIdRangeValid", "5-10"): ("SOME", "Hive counts an exception above the high watermark twice; id 5 is valid"),
-    ("t:10:4:4:2", "isWriteIdAborted", "4"): (False, "Hive's compactor list takes every exception for aborted; id 4 is open"),
-    ("t:9223372036854775807:9223372036854775807::", "isValidBase", "9223372036854775807"): (True, "Long.MAX is no id, but a limit"),
+    ("t:10:11:11:", "isWriteIdRangeValid", "10-11"): (
+        "SOME",
+        "Hive counts an exception above the high watermark twice; id 10 is valid",
+    ),
+    ("t:5:3:3:7", "isWriteIdRangeValid", "5-10"): (
+        "SOME",
+        "Hive counts an exception above the high watermark twice; id 5 is valid",
+    ),
+    ("t:10:4:4:2", "isWriteIdAborted", "4"): (
+        False,
+        "Hive's compactor list takes every exception for aborted; id 4 is open",
+    ),
+    ("t:9223372036854775807:9223372036854775807::", "isValidBase", "9223372036854775807"): (
+        True,
+        "Long.MAX is no id, but a limit",
+    ),
 }
 """What a correct list answers where Hive does not, and why."""
 
 
 @pytest.fixture(scope="module")
 def cases(shared: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((shared / "vectors" / "valid_write_ids.json").read_text(encoding="utf-8"))["cases"]
+    found: list[dict[str, Any]] = json.loads(
+        (shared / "vectors" / "valid_write_ids.json").read_text(encoding="utf-8")
+    )["cases"]
     return found
 
 
@@ -64,7 +78,9 @@ def answer(ids: Any, question: str, key: str) -> bool | str:
 
 
 def test_answers_as_hive(cases: list[dict[str, Any]]) -> None:
-    """Every answer of Hive's lists, in the words of Hive 4 where the versions differ, but for the named exceptions."""
+    """Every answer of Hive's lists, in the words of Hive 4 where the versions differ, but for the
+    named exceptions.
+    """
     used = set()
     for case in (c for c in cases if c["list_class"] in PARSERS):
         want = case.get("both") or case["hive4"]
@@ -74,7 +90,11 @@ def test_answers_as_hive(cases: list[dict[str, Any]]) -> None:
             continue
         ids = PARSERS[case["list_class"]](case["text"])
         assert str(ids) == want["write_to_string"]
-        assert (ids.high_watermark, ids.min_open, list(ids.exceptions)) == (want["high_watermark"], want["min_open"], want["invalid"])
+        assert (ids.high_watermark, ids.min_open, list(ids.exceptions)) == (
+            want["high_watermark"],
+            want["min_open"],
+            want["invalid"],
+        )
         for question in (q for q in want if q.startswith("is")):
             for key, hives in want[question].items():
                 place = (case["text"], question, key)
@@ -85,7 +105,9 @@ def test_answers_as_hive(cases: list[dict[str, Any]]) -> None:
 
 
 def test_lists_of_several_tables(cases: list[dict[str, Any]]) -> None:
-    """All lists of one transaction are kept; their order has no meaning (Hive's is a hash order)."""
+    """All lists of one transaction are kept; their order has no meaning (Hive's is a
+    hash order).
+    """
     for case in (c for c in cases if c["list_class"] == "ValidTxnWriteIdList"):
         found = ValidTxnWriteIdList.parse(case["text"])
         assert sorted(str(found).split("$")) == sorted(case["both"]["to_string"].split("$"))
@@ -111,10 +133,16 @@ def write_id_lists(draw: st.DrawFn) -> ValidWriteIdList:
 @st.composite
 def txn_lists(draw: st.DrawFn) -> ValidTxnList:
     ids = draw(write_id_lists())
-    return ValidTxnList(high_watermark=TxnId(ids.high_watermark), open=tuple(map(TxnId, ids.open)), aborted=tuple(map(TxnId, ids.aborted)))
+    return ValidTxnList(
+        high_watermark=TxnId(ids.high_watermark),
+        open=tuple(map(TxnId, ids.open)),
+        aborted=tuple(map(TxnId, ids.aborted)),
+    )
 
 
-ranges = st.tuples(st.integers(1, 35), st.integers(0, 10)).map(lambda pair: (WriteId(pair[0]), WriteId(pair[0] + pair[1])))
+ranges = st.tuples(st.integers(1, 35), st.integers(0, 10)).map(
+    lambda pair: (WriteId(pair[0]), WriteId(pair[0] + pair[1]))
+)
 
 
 @given(ids=write_id_lists())
@@ -136,13 +164,17 @@ def test_ranges_agree_with_single_ids(ids: ValidWriteIdList, span: tuple[WriteId
     """The answer for a range is what its ids say one by one."""
     each = [WriteId(i) for i in range(span[0], span[1] + 1)]
     assert ids.range_valid(*span) is response(map(ids.is_valid, each))
-    assert ids.range_aborted(*span) is response(i <= ids.high_watermark and ids.is_aborted(i) for i in each)
+    assert ids.range_aborted(*span) is response(
+        i <= ids.high_watermark and ids.is_aborted(i) for i in each
+    )
     assert ids.all_valid(*span) == all(map(ids.is_valid, each))
 
 
 @given(ids=write_id_lists())
 def test_a_compactor_sees_decided_ids_only(ids: ValidWriteIdList) -> None:
-    """Below a compactor's high watermark nothing is open, and what is valid there is valid for readers."""
+    """Below a compactor's high watermark nothing is open, and what is valid there is valid for
+    readers.
+    """
     compactors = ValidCompactorWriteIdList.of(ids)
     assert not any(i <= compactors.high_watermark for i in ids.open)
     for i in range(1, compactors.high_watermark + 1):
@@ -151,17 +183,31 @@ def test_a_compactor_sees_decided_ids_only(ids: ValidWriteIdList) -> None:
 
 @given(ids=write_id_lists(), write_id=st.integers(1, 35).map(WriteId))
 def test_a_valid_base_has_nothing_open_below(ids: ValidWriteIdList, write_id: WriteId) -> None:
-    """A compacted base is readable exactly when every id up to its own is decided for the reader."""
-    assert ids.is_valid_base(write_id) == (write_id <= ids.high_watermark and not any(i <= write_id for i in ids.open))
+    """A compacted base is readable exactly when every id up to its own is decided for
+    the reader.
+    """
+    assert ids.is_valid_base(write_id) == (
+        write_id <= ids.high_watermark and not any(i <= write_id for i in ids.open)
+    )
 
 
-@pytest.mark.parametrize("text", ["", "t", "t:x:1::", "t:1:1:2;3:", "t:1:1:-2:", "t:1:1:::", "t: 1:1::", "t:1:1:٣:"])
+@pytest.mark.parametrize(
+    "text", ["", "t", "t:x:1::", "t:1:1:2;3:", "t:1:1:-2:", "t:1:1:::", "t: 1:1::", "t:1:1:٣:"]
+)
 def test_refuses_other_texts(text: str) -> None:
-    """A list that is not understood is an error, never an empty list (which would make everything visible)."""
+    """A list that is not understood is an error, never an empty list (which would make everything
+    visible).
+    """
     with pytest.raises(FormatError):
         ValidWriteIdList.parse(text)
 
 
 def response(answers: Iterable[bool]) -> RangeResponse:
     found = list(answers)
-    return RangeResponse.ALL if all(found) else RangeResponse.SOME if any(found) else RangeResponse.NONE
+    return (
+        RangeResponse.ALL
+        if all(found)
+        else RangeResponse.SOME
+        if any(found)
+        else RangeResponse.NONE
+    )

@@ -1,9 +1,11 @@
 """Prints one table: acidsql against plain Spark ORC, and the small statements in milliseconds.
 
-    python -m tests.bench [--rows 1000000] [--rounds 5] [--partitions 10000] [--only small|storage] [--no-spark] [--check]
+    python -m tests.bench [--rows 1000000] [--rounds 5] [--partitions 10000] [--only small|storage]
+    [--no-spark] [--check]
 
-The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a median. Only ratios of one run
-mean anything. ``--check`` ends with exit code 1 when a measure misses its goal.
+The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a
+median. Only ratios of one run mean anything. ``--check`` ends with exit code 1 when a measure
+misses its goal.
 """
 
 from __future__ import annotations
@@ -23,20 +25,37 @@ from acidsql.parser.grammar import Grammar, grammar_file
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.physical import plan
+from acidsql.planner.steps.plans import plan
 from acidsql.session import Session
-from acidsql.spark.session import start
-from tests.bench.measures import ACID, COLUMNS, SUMS, VALUES, Measure, in_turn, median_of, ratio, seconds_of, source_rows
+from acidsql.spark.start.session import start
+from tests.bench.measures import (
+    ACID,
+    COLUMNS,
+    SUMS,
+    VALUES,
+    Measure,
+    in_turn,
+    median_of,
+    ratio,
+    seconds_of,
+    source_rows,
+)
 from tests.bench.storage import measure_storage
 
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
 MERGE = "\n".join(
     [
         "MERGE INTO t USING s ON t.k = s.k",
-        *(f"WHEN MATCHED AND s.flag = '{c}' THEN UPDATE SET price = t.price + s.price, cmt = concat(s.mode, '-{c}')" for c in "ABC"),
+        *(
+            f"WHEN MATCHED AND s.flag = '{c}' THEN UPDATE SET price = t.price + s.price, cmt = concat(s.mode, '-{c}')"
+            for c in "ABC"
+        ),
         "WHEN MATCHED AND s.flag = 'D' AND s.qty > 10 THEN DELETE",
         "WHEN MATCHED AND s.flag = 'E' THEN DELETE",
-        *(f"WHEN NOT MATCHED AND s.flag = '{c}' THEN INSERT (k, qty, flag) VALUES (s.k, s.qty + 1, '{c}')" for c in "AB"),
+        *(
+            f"WHEN NOT MATCHED AND s.flag = '{c}' THEN INSERT (k, qty, flag) VALUES (s.k, s.qty + 1, '{c}')"
+            for c in "AB"
+        ),
         "WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.qty, s.price, s.disc, s.ship, s.flag, s.mode, s.cmt)",
         "WHEN NOT MATCHED BY SOURCE AND t.qty < 0 THEN DELETE",
         "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET cmt = 'gone'",
@@ -56,12 +75,21 @@ SCRIPT_LINES = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tests.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--partitions", type=int, default=10_000, help="of the table that is only listed and planned")
-    parser.add_argument("--only", choices=["small", "storage"], help="a part of the figures that need Spark")
+    parser.add_argument(
+        "--partitions",
+        type=int,
+        default=10_000,
+        help="of the table that is only listed and planned",
+    )
+    parser.add_argument(
+        "--only", choices=["small", "storage"], help="a part of the figures that need Spark"
+    )
     parser.add_argument("--no-spark", action="store_true", help="only what needs no Java")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
@@ -75,9 +103,11 @@ def main() -> int:
             ]
         if not args.no_spark:
             measures += measure_session(Path(folder), args)
-    print(f"{'measure':<52}{'found':>10}{'goal':>10}")
+    print(f"{'measure':<68}{'found':>10}{'goal':>10}")
     for m in measures:
-        print(f"{m.name:<52}{m.found:>8.2f} {m.unit:<2}{m.goal:>7g} {m.unit:<2} {'ok' if m.found <= m.goal else 'MISSED':<7} {m.detail}")
+        print(
+            f"{m.name:<68}{m.found:>8.2f} {m.unit:<2}{m.goal:>7g} {m.unit:<2} {'ok' if m.found <= m.goal else 'MISSED':<7} {m.detail}"
+        )
     return 1 if args.check and any(m.found > m.goal for m in measures) else 0
 
 
@@ -86,38 +116,106 @@ def measure_planning(folder: Path, rounds: int) -> list[Measure]:
     with Session(folder / "planning") as session:
         session.sql(f"CREATE TABLE t ({COLUMNS}) {ACID}")
         session.sql(f"CREATE TABLE s ({COLUMNS}) STORED AS ORC")
-        around = Surroundings(catalog=session.store, database=session.database, settings=session.settings)
-        update = 1000 * median_of(20 * rounds, lambda: plan(bind(parse(UPDATE), UPDATE, around)))
-        merge = 1000 * median_of(20 * rounds, lambda: plan(bind(parse(MERGE), MERGE, around)))
+        around = Surroundings(
+            catalog=session.store, database=session.database, settings=session.settings
+        )
+        update = 1000 * median_of(
+            20 * rounds, lambda: plan(bind(parse(UPDATE), UPDATE, around), session.settings)
+        )
+        merge = 1000 * median_of(
+            20 * rounds, lambda: plan(bind(parse(MERGE), MERGE, around), session.settings)
+        )
+        long = measure_long_statements(around, rounds)
     return [
         Measure(name="parse + bind + plan of one UPDATE", found=update, unit="ms", goal=5),
-        Measure(name="parse + bind + plan of a MERGE of 10 clauses", found=merge, unit="ms", goal=5),
+        Measure(
+            name="parse + bind + plan of a MERGE of 10 clauses", found=merge, unit="ms", goal=5
+        ),
+        *long,
     ]
+
+
+TERMS = 1000
+LONG = {
+    "SELECT .. WHERE k = 0 OR ..": ("SELECT * FROM t WHERE {}", "k = {i}", " OR "),
+    "DELETE .. WHERE (k = 0 AND qty = 0) OR ..": (
+        "DELETE FROM t WHERE {}",
+        "(k = {i} AND qty = {i})",
+        " OR ",
+    ),
+    "UPDATE .. WHERE k <> 0 AND ..": ("UPDATE t SET qty = 1 WHERE {}", "k <> {i}", " AND "),
+    "MERGE .. ON .. AND (k = 0 OR ..)": (
+        "MERGE INTO t USING s ON t.k = s.k AND ({}) WHEN MATCHED THEN DELETE",
+        "t.k = {i}",
+        " OR ",
+    ),
+    "INSERT .. VALUES (0 + 1, ..), ..": (
+        "INSERT INTO t (k, qty) VALUES {}",
+        "({i} + 1, abs({i}))",
+        ", ",
+    ),
+}
+
+
+def measure_long_statements(around: Surroundings, rounds: int) -> list[Measure]:
+    """How the time to plan a statement grows with the number of its terms."""
+
+    def seconds(terms: int, text: str, form: str, joint: str) -> float:
+        sql = text.format(joint.join(form.format(i=i) for i in range(terms)))
+        return median_of(rounds, lambda: plan(bind(parse(sql), sql, around), around.settings))
+
+    measures = []
+    for name, words in LONG.items():
+        few, many = seconds(TERMS, *words), seconds(10 * TERMS, *words)
+        measures.append(
+            Measure(
+                name=f"{name}: {10 * TERMS:,} terms / {TERMS:,}",
+                found=many / few,
+                unit="x",
+                goal=20,
+                detail=f"{many:.2f} s / {few:.2f} s",
+            )
+        )
+    return measures
 
 
 def measure_parser(rounds: int) -> list[Measure]:
     """What every command waits for first, and a long script of all kinds of statements."""
     grammar = grammar_file("acid.lark")
-    script = "".join(SCRIPT_LINES[i % len(SCRIPT_LINES)].format(i=i) for i in range(SCRIPT_STATEMENTS))
+    script = "".join(
+        SCRIPT_LINES[i % len(SCRIPT_LINES)].format(i=i) for i in range(SCRIPT_STATEMENTS)
+    )
     assert len(split(script)) == SCRIPT_STATEMENTS
     load = median_of(rounds, lambda: Grammar(grammar))
     seconds = median_of(rounds, lambda: [parse(statement.text) for statement in split(script)])
     speed = f"{SCRIPT_STATEMENTS / seconds:,.0f} statements a second"
     return [
         Measure(name="the grammar's table, loaded", found=1000 * load, unit="ms", goal=200),
-        Measure(name=f"split + parse of a script of {SCRIPT_STATEMENTS:,} statements", found=seconds, unit="s", goal=10, detail=speed),
+        Measure(
+            name=f"split + parse of a script of {SCRIPT_STATEMENTS:,} statements",
+            found=seconds,
+            unit="s",
+            goal=10,
+            detail=speed,
+        ),
     ]
 
 
 def measure_process(folder: Path, rounds: int) -> Measure:
-    """A three-word command as a whole process, with a ``java`` that would tell on whoever starts it."""
+    """A three-word command as a whole process, with a ``java`` that would tell on whoever starts
+    it.
+    """
     trap = folder / "trap"
     told = folder / "java-was-started"
     (trap / "bin").mkdir(parents=True)
     java = trap / "bin" / "java"
     java.write_text(f"#!/bin/sh\necho started >> '{told}'\nexit 1\n")
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    environment = {**os.environ, "JAVA_HOME": str(trap), "PATH": f"{trap / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(trap),
+        "PATH": f"{trap / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
 
     def command(sql: str) -> None:
         call = [sys.executable, "-m", "acidsql", "--warehouse", str(folder / "process"), "-e", sql]
@@ -144,7 +242,11 @@ def measure_session(folder: Path, args: argparse.Namespace) -> list[Measure]:
     with Session(folder / "session", spark=spark) as session:
         sides = Sides(session, spark, source, folder / "plain")
         if args.only != "storage":
-            measures += [measure_load(sides, rows, rounds), measure_scan(sides, rounds), *measure_small(session, rounds)]
+            measures += [
+                measure_load(sides, rows, rounds),
+                measure_scan(sides, rounds),
+                *measure_small(session, rounds),
+            ]
         if args.only != "small":
             measures += measure_storage(session, spark, source, folder / "storage", args)
     spark.stop()
@@ -162,7 +264,9 @@ class Sides:
         self.tables = 0
 
     def insert_new(self) -> float:
-        """INSERT .. SELECT into a new table, which is dropped afterwards; only the INSERT counts."""
+        """INSERT .. SELECT into a new table, which is dropped afterwards; only the
+        INSERT counts.
+        """
         self.tables += 1
         name = f"t{self.tables}"
         seconds = self.insert(name)
@@ -171,11 +275,15 @@ class Sides:
 
     def insert(self, name: str) -> float:
         self.session.sql(f"CREATE TABLE {name} ({COLUMNS}) {ACID}")
-        return seconds_of(lambda: self.session.sql(f"INSERT INTO {name} SELECT * FROM parquet.`{self.source}`"))
+        return seconds_of(
+            lambda: self.session.sql(f"INSERT INTO {name} SELECT * FROM parquet.`{self.source}`")
+        )
 
     def write_plain(self) -> float:
         frame = self.spark.read.parquet(str(self.source))
-        return seconds_of(lambda: frame.write.option("compression", "zlib").mode("overwrite").orc(self.plain))
+        return seconds_of(
+            lambda: frame.write.option("compression", "zlib").mode("overwrite").orc(self.plain)
+        )
 
     def scan_table(self) -> float:
         return seconds_of(lambda: self.session.sql(f"{SUMS} t").to_arrow())

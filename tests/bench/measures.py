@@ -1,4 +1,6 @@
-"""What every part of the benchmark shares: figures with their goals, tables and rows, two sides that take turns."""
+"""What every part of the benchmark shares: figures with their goals, tables and rows, two sides
+that take turns.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import pyarrow as pa
 COLUMNS = "k BIGINT, qty INT, price DECIMAL(12,2), disc DOUBLE, ship DATE, flag STRING, mode STRING, cmt STRING"
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 SUMS = "SELECT sum(qty), sum(price), sum(disc) FROM"
-VALUES = ", ".join(f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3))
+VALUES = ", ".join(
+    f"(-{k}, {k}, {k}.5, 0.5, DATE '2024-01-0{k}', 'A', 'AIR', NULL)" for k in (1, 2, 3)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +40,9 @@ def source_rows(count: int) -> pa.Table:
             "qty": random.integers(1, 51, count).astype(np.int32),
             "price": pa.array((random.random(count) * 100_000).round(2)).cast(pa.decimal128(12, 2)),
             "disc": random.random(count).round(6),
-            "ship": pa.array(random.integers(8035, 10535, count).astype(np.int32)).cast(pa.date32()),
+            "ship": pa.array(random.integers(8035, 10535, count).astype(np.int32)).cast(
+                pa.date32()
+            ),
             "flag": pa.array(["A", "N", "R"]).take(pa.array(random.integers(0, 3, count))),
             "mode": words.take(pa.array(random.integers(0, 6, count))),
             "cmt": pa.array(random.integers(0, 1 << 62, count)).cast(pa.string()),
@@ -54,7 +60,9 @@ def median_of(rounds: int, action: Callable[[], object]) -> float:
     return statistics.median([seconds_of(action) for _ in range(rounds + 1)][1:])
 
 
-def in_turn(rounds: int, first: Callable[[], float], second: Callable[[], float]) -> tuple[list[float], list[float]]:
+def in_turn(
+    rounds: int, first: Callable[[], float], second: Callable[[], float]
+) -> tuple[list[float], list[float]]:
     """Both sides' seconds without the first round; who begins changes from round to round."""
     sides: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + 1):

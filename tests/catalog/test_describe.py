@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from acidsql.catalog.describe import Row, describe, describe_column, describe_database, describe_extended, describe_formatted
+from acidsql.catalog.describe import (
+    Row,
+    describe,
+    describe_column,
+    describe_database,
+    describe_extended,
+    describe_formatted,
+)
 from acidsql.catalog.model import (
     Bucketing,
     Column,
@@ -37,18 +44,31 @@ PLAIN = Table(
         Column(name="items", type=parse_type("array<struct<sku:string,n:int>>")),
     ),
     location="/data/orders",
-    properties={"transactional": "true", "transactional_properties": "default", "bucketing_version": "2"},
+    properties={
+        "transactional": "true",
+        "transactional_properties": "default",
+        "bucketing_version": "2",
+    },
     owner="ann",
     created_at=1_700_000_000,
 )
 RICH = replace(
     PLAIN,
     comment="it's sold",
-    partition_columns=(Column(name="day", type=parse_type("date"), comment="when"), Column(name="hr", type=parse_type("int"))),
-    bucketing=Bucketing(columns=("id", "items"), count=4, sorted_by=(SortColumn(name="id"), SortColumn(name="items", descending=True))),
+    partition_columns=(
+        Column(name="day", type=parse_type("date"), comment="when"),
+        Column(name="hr", type=parse_type("int")),
+    ),
+    bucketing=Bucketing(
+        columns=("id", "items"),
+        count=4,
+        sorted_by=(SortColumn(name="id"), SortColumn(name="items", descending=True)),
+    ),
     skew=Skew(columns=("id",), values=(("1",), ("2",)), directories=True),
     constraints=(
-        Constraint(kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "day"), enabled=False),
+        Constraint(
+            kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "day"), enabled=False
+        ),
         Constraint(
             kind=ConstraintKind.FOREIGN_KEY,
             name="fk",
@@ -69,7 +89,9 @@ VIEW = Table(
     columns=(Column(name="id", type=parse_type("bigint")),),
     location="",
     kind=TableKind.VIEW,
-    view=View(original="SELECT id FROM orders", expanded="SELECT id FROM `sales`.`orders` AS `orders`"),
+    view=View(
+        original="SELECT id FROM orders", expanded="SELECT id FROM `sales`.`orders` AS `orders`"
+    ),
     created_at=1_700_000_000,
 )
 
@@ -135,9 +157,18 @@ def test_show_create_of_a_rich_table() -> None:
 def test_show_create_of_an_external_table_with_a_serde_of_its_own() -> None:
     """EXTERNAL stands in front, not among the properties; the serde's properties have a clause."""
     storage = Storage(
-        input_format="in", output_format="out", serde="serde", serde_properties={"field.delim": "'", "serialization.format": "1"}
+        input_format="in",
+        output_format="out",
+        serde="serde",
+        serde_properties={"field.delim": "'", "serialization.format": "1"},
     )
-    table = replace(PLAIN, kind=TableKind.EXTERNAL, file_format=FileFormat.OTHER, storage=storage, properties={"EXTERNAL": "TRUE"})
+    table = replace(
+        PLAIN,
+        kind=TableKind.EXTERNAL,
+        file_format=FileFormat.OTHER,
+        storage=storage,
+        properties={"EXTERNAL": "TRUE"},
+    )
     assert show_create(table, qualified=False) == [
         "CREATE EXTERNAL TABLE `orders`(",
         "  `id` bigint COMMENT 'the key', ",
@@ -159,7 +190,9 @@ def test_show_create_of_an_external_table_with_a_serde_of_its_own() -> None:
 
 def test_show_create_of_a_view() -> None:
     """The query with its names qualified."""
-    assert show_create(VIEW, qualified=True) == ["CREATE VIEW `sales`.`v` AS SELECT id FROM `sales`.`orders` AS `orders`"]
+    assert show_create(VIEW, qualified=True) == [
+        "CREATE VIEW `sales`.`v` AS SELECT id FROM `sales`.`orders` AS `orders`"
+    ]
 
 
 def test_describe_lists_partition_columns_twice() -> None:
@@ -272,7 +305,12 @@ def test_describe_formatted_of_a_view_and_a_partition() -> None:
         "Expanded Query:|SELECT id FROM `sales`.`orders` AS `orders`",
     ]
     assert not any(line.startswith("Location") for line in lines(describe_formatted(VIEW)))
-    partition = Partition(values=("2024-01-01", "3"), location="/data/p", properties={"k": "v"}, created_at=1_700_000_000)
+    partition = Partition(
+        values=("2024-01-01", "3"),
+        location="/data/p",
+        properties={"k": "v"},
+        created_at=1_700_000_000,
+    )
     shown = lines(describe_formatted(RICH, partition))
     assert shown[9:20] == [
         "# Detailed Partition Information",
@@ -294,8 +332,12 @@ def test_describe_extended_dumps_the_object() -> None:
     *_, (title, text, _) = describe_extended(PLAIN)
     assert title == "Detailed Table Information"
     assert text is not None
-    assert text.startswith("Table(tableName:orders, dbName:sales, owner:ann, createTime:1700000000, ")
-    assert text.endswith("viewOriginalText:null, viewExpandedText:null, tableType:MANAGED_TABLE, rewriteEnabled:false)")
+    assert text.startswith(
+        "Table(tableName:orders, dbName:sales, owner:ann, createTime:1700000000, "
+    )
+    assert text.endswith(
+        "viewOriginalText:null, viewExpandedText:null, tableType:MANAGED_TABLE, rewriteEnabled:false)"
+    )
     *_, (title, text, _) = describe_extended(RICH, Partition(values=("a", "1"), location="/p"))
     assert title == "Detailed Partition Information"
     assert text is not None
@@ -307,7 +349,9 @@ def test_describe_of_a_column_and_a_database() -> None:
     shown = lines(describe_column(PLAIN, PLAIN.columns[0]))
     assert shown[:3] == ["col_name|id", "data_type|bigint", "min"]
     assert shown[-2:] == ["comment|the key", "COLUMN_STATS_ACCURATE|{}"]
-    database = Database(name="d", location="/d", comment="c", owner="ann", properties={"b": "2", "a": "1"})
+    database = Database(
+        name="d", location="/d", comment="c", owner="ann", properties={"b": "2", "a": "1"}
+    )
     assert describe_database(database, extended=False) == ("d", "c", "/d", "ann", "USER", "")
     assert describe_database(database, extended=True)[-1] == "{a=1, b=2}"
 
@@ -326,10 +370,24 @@ def test_names_of_partitions_are_escaped_as_hive_does(values: tuple[str, str], n
     """The characters of Hive's list and no others."""
     assert partition_name(("day", "hr"), values) == name
 
-    assert partition_values(("day", "hr"), name) == tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in values)
+    assert partition_values(("day", "hr"), name) == tuple(
+        value or "__HIVE_DEFAULT_PARTITION__" for value in values
+    )
 
 
-@pytest.mark.parametrize("path", ["day=1", "day=1/hr=2/x=3", "day=1/hour=2", "hr=1/day=2", "day=/hr=2", "day=1=2/hr=3", "day/hr=3", ""])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "day=1",
+        "day=1/hr=2/x=3",
+        "day=1/hour=2",
+        "hr=1/day=2",
+        "day=/hr=2",
+        "day=1=2/hr=3",
+        "day/hr=3",
+        "",
+    ],
+)
 def test_a_path_without_the_columns_is_no_partition(path: str) -> None:
     """Each must be there, in order, with one value."""
     assert partition_values(("day", "hr"), path) is None
@@ -379,17 +437,43 @@ def test_values_of_partitions_are_texts() -> None:
 
 
 ID = PLAIN.columns[0]
-MEASURED = replace(PLAIN, statistics={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}', "numRows": "3"})
+MEASURED = replace(
+    PLAIN,
+    statistics={
+        "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}',
+        "numRows": "3",
+    },
+)
 
 
 @pytest.mark.parametrize(
     ("kind", "facts", "shown"),
     [
-        ("bigint", {"distinct": 2, "low": -1, "high": 9}, ["min|-1", "max|9", "num_nulls|1", "distinct_count|2"]),
-        ("double", {"low": 1.5, "high": 1e10}, ["min|1.5", "max|1.0E10", "num_nulls|1", "distinct_count"]),
-        ("decimal(4,2)", {"low": Decimal("1.50"), "high": Decimal("2.00")}, ["min|1.5", "max|2", "num_nulls|1", "distinct_count"]),
-        ("date", {"low": -1, "high": 18263}, ["min|1969-12-31", "max|2020-01-02", "num_nulls|1", "distinct_count"]),
-        ("timestamp", {"low": -1, "high": 60}, ["min|1969-12-31 23:59:59", "max|1970-01-01 00:01:00", "num_nulls|1", "distinct_count"]),
+        (
+            "bigint",
+            {"distinct": 2, "low": -1, "high": 9},
+            ["min|-1", "max|9", "num_nulls|1", "distinct_count|2"],
+        ),
+        (
+            "double",
+            {"low": 1.5, "high": 1e10},
+            ["min|1.5", "max|1.0E10", "num_nulls|1", "distinct_count"],
+        ),
+        (
+            "decimal(4,2)",
+            {"low": Decimal("1.50"), "high": Decimal("2.00")},
+            ["min|1.5", "max|2", "num_nulls|1", "distinct_count"],
+        ),
+        (
+            "date",
+            {"low": -1, "high": 18263},
+            ["min|1969-12-31", "max|2020-01-02", "num_nulls|1", "distinct_count"],
+        ),
+        (
+            "timestamp",
+            {"low": -1, "high": 60},
+            ["min|1969-12-31 23:59:59", "max|1970-01-01 00:01:00", "num_nulls|1", "distinct_count"],
+        ),
         (
             "string",
             {"average_length": 2.0, "longest": 5},
@@ -397,16 +481,25 @@ MEASURED = replace(PLAIN, statistics={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"
         ),
     ],
 )
-def test_statistics_of_a_column_as_hive_prints_them(kind: str, facts: dict[str, Any], shown: list[str]) -> None:
+def test_statistics_of_a_column_as_hive_prints_them(
+    kind: str, facts: dict[str, Any], shown: list[str]
+) -> None:
     """Days as dates, seconds as wall clocks; what there is no number for is empty."""
     column = replace(ID, type=parse_type(kind))
-    rows = lines(describe_column(MEASURED, column, ColumnStatistics(column=column, nulls=1, **facts)))
+    rows = lines(
+        describe_column(MEASURED, column, ColumnStatistics(column=column, nulls=1, **facts))
+    )
     assert rows[2 : 2 + len(shown)] == shown
-    assert rows[-1] == r"COLUMN_STATS_ACCURATE|{\"BASIC_STATS\":\"true\",\"COLUMN_STATS\":{\"id\":\"true\"}}"
+    assert (
+        rows[-1]
+        == r"COLUMN_STATS_ACCURATE|{\"BASIC_STATS\":\"true\",\"COLUMN_STATS\":{\"id\":\"true\"}}"
+    )
 
 
 def test_statistics_of_a_boolean() -> None:
-    """Trues and falses in place of ends; of a partition's column Hive does not say what is accurate."""
+    """Trues and falses in place of ends; of a partition's column Hive does not say what is
+    accurate.
+    """
     column = replace(ID, type=parse_type("boolean"))
     found = ColumnStatistics(column=column, nulls=0, trues=1, falses=0)
     rows = lines(describe_column(MEASURED, column, found, Partition(values=("x",), location="/p")))
@@ -428,9 +521,21 @@ def test_statistics_stand_among_the_parameters() -> None:
 def test_a_partitioned_table_shows_sums() -> None:
     """Over its partitions; they are accurate if all are."""
     known = Partition(
-        values=("a",), location="/a", statistics={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}', "numRows": "7", "numFiles": "2"}
+        values=("a",),
+        location="/a",
+        statistics={
+            "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}',
+            "numRows": "7",
+            "numFiles": "2",
+        },
     )
     unknown = Partition(values=("b",), location="/b", statistics={"numRows": "1"})
-    sums = {"numFiles": "2", "numRows": "7", "totalSize": "0", "rawDataSize": "0", "numPartitions": "1"}
+    sums = {
+        "numFiles": "2",
+        "numRows": "7",
+        "totalSize": "0",
+        "rawDataSize": "0",
+        "numPartitions": "1",
+    }
     assert of_partitions([known]) == sums | {"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'}
     assert of_partitions([known, unknown]) == sums | {"numRows": "8", "numPartitions": "2"}

@@ -1,4 +1,6 @@
-"""Cells as Hive prints them; the expected texts were printed by Hive 4.0.1's own DelimitedJSONSerDe."""
+"""Cells as Hive prints them; the expected texts were printed by Hive 4.0.1's own
+DelimitedJSONSerDe.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,18 @@ PRINTED_BY_HIVE: list[tuple[str, Any, str]] = [
     ("date", datetime.date(1, 1, 1), "0001-01-01"),
     (
         "array<double>",
-        [float("nan"), float("inf"), -float("inf"), 1e7, 1e-3, 9.99e-4, -0.0, 5e-324, 2e-323, 123456789.125],
+        [
+            float("nan"),
+            float("inf"),
+            -float("inf"),
+            1e7,
+            1e-3,
+            9.99e-4,
+            -0.0,
+            5e-324,
+            2e-323,
+            123456789.125,
+        ],
         "[NaN,Infinity,-Infinity,1.0E7,0.001,9.99E-4,-0.0,4.9E-324,2.0E-323,1.23456789125E8]",
     ),
     ("array<float>", [1e10, 16777216.0, 1e7, 9999999.0], "[1.0E10,1.6777216E7,1.0E7,9999999.0]"),
@@ -52,7 +65,11 @@ PRINTED_BY_HIVE: list[tuple[str, Any, str]] = [
     ("double", 2.2250738585072014e-308, "2.2250738585072014E-308"),
     ("string", "tab\there\nnl\\", "tab\there\nnl\\"),
     ("array<string>", [], "[]"),
-    ("struct<a:int,b:struct<c:string>>", {"a": None, "b": {"c": None}}, '{"a":null,"b":{"c":null}}'),
+    (
+        "struct<a:int,b:struct<c:string>>",
+        {"a": None, "b": {"c": None}},
+        '{"a":null,"b":{"c":null}}',
+    ),
     ("struct<a:int,b:string>", (1, "x"), '{"a":1,"b":"x"}'),
     ("boolean", True, "true"),
     ("bigint", 9223372036854775807, "9223372036854775807"),
@@ -87,7 +104,9 @@ def test_a_float_has_the_digits_of_a_float(bits: int, printed: str) -> None:
 
 
 def is_javas(text: str, value: float) -> bool:
-    """Plain from a thousandth to ten million, else one digit, the point, the rest and an exponent."""
+    """Plain from a thousandth to ten million, else one digit, the point, the rest and
+    an exponent.
+    """
     plain = value == 0 or 1e-3 <= abs(value) < 1e7
     return re.fullmatch(r"-?\d+\.\d+" if plain else r"-?\d\.\d+E-?\d+", text) is not None
 
@@ -100,7 +119,10 @@ def test_a_double_reads_back(value: float) -> None:
     assert is_javas(text, value)
 
 
-@given(st.floats(width=32, allow_nan=False, allow_infinity=False) | st.integers(-(10**7), 10**7).map(float))
+@given(
+    st.floats(width=32, allow_nan=False, allow_infinity=False)
+    | st.integers(-(10**7), 10**7).map(float)
+)
 def test_a_float_reads_back(value: float) -> None:
     """The text of a float has Java's form and, read as a float, is the same float again."""
     text = java_float(value)
@@ -108,11 +130,17 @@ def test_a_float_reads_back(value: float) -> None:
     assert is_javas(text, value)
 
 
-_VALUES = st.dictionaries(st.integers(-5, 5), st.lists(st.tuples(st.text(), st.none() | st.floats(), st.none() | st.binary())), max_size=3)
+_VALUES = st.dictionaries(
+    st.integers(-5, 5),
+    st.lists(st.tuples(st.text(), st.none() | st.floats(), st.none() | st.binary())),
+    max_size=3,
+)
 
 
 @given(_VALUES)
-def test_strict_json_can_be_read_by_any_parser(value: dict[int, list[tuple[str, float | None, bytes | None]]]) -> None:
+def test_strict_json_can_be_read_by_any_parser(
+    value: dict[int, list[tuple[str, float | None, bytes | None]]],
+) -> None:
     """Whatever Hive's near-JSON leaves unquoted, the strict form quotes."""
     printer = strict_json(parse_type("map<int,array<struct<s:string,d:double,b:binary>>>"))
 
@@ -120,4 +148,6 @@ def test_strict_json_can_be_read_by_any_parser(value: dict[int, list[tuple[str, 
         raise AssertionError(constant)
 
     read = json.loads(printer(value), parse_constant=refuse)
-    assert {int(k): [s["s"] for s in v] for k, v in read.items()} == {k: [s[0] for s in v] for k, v in value.items()}
+    assert {int(k): [s["s"] for s in v] for k, v in read.items()} == {
+        k: [s[0] for s in v] for k, v in value.items()
+    }

@@ -14,7 +14,10 @@ from acidsql.errors import BindError
         ("INTEGER", "int"),
         ("double precision", "double"),
         ("numeric( 10 , 2 )", "decimal(10,2)"),
-        ("ARRAY< STRUCT<`a b`:INT, C : MAP<STRING,CHAR(3)>>>", "array<struct<a b:int,c:map<string,char(3)>>>"),
+        (
+            "ARRAY< STRUCT<`a b`:INT, C : MAP<STRING,CHAR(3)>>>",
+            "array<struct<a b:int,c:map<string,char(3)>>>",
+        ),
         ("struct<a.b:int,$c:int,_1:int>", "struct<a.b:int,$c:int,_1:int>"),
     ],
 )
@@ -24,7 +27,10 @@ def test_a_type_is_stored_as_hive_writes_it(written: str, stored: str) -> None:
     assert str(parse_type(stored)) == stored
 
 
-@pytest.mark.parametrize("text", ["struct<`a:b`:int>", "struct<`a<b`:int>", "struct<:int>", "struct<a int>", "struct<``:int>"])
+@pytest.mark.parametrize(
+    "text",
+    ["struct<`a:b`:int>", "struct<`a<b`:int>", "struct<:int>", "struct<a int>", "struct<``:int>"],
+)
 def test_a_field_name_that_could_not_be_read_again_is_refused(text: str) -> None:
     """Hive's text has no quotes to keep it apart."""
     with pytest.raises(BindError):

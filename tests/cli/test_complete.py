@@ -17,8 +17,12 @@ def names(warehouse: Path) -> Iterator[SessionNames]:
     """A catalog with two databases and two tables."""
     with Session(str(warehouse)) as session:
         session.sql("CREATE DATABASE sales")
-        session.sql("CREATE TABLE trips (trip_id INT, fare DOUBLE) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-        session.sql("CREATE TABLE sales.orders (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+        session.sql(
+            "CREATE TABLE trips (trip_id INT, fare DOUBLE) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        session.sql(
+            "CREATE TABLE sales.orders (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
         yield SessionNames(session)
 
 
@@ -41,11 +45,17 @@ def names(warehouse: Path) -> Iterator[SessionNames]:
         ("USE sa", "sales"),
         ("SHOW TABLES; DEL", "DELETE"),
         (".mo", ".mode"),
+        ("SHOW TABLES;\n!mo", "!mode"),
+        (".sh echo it's\nSEL", "SELECT"),
+        (".mode json\n.ta", ".tables"),
+        ("SELECT 1 -- c\n;\n", "SELECT"),
         ("SELECT 'unfinished FRO", None),
         ("-- comment\nSEL", "SELECT"),
     ],
 )
 def test_what_fits_is_offered(names: SessionNames, typed: str, offered: str | None) -> None:
-    """Keywords where the grammar takes them, tables and columns where names stand, nothing inside strings."""
+    """Keywords where the grammar takes them, tables and columns where names stand, nothing inside
+    strings.
+    """
     _, found = complete(typed, names)
     assert (offered in found) if offered else not found

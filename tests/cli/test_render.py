@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
@@ -20,7 +20,9 @@ PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]
 ROWS = [(1, "ann", ["x", None]), (20, None, None)]
 
 
-def rendered(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], **layout: Any) -> str:
+def rendered(
+    columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], **layout: Any
+) -> str:
     out = io.StringIO()
     heads = [ResultColumn(name=name, type=parse_type(text)) for name, text in columns]
     assert write_rows(out, heads, iter(rows), Layout(**layout)) == len(rows)
@@ -36,14 +38,24 @@ def test_tsv_is_the_hive_command_lines() -> None:
 
 def test_csv_quotes_only_where_it_must() -> None:
     """A cell with a comma, a quote or a line break is quoted; NULL and the rest are not."""
-    assert rendered(PEOPLE, ROWS, format=Format.CSV, header=True) == 'id,name,tags\n1,ann,"[""x"",null]"\n20,NULL,NULL\n'
+    assert (
+        rendered(PEOPLE, ROWS, format=Format.CSV, header=True)
+        == 'id,name,tags\n1,ann,"[""x"",null]"\n20,NULL,NULL\n'
+    )
 
 
-@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"))), min_size=1))
-def test_csv_reads_back(rows: list[tuple[str, str]]) -> None:
-    """Whatever the text, a CSV reader gets the same cells."""
-    text = rendered([("a", "string"), ("b", "string")], rows, format=Format.CSV)
+CELLS = st.text(st.characters(codec="utf-8"))
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[CELLS] * n), min_size=1)))
+@example([("",), ("a\rb",), ("\n",)])
+def test_csv_reads_back(rows: list[tuple[str, ...]]) -> None:
+    """Whatever the text, a CSV reader gets the same cells, of a single empty one too."""
+    columns = [(f"c{number}", "string") for number in range(len(rows[0]))]
+    text = rendered(columns, rows, format=Format.CSV)
     assert [tuple(r) for r in csv.reader(io.StringIO(text, newline=""))] == rows
+    assert text.endswith("\n")
+    assert not text.endswith("\r\n")
 
 
 def test_json_is_one_object_a_line() -> None:
@@ -57,7 +69,9 @@ def test_json_is_one_object_a_line() -> None:
 
 def test_a_table_is_framed_and_numbers_stand_to_the_right() -> None:
     """The frame fits the widest cell; text to the left, numbers to the right."""
-    assert rendered([("id", "int"), ("city", "string")], [(1, "東京"), (100, "Rome")], format=Format.TABLE) == (
+    assert rendered(
+        [("id", "int"), ("city", "string")], [(1, "東京"), (100, "Rome")], format=Format.TABLE
+    ) == (
         "+-----+------+\n| id  | city |\n+-----+------+\n|   1 | 東京 |\n| 100 | Rome |\n+-----+------+\n"
     )
 
@@ -84,7 +98,10 @@ def test_a_value_cannot_drive_the_terminal() -> None:
 
 def test_vertical_has_a_line_a_cell() -> None:
     """Name and value side by side, a blank line after each row."""
-    assert rendered([("id", "int"), ("name", "string")], [(1, None)], format=Format.VERTICAL) == "id    1\nname  NULL\n\n"
+    assert (
+        rendered([("id", "int"), ("name", "string")], [(1, None)], format=Format.VERTICAL)
+        == "id    1\nname  NULL\n\n"
+    )
 
 
 def test_a_long_table_streams() -> None:
@@ -97,7 +114,9 @@ def test_a_long_table_streams() -> None:
             seen.append(len(out.getvalue()))
             yield (i,)
 
-    write_rows(out, [ResultColumn(name="i", type=parse_type("int"))], rows(), Layout(format=Format.TABLE))
+    write_rows(
+        out, [ResultColumn(name="i", type=parse_type("int"))], rows(), Layout(format=Format.TABLE)
+    )
     assert seen[0] == 0
     assert 0 < seen[-1] < len(out.getvalue())
 
@@ -109,7 +128,9 @@ def test_shortened_text_fits(text: str, widest: int) -> None:
     assert display_width(shorten(visible, widest)) <= widest
 
 
-@pytest.mark.parametrize(("name", "meant"), [("CSV2", Format.CSV), ("tsv2", Format.TSV), ("Table", Format.TABLE)])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("CSV2", Format.CSV), ("tsv2", Format.TSV), ("Table", Format.TABLE)]
+)
 def test_beelines_names_are_known(name: str, meant: Format) -> None:
     """Beeline's spellings mean our formats."""
     assert parse_format(name) is meant

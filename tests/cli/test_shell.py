@@ -45,7 +45,11 @@ def session(warehouse: Path) -> Iterator[Session]:
 def type_lines(session: Session, *lines: str) -> tuple[str, str, list[str]]:
     """stdout, stderr and the prompts of a shell into which the lines were typed."""
     rows, notes, typist = io.StringIO(), io.StringIO(), Typist(*lines)
-    run_shell(Runner(session=session, console=Console(rows, notes)), lines_reader(typist), start_spark=False)
+    run_shell(
+        Runner(session=session, console=Console(rows, notes)),
+        lines_reader(typist),
+        start_spark=False,
+    )
     return rows.getvalue(), notes.getvalue(), typist.prompts
 
 
@@ -54,6 +58,21 @@ def test_a_statement_may_take_several_lines(session: Session) -> None:
     rows, _, prompts = type_lines(session, "SHOW", "  DATABASES", ";")
     assert rows == "default\n"
     assert prompts == ["acidsql (default)> ", "     ... ", "     ... ", "acidsql (default)> "]
+
+
+def test_a_line_that_is_not_utf8_is_refused(session: Session) -> None:
+    """Its byte is told at its place, and the shell goes on."""
+
+    class Terminal(Typist):
+        def __call__(self, shown: str) -> str:
+            return super().__call__(shown).encode(errors="surrogateescape").decode()
+
+    rows, notes = io.StringIO(), io.StringIO()
+    runner = Runner(session=session, console=Console(rows, notes))
+    lines = ("SET", "x=\udcff;", "SHOW DATABASES;")
+    run_shell(runner, lines_reader(Terminal(*lines)), start_spark=False)
+    assert "error: byte 0xff is not UTF-8 (line 2, column 3)" in notes.getvalue()
+    assert rows.getvalue() == "default\n"
 
 
 def test_the_prompt_shows_the_database(session: Session) -> None:
@@ -67,14 +86,20 @@ def test_the_prompt_shows_an_open_transaction(session: Session) -> None:
     """A star from START TRANSACTION, or the first statement without autocommit, to the end."""
     insert = "INSERT INTO t VALUES (1);"
     plain, star = "acidsql (default)> ", "acidsql (default)*> "
-    _, _, prompts = type_lines(session, CREATE, "BEGIN;", insert, "COMMIT;", "SET AUTOCOMMIT FALSE;", insert, "ROLLBACK;")
+    _, _, prompts = type_lines(
+        session, CREATE, "BEGIN;", insert, "COMMIT;", "SET AUTOCOMMIT FALSE;", insert, "ROLLBACK;"
+    )
     assert prompts == [plain, plain, star, star, plain, plain, star, plain]
 
 
 @pytest.mark.parametrize("line", ["quit", None], ids=["quit", "end of input"])
 def test_leaving_rolls_back(session: Session, warehouse: Path, line: str | None) -> None:
-    """What was not committed is gone, and the user is told; where nothing was changed there is nothing to tell."""
-    _, notes, _ = type_lines(session, CREATE, "BEGIN;", "INSERT INTO t VALUES (1);", *filter(None, [line]))
+    """What was not committed is gone, and the user is told; where nothing was changed there is
+    nothing to tell.
+    """
+    _, notes, _ = type_lines(
+        session, CREATE, "BEGIN;", "INSERT INTO t VALUES (1);", *filter(None, [line])
+    )
     assert notes.endswith("the open transaction was rolled back\n")
     assert not session.in_transaction
     assert list((warehouse / "t").iterdir()) == []
@@ -119,6 +144,14 @@ def test_commands(session: Session, tmp_path: Path) -> None:
     assert rows.startswith("CREATE TABLE")
 
 
+def test_lines_pasted_together_are_a_script(session: Session) -> None:
+    """A paste of commands and statements runs each line as what it is."""
+    lines = [".sh echo it's; true '", ".mode json", "SHOW DATABASES;", "SHOW DATABASES\\G"]
+    rows, notes, _ = type_lines(session, "\n".join(lines))
+    assert rows == "its; true \n" + '{"database_name": "default"}\n' + "database_name  default\n\n"
+    assert "error" not in notes
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -151,6 +184,12 @@ def test_commands_explain_themselves(session: Session, line: str, told: str) -> 
         ("source x.sql", True),
         ("exit", True),
         ("exit_code", False),
+        ("-- c\n.tables", True),
+        (".sh echo 'it", True),
+        (".tables\nSELECT 1", False),
+        ("SELECT 1\n.tables", False),
+        ("SELECT '\n.tables", False),
+        ("/*\n.tables", False),
     ],
 )
 def test_enter_ends_a_whole_input(text: str, whole: bool) -> None:
@@ -184,12 +223,16 @@ class Terminal:
         """Reads until ``text`` is printed behind what was waited for before."""
         deadline = time.monotonic() + seconds
         while text not in self.seen:
-            ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select(
+                [self.master], [], [], max(0.0, deadline - time.monotonic())
+            )
             assert ready, f"waited for {text!r}, saw {self.seen!r}"
             try:
                 self.seen += os.read(self.master, 65536).decode(errors="replace")
             except OSError:  # Linux's way to say that the other side has closed
-                raise AssertionError(f"waited for {text!r}, the process ended after {self.seen!r}") from None
+                raise AssertionError(
+                    f"waited for {text!r}, the process ended after {self.seen!r}"
+                ) from None
         self.seen = self.seen.partition(text)[2]
 
     def type(self, text: str) -> None:
@@ -205,7 +248,9 @@ class Terminal:
 
 @pytest.mark.processes
 def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
-    """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a line, Ctrl-D leaving."""
+    """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a
+    line, Ctrl-D leaving.
+    """
     terminal = Terminal(tmp_path)
     terminal.wait_for("acidsql (default)>")
     terminal.type("SHOW\r")
@@ -224,6 +269,35 @@ def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
     terminal.type("\x04")
     assert terminal.close() == 0
     assert "+DATABASES;" in (tmp_path / "state" / "acidsql" / "history").read_text()
+
+
+@pytest.mark.processes
+def test_ctrl_r_searches_the_history(tmp_path: Path) -> None:
+    """Ctrl-R looks back for what is typed, with an empty prompt and in the second line of a
+    statement; what it brings back can be run, and Ctrl-G gives the search up."""
+    terminal = Terminal(tmp_path)
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("SHOW DATABASES LIKE 'def*';\r")
+    terminal.wait_for("1 row (")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("\x12")
+    terminal.wait_for("reverse-i-search")
+    terminal.type("LIKE 'd")
+    terminal.wait_for("LIKE 'd")
+    terminal.type("\r\r")
+    terminal.wait_for("1 row (")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("SHOW\r")
+    terminal.wait_for("     ...")
+    terminal.type("\x12")
+    terminal.wait_for("reverse-i-search")
+    terminal.type("nothing of the kind\x07")
+    terminal.wait_for("     ...")
+    terminal.type("DATABASES LIKE 'x*';\r")
+    terminal.wait_for("0 rows (")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("\x04")
+    assert terminal.close() == 0
 
 
 @pytest.mark.processes

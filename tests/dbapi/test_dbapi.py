@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -87,7 +87,11 @@ def test_the_constructors_make_python_values() -> None:
 )
 def test_every_type_equals_one_type_object(type_text: str, kind: str) -> None:
     """A type code equals the object of its kind, from either side, and no other."""
-    equal = [o for o in (acidsql.STRING, acidsql.NUMBER, acidsql.DATETIME, acidsql.BINARY, acidsql.ROWID) if o == type_text]
+    equal = [
+        o
+        for o in (acidsql.STRING, acidsql.NUMBER, acidsql.DATETIME, acidsql.BINARY, acidsql.ROWID)
+        if o == type_text
+    ]
     assert [o.name for o in equal] == [kind]
     assert type_text == getattr(acidsql, kind)
     assert len({acidsql.STRING, acidsql.NUMBER, acidsql.STRING}) == 2
@@ -174,12 +178,76 @@ def test_each_statement_has_an_id_of_its_own(connection: Connection) -> None:
 def test_parameters_are_values_never_sql(connection: Connection) -> None:
     """A quote, a semicolon or a question mark in a value stays a value."""
     nasty = "it's; DROP TABLE t -- ? \\"
-    assert connection.execute("INSERT INTO t VALUES (?, ?, ?)", (1, nasty, Decimal("1.50"))).rowcount == 1
+    assert (
+        connection.execute("INSERT INTO t VALUES (?, ?, ?)", (1, nasty, Decimal("1.50"))).rowcount
+        == 1
+    )
     assert list(connection.execute("SHOW TABLES")) == [("t",)]
     with pytest.raises(acidsql.ProgrammingError):
         connection.execute("INSERT INTO t VALUES (?, ?, ?)", (1,))
     with pytest.raises(acidsql.ProgrammingError, match="sequence"):
-        connection.execute("INSERT INTO t VALUES (?, ?, ?)", {"id": 1})  # type: ignore[arg-type]
+        connection.execute("INSERT INTO t VALUES (?, ?, ?)", {"id": 1})
+
+
+def test_parameters_may_be_named(connection: Connection) -> None:
+    """A mapping fills :name, in execute and executemany, which still inserts in one statement."""
+    cursor = connection.cursor()
+    row = {"name": "it's :id", "id": 1}
+    assert cursor.execute("INSERT INTO t (id, name) VALUES (:id, :name)", row).rowcount == 1
+    rows = [{"id": number, "name": None} for number in range(2, 12)]
+    assert cursor.executemany("INSERT INTO t (id, name) VALUES (:id, :name)", rows).rowcount == 10
+    assert cursor.result is not None
+    assert len(cursor.result.stats.directories) == 1
+    with pytest.raises(acidsql.ProgrammingError, match=r'^row 2: there is no value for ":name"'):
+        cursor.executemany("INSERT INTO t (id, name) VALUES (:id, :name)", [row, {"id": 3}])
+    with pytest.raises(acidsql.ProgrammingError, match='no marker ":typo"'):
+        cursor.execute("INSERT INTO t (id) VALUES (:id)", {"id": 1, "typo": 2})
+
+
+@pytest.mark.parametrize("params", ["ab", b"ab", {1, 2}, iter((1, 2)), 5])
+def test_what_fills_no_markers_is_refused(connection: Connection, params: Any) -> None:
+    """A text's letters and a set's items are no values one after the other; executemany runs
+    nothing then.
+    """
+    text = "INSERT INTO t (id, name) VALUES (?, ?)"
+    with pytest.raises(acidsql.ProgrammingError, match="sequence or a mapping"):
+        connection.execute(text, params)
+    for operation in (text, "INSERT INTO t (id, name) SELECT ?, ?"):
+        with pytest.raises(acidsql.ProgrammingError, match="sequence or a mapping"):
+            connection.cursor().executemany(operation, [(1, "a"), params])
+    assert not connection.session.in_transaction
+
+
+def test_no_values_are_too_few(connection: Connection) -> None:
+    """An empty sequence or mapping is counted as any other; without one nothing is read as a
+    marker.
+    """
+    for params in ((), {}):
+        with pytest.raises(acidsql.ProgrammingError, match="marker"):
+            connection.execute("INSERT INTO t (id) VALUES (?)", params)
+    assert connection.execute("SET x=it's :me", ()).rowcount == -1
+    assert connection.execute("SET x=it's :me ?").rowcount == -1
+
+
+@pytest.mark.spark
+def test_lists_and_names_in_queries(connection: Connection) -> None:
+    """IN takes a list; NULL in it means what it means in SQL."""
+    cursor = connection.cursor()
+    cursor.executemany("INSERT INTO t (id, name) VALUES (?, ?)", [(1, "a"), (2, "b"), (3, None)])
+    assert sorted(
+        cursor.execute("SELECT id FROM t WHERE name IN (:names)", {"names": ["a", "b", None]})
+    ) == [(1,), (2,)]
+    assert list(cursor.execute("SELECT id FROM t WHERE name NOT IN (?)", [("a", None)])) == []
+    cursor.executemany(
+        "UPDATE t SET name = :name WHERE id IN (:ids)",
+        [{"ids": [1, 3], "name": "x"}, {"ids": (2,), "name": "y"}],
+    )
+    assert cursor.rowcount == 3
+    assert sorted(cursor.execute("SELECT * FROM t").fetchall()) == [
+        (1, "x", None),
+        (2, "y", None),
+        (3, "x", None),
+    ]
 
 
 def test_executemany_inserts_in_one_statement(connection: Connection) -> None:
@@ -195,8 +263,12 @@ def test_executemany_inserts_in_one_statement(connection: Connection) -> None:
 
 def test_executemany_wants_rows_of_one_length(connection: Connection) -> None:
     """A short row cannot borrow a value from the next one."""
-    with pytest.raises(acidsql.ProgrammingError, match="row 2 has 1 values"):
-        connection.cursor().executemany("INSERT INTO t (id, name) VALUES (?, ?)", [(1, "a"), (2,), (3, "c", 4)])
+    with pytest.raises(
+        acidsql.ProgrammingError, match=r"^row 2: .* 2 parameter markers, but 1 value was given"
+    ):
+        connection.cursor().executemany(
+            "INSERT INTO t (id, name) VALUES (?, ?)", [(1, "a"), (2,), (3, "c", 4)]
+        )
 
 
 def test_executemany_is_not_for_queries(connection: Connection) -> None:
@@ -208,8 +280,12 @@ def test_executemany_is_not_for_queries(connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("operation", "text"),
     [
-        ("INSERT INTO t VALUES (?, 'x', ?) ;", "INSERT INTO t VALUES (?, 'x', ?), (?, 'x', ?) ;"),
-        ("insert into t (a) values(? -- one\n)", "insert into t (a) values(? -- one\n), (? -- one\n)"),
+        ("INSERT INTO t VALUES (?, 'x') ;", "INSERT INTO t VALUES (1, 'x'), (2, 'x') ;"),
+        (
+            "insert into t (a) values(? -- one\n)",
+            "insert into t (a) values(1 -- one\n),(2 -- one\n)",
+        ),
+        ("INSERT INTO t VALUES /* ( */ (?)", "INSERT INTO t VALUES /* ( */ (1), /* ( */ (2)"),
         ("INSERT INTO t VALUES (?), (?)", None),
         ("INSERT INTO t SELECT ?", None),
         ("UPDATE t SET a = ?", None),
@@ -217,11 +293,14 @@ def test_executemany_is_not_for_queries(connection: Connection) -> None:
 )
 def test_only_an_insert_of_one_row_is_multiplied(operation: str, text: str | None) -> None:
     """One row of markers becomes several; anything else stays as it is."""
-    assert many_rows(operation, 2) == text
+    assert many_rows(operation, [(1,), (2,)]) == text
+    assert many_rows(operation.replace("?", ":a"), [{"a": 1}, {"a": 2}]) == text
 
 
 @pytest.mark.parametrize("autocommit", [False, True])
-def test_ddl_takes_effect_at_once(warehouse: Path, connection: Connection, autocommit: bool) -> None:
+def test_ddl_takes_effect_at_once(
+    warehouse: Path, connection: Connection, autocommit: bool
+) -> None:
     """Another connection sees it before any commit, and rolling back does not take it back."""
     connection.autocommit = autocommit
     connection.execute("CREATE DATABASE d")
@@ -232,17 +311,25 @@ def test_ddl_takes_effect_at_once(warehouse: Path, connection: Connection, autoc
 
 
 def test_ddl_cannot_be_mixed_into_changes(connection: Connection) -> None:
-    """Behind a change that is not committed it is refused, as it could not be rolled back; the change is still there to be committed."""
+    """Behind a change that is not committed it is refused, as it could not be rolled back; the
+    change is still there to be committed.
+    """
     connection.execute("INSERT INTO t (id) VALUES (1)")
-    with pytest.raises(acidsql.ProgrammingError, match="CREATE DATABASE is not allowed in a transaction"):
+    with pytest.raises(
+        acidsql.ProgrammingError, match="CREATE DATABASE is not allowed in a transaction"
+    ):
         connection.execute("CREATE DATABASE d")
     connection.commit()
     connection.execute("CREATE DATABASE d")
-    assert connection.execute("INSERT INTO t (id) VALUES (1)").result.stats.write_ids == {"default.t": 2}  # type: ignore[union-attr]
+    assert connection.execute("INSERT INTO t (id) VALUES (1)").result.stats.write_ids == {
+        "default.t": 2
+    }  # type: ignore[union-attr]
 
 
 def test_statements_share_a_transaction_until_the_commit(connection: Connection) -> None:
-    """With autocommit off, as at first, statements have one transaction id; with it on each has its own."""
+    """With autocommit off, as at first, statements have one transaction id; with it on each has its
+    own.
+    """
     assert connection.autocommit is False
 
     def txn_id() -> int | None:
@@ -269,11 +356,16 @@ def test_turning_autocommit_on_commits(warehouse: Path, connection: Connection) 
     with acidsql.connect(warehouse, autocommit=True) as other:
         other.execute("INSERT INTO t (id) VALUES (2)")
         assert not other.session.in_transaction
-    assert {p.name for p in (warehouse / "t").iterdir()} == {"delta_0000001_0000001_0000", "delta_0000002_0000002_0000"}
+    assert {p.name for p in (warehouse / "t").iterdir()} == {
+        "delta_0000001_0000001_0000",
+        "delta_0000002_0000002_0000",
+    }
 
 
 def test_transactions_in_sql(connection: Connection) -> None:
-    """COMMIT and ROLLBACK can be statements as well; START TRANSACTION has nothing to start where one is always open."""
+    """COMMIT and ROLLBACK can be statements as well; START TRANSACTION has nothing to start where
+    one is always open.
+    """
     connection.execute("INSERT INTO t (id) VALUES (1)")
     with pytest.raises(acidsql.Error, match="open already"):
         connection.execute("START TRANSACTION")
@@ -292,7 +384,12 @@ def test_what_is_closed_stays_closed(connection: Connection) -> None:
     cursor = connection.execute("SHOW TABLES")
     cursor.close()
     cursor.close()
-    for use in (cursor.fetchall, cursor.fetchone, lambda: cursor.execute("SHOW TABLES"), lambda: cursor.executemany("SHOW TABLES", [])):
+    for use in (
+        cursor.fetchall,
+        cursor.fetchone,
+        lambda: cursor.execute("SHOW TABLES"),
+        lambda: cursor.executemany("SHOW TABLES", []),
+    ):
         with pytest.raises(acidsql.InterfaceError):
             use()
     left_open = connection.cursor()
@@ -300,7 +397,12 @@ def test_what_is_closed_stays_closed(connection: Connection) -> None:
     connection.close()
     connection.close()
     assert connection.closed
-    for use in (connection.cursor, connection.commit, connection.rollback, lambda: left_open.execute("SHOW TABLES")):
+    for use in (
+        connection.cursor,
+        connection.commit,
+        connection.rollback,
+        lambda: left_open.execute("SHOW TABLES"),
+    ):
         with pytest.raises(acidsql.InterfaceError):
             use()
 
@@ -324,9 +426,13 @@ def test_with_closes(warehouse: Path) -> None:
 
 
 def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The warehouse may come from the environment; settings are given by name, and a wrong one is refused."""
+    """The warehouse may come from the environment; settings are given by name, and a wrong one is
+    refused.
+    """
     monkeypatch.setenv("ACIDSQL_WAREHOUSE", str(tmp_path / "from_env"))
-    with acidsql.connect(**{"acidsql.write.path": "big", "hive.cli.print.header": True}) as connection:
+    with acidsql.connect(
+        **{"acidsql.write.path": "big", "hive.cli.print.header": True}
+    ) as connection:
         assert list(connection.execute("SET acidsql.write.path")) == [("acidsql.write.path=big",)]
         assert connection.session.settings.flag("hive.cli.print.header")
     assert (tmp_path / "from_env").is_dir()
@@ -336,7 +442,9 @@ def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.spark
 def test_values_come_back_as_they_went(warehouse: Path, spark: SparkSession) -> None:
-    """Every type of parameter makes the round trip through a table, and the description tells the types."""
+    """Every type of parameter makes the round trip through a table, and the description tells the
+    types.
+    """
     row = (
         7,
         "it's ${env:HOME}",
@@ -352,10 +460,23 @@ def test_values_come_back_as_they_went(warehouse: Path, spark: SparkSession) -> 
             "CREATE TABLE v (i INT, s STRING, n DECIMAL(10,2), d DOUBLE, b BOOLEAN, x BINARY, dt DATE, ts TIMESTAMP) "
             "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
         )
-        connection.cursor().executemany("INSERT INTO v VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row, (None,) * 8])
-        cursor = connection.execute("SELECT * FROM v WHERE i = ? OR i IS NULL ORDER BY i DESC", (7,))
+        connection.cursor().executemany(
+            "INSERT INTO v VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row, (None,) * 8]
+        )
+        cursor = connection.execute(
+            "SELECT * FROM v WHERE i = ? OR i IS NULL ORDER BY i DESC", (7,)
+        )
         assert cursor.description is not None
-        assert [c[1] for c in cursor.description] == ["int", "string", "decimal(10,2)", "double", "boolean", "binary", "date", "timestamp"]
+        assert [c[1] for c in cursor.description] == [
+            "int",
+            "string",
+            "decimal(10,2)",
+            "double",
+            "boolean",
+            "binary",
+            "date",
+            "timestamp",
+        ]
         assert cursor.description[2][4:6] == (10, 2)
         assert cursor.fetchall() == [row, (None,) * 8]
         assert connection.execute("UPDATE v SET s = ? WHERE i = ?", ("changed", 7)).rowcount == 1

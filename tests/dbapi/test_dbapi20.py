@@ -1,4 +1,6 @@
-"""PEP 249 as a driver's user relies on it: the cases of the public compliance suite ``dbapi20``, and what it leaves out of transactions."""
+"""PEP 249 as a driver's user relies on it: the cases of the public compliance suite ``dbapi20``,
+and what it leaves out of transactions.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def test_paramstyle() -> None:
 
 
 def test_exceptions() -> None:
-    """Warning and Error stand beside each other; all other errors descend from Error, the database's own from DatabaseError."""
+    """Warning and Error stand beside each other; all other errors descend from Error, the
+    database's own from DatabaseError.
+    """
     assert issubclass(driver.Warning, Exception)
     assert issubclass(driver.Error, Exception)
     assert issubclass(driver.InterfaceError, driver.Error)
@@ -171,7 +175,12 @@ def test_a_closed_cursor(connection: Connection) -> None:
     cursor = connection.execute("SHOW TABLES")
     cursor.close()
     cursor.close()
-    for use in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: cursor.execute("SHOW TABLES")):
+    for use in (
+        cursor.fetchone,
+        cursor.fetchmany,
+        cursor.fetchall,
+        lambda: cursor.execute("SHOW TABLES"),
+    ):
         with pytest.raises(driver.Error):
             use()
     assert connection.execute("SHOW TABLES").fetchall() == [("cheese",)]
@@ -189,8 +198,12 @@ def test_cursors_of_one_connection_are_not_isolated(reading: Connection) -> None
 
 
 @needs_java
-def test_connections_are_isolated(reading: Connection, connect: Connect, spark: SparkSession) -> None:
-    """Another connection sees nothing before the commit, and everything of it behind it, once its own transaction has ended."""
+def test_connections_are_isolated(
+    reading: Connection, connect: Connect, spark: SparkSession
+) -> None:
+    """Another connection sees nothing before the commit, and everything of it behind it, once its
+    own transaction has ended.
+    """
     other = connect(spark=spark)
     reading.execute("INSERT INTO cheese VALUES ('Brie')")
     assert names(other) == []
@@ -201,7 +214,9 @@ def test_connections_are_isolated(reading: Connection, connect: Connect, spark: 
 
 
 @needs_java
-def test_a_rolled_back_insert_never_was(reading: Connection, connect: Connect, spark: SparkSession) -> None:
+def test_a_rolled_back_insert_never_was(
+    reading: Connection, connect: Connect, spark: SparkSession
+) -> None:
     """Neither this connection nor another sees it; the next insert is not touched by it."""
     fill(reading.cursor())
     assert names(reading) == CHEESES
@@ -214,7 +229,9 @@ def test_a_rolled_back_insert_never_was(reading: Connection, connect: Connect, s
 
 
 @needs_java
-def test_closing_loses_what_was_not_committed(reading: Connection, connect: Connect, spark: SparkSession, warehouse: Path) -> None:
+def test_closing_loses_what_was_not_committed(
+    reading: Connection, connect: Connect, spark: SparkSession, warehouse: Path
+) -> None:
     """An implicit rollback, which leaves no file either."""
     reading.execute("INSERT INTO cheese VALUES ('Brie')")
     reading.commit()
@@ -260,7 +277,9 @@ def test_a_failing_statement_leaves_the_others(reading: Connection) -> None:
 
 @needs_java
 def test_autocommit(reading: Connection, connect: Connect, spark: SparkSession) -> None:
-    """Off at first; while it is on each statement is committed as it ends, and turning it on commits what is open."""
+    """Off at first; while it is on each statement is committed as it ends, and turning it on
+    commits what is open.
+    """
     other = connect(spark=spark, autocommit=True)
     assert (reading.autocommit, other.autocommit) == (False, True)
     reading.execute("INSERT INTO cheese VALUES ('Brie')")
@@ -274,8 +293,12 @@ def test_autocommit(reading: Connection, connect: Connect, spark: SparkSession) 
 
 
 @needs_java
-def test_changes_of_several_tables_are_committed_together(reading: Connection, connect: Connect, spark: SparkSession) -> None:
-    """One commit for all tables, whatever the statements: before it the other side sees nothing of any."""
+def test_changes_of_several_tables_are_committed_together(
+    reading: Connection, connect: Connect, spark: SparkSession
+) -> None:
+    """One commit for all tables, whatever the statements: before it the other side sees nothing of
+    any.
+    """
     reading.execute(TABLE.replace("cheese", "cellar"))
     other = connect(spark=spark, autocommit=True)
     fill(reading.cursor())
@@ -383,12 +406,15 @@ def test_executemany(reading: Connection) -> None:
 
 @needs_java
 def test_executemany_belongs_to_the_transaction(reading: Connection) -> None:
-    """What went well before a failure stays with the open transaction: to be committed or taken back."""
+    """What went well before a failure stays with the open transaction: to be committed or taken
+    back.
+    """
     cursor = reading.cursor()
     cursor.executemany("INSERT INTO cheese VALUES (?)", [("Brie",), ("Feta",)])
     with pytest.raises(driver.Error):
         cursor.executemany(
-            "UPDATE cheese SET name = if(? = name, 'Edam', raise_error('sour')) WHERE name = ?", [("Brie", "Brie"), ("?", "Feta")]
+            "UPDATE cheese SET name = if(? = name, 'Edam', raise_error('sour')) WHERE name = ?",
+            [("Brie", "Brie"), ("?", "Feta")],
         )
     assert names(reading) == ["Edam", "Feta"]
     reading.rollback()
@@ -404,7 +430,12 @@ def test_fetching_without_a_query(reading: Connection) -> None:
     cursor = reading.cursor()
     for prepare in (lambda: None, lambda: cursor.execute("INSERT INTO cheese VALUES ('Brie')")):
         prepare()
-        for fetch in (cursor.fetchone, cursor.fetchmany, lambda: cursor.fetchmany(4), cursor.fetchall):
+        for fetch in (
+            cursor.fetchone,
+            cursor.fetchmany,
+            lambda: cursor.fetchmany(4),
+            cursor.fetchall,
+        ):
             with pytest.raises(driver.Error):
                 fetch()
 
@@ -415,7 +446,12 @@ def test_a_query_without_rows(reading: Connection) -> None:
     cursor = reading.execute(ALL)
     assert cursor.rowcount in (-1, 0)
     assert [cursor.fetchone(), cursor.fetchone()] == [None, None]
-    assert [cursor.fetchmany(), cursor.fetchmany(3), cursor.fetchall(), cursor.fetchall()] == [[], [], [], []]
+    assert [cursor.fetchmany(), cursor.fetchmany(3), cursor.fetchall(), cursor.fetchall()] == [
+        [],
+        [],
+        [],
+        [],
+    ]
 
 
 @needs_java
@@ -441,7 +477,11 @@ def test_fetchmany(filled: Connection) -> None:
     assert cursor.fetchmany(4) == []
     assert [name for (name,) in cursor.execute(ALL).fetchmany()] == CHEESES
     cursor.arraysize = 4
-    assert [len(cursor.execute(ALL).fetchmany()), len(cursor.fetchmany()), len(cursor.fetchmany())] == [4, 2, 0]
+    assert [
+        len(cursor.execute(ALL).fetchmany()),
+        len(cursor.fetchmany()),
+        len(cursor.fetchmany()),
+    ] == [4, 2, 0]
     cursor.arraysize = 6
     assert len(cursor.execute(ALL).fetchmany()) == len(CHEESES)
 
@@ -459,7 +499,12 @@ def test_fetchall(filled: Connection) -> None:
 def test_mixed_fetches(filled: Connection) -> None:
     """The ways of fetching go on where the last one stopped."""
     cursor = filled.execute(ALL)
-    first, some, one, rest = cursor.fetchone(), cursor.fetchmany(2), cursor.fetchone(), cursor.fetchall()
+    first, some, one, rest = (
+        cursor.fetchone(),
+        cursor.fetchmany(2),
+        cursor.fetchone(),
+        cursor.fetchall(),
+    )
     assert [len(some), len(rest)] == [2, 2]
     assert [row[0] for row in (first, *some, one, *rest) if row is not None] == CHEESES
 
@@ -486,19 +531,25 @@ def test_none(reading: Connection) -> None:
 
 def test_date() -> None:
     """From a year, a month and a day; from ticks the same."""
-    assert driver.Date(2002, 12, 25) == driver.DateFromTicks(time.mktime((2002, 12, 25, 0, 0, 0, 0, 0, 0)))
+    assert driver.Date(2002, 12, 25) == driver.DateFromTicks(
+        time.mktime((2002, 12, 25, 0, 0, 0, 0, 0, 0))
+    )
     assert str(driver.Date(2002, 12, 25)) == "2002-12-25"
 
 
 def test_time() -> None:
     """From hour, minute and second; from ticks the same."""
-    assert driver.Time(13, 45, 30) == driver.TimeFromTicks(time.mktime((2001, 1, 1, 13, 45, 30, 0, 0, 0)))
+    assert driver.Time(13, 45, 30) == driver.TimeFromTicks(
+        time.mktime((2001, 1, 1, 13, 45, 30, 0, 0, 0))
+    )
     assert str(driver.Time(13, 45, 30)) == "13:45:30"
 
 
 def test_timestamp() -> None:
     """From both together; from ticks the same."""
-    assert driver.Timestamp(2002, 12, 25, 13, 45, 30) == driver.TimestampFromTicks(time.mktime((2002, 12, 25, 13, 45, 30, 0, 0, 0)))
+    assert driver.Timestamp(2002, 12, 25, 13, 45, 30) == driver.TimestampFromTicks(
+        time.mktime((2002, 12, 25, 13, 45, 30, 0, 0, 0))
+    )
     assert isinstance(driver.Timestamp(2002, 12, 25, 13, 45, 30), datetime.datetime)
 
 
@@ -511,4 +562,8 @@ def test_binary() -> None:
 def test_type_objects(name: str) -> None:
     """The five kinds of columns, each unlike the others."""
     kind = getattr(driver, name)
-    assert [other for other in ("STRING", "BINARY", "NUMBER", "DATETIME", "ROWID") if getattr(driver, other) == kind] == [name]
+    assert [
+        other
+        for other in ("STRING", "BINARY", "NUMBER", "DATETIME", "ROWID")
+        if getattr(driver, other) == kind
+    ] == [name]

@@ -1,4 +1,6 @@
-"""Hive's own reader and footer parser as a long-running process: what it reads is what Hive would read."""
+"""Hive's own reader and footer parser as a long-running process: what it reads is what Hive would
+read.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 Row = tuple[int, int, int, dict[str, Any]]
-"""(write id, bucket property, row id, the data columns by name), values as Hive prints them into JSON."""
+"""(write id, bucket property, row id, the data columns by name), values as Hive prints them into
+JSON.
+"""
 
 
 class JudgementError(AssertionError):
@@ -39,19 +43,39 @@ class Judge:
             encoding="utf-8",
         )
 
-    def compare(self, directory: Path, write_ids: str, schema: str, buckets: int | None = None) -> list[Row]:
-        """The visible rows of a table or partition directory, sorted by id; JudgementError unless all of Hive's readers agree."""
-        options = ["--dir", str(directory), "--writeids", write_ids, "--schema", schema, "--compare"]
+    def compare(
+        self, directory: Path, write_ids: str, schema: str, buckets: int | None = None
+    ) -> list[Row]:
+        """The visible rows of a table or partition directory, sorted by id; JudgementError unless
+        all of Hive's readers agree.
+        """
+        options = [
+            "--dir",
+            str(directory),
+            "--writeids",
+            write_ids,
+            "--schema",
+            schema,
+            "--compare",
+        ]
         answer = self._ask([*options, "--buckets", str(buckets)] if buckets else options)
         verdict = next((line for line in answer.lines if "compare" in line), None)
         if answer.exit_code or not verdict or not verdict["same"]:
-            raise JudgementError(f"hive {self.version} on {directory}: {_troubles(answer) or verdict}")
+            raise JudgementError(
+                f"hive {self.version} on {directory}: {_troubles(answer) or verdict}"
+            )
         rows = [line for line in answer.lines if "ROW__ID" in line]
-        ids = [(r["ROW__ID"]["writeid"], r["ROW__ID"]["bucketid"], r["ROW__ID"]["rowid"]) for r in rows]
-        return sorted(((*key, row["row"]) for key, row in zip(ids, rows, strict=True)), key=lambda r: r[:3])
+        ids = [
+            (r["ROW__ID"]["writeid"], r["ROW__ID"]["bucketid"], r["ROW__ID"]["rowid"]) for r in rows
+        ]
+        return sorted(
+            ((*key, row["row"]) for key, row in zip(ids, rows, strict=True)), key=lambda r: r[:3]
+        )
 
     def check_footers(self, directory: Path) -> list[str]:
-        """The bucket files below a directory that Hive checked; JudgementError if one has a problem."""
+        """The bucket files below a directory that Hive checked; JudgementError if one has a
+        problem.
+        """
         answer = self._ask(["--dir", str(directory), "--check-footers"])
         if answer.exit_code:
             raise JudgementError(f"hive {self.version} on {directory}: {_troubles(answer)}")

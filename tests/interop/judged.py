@@ -1,4 +1,6 @@
-"""Holds a warehouse against Hive's classes: every table's files, and every row, ROW__ID included, that we and Hive read from them."""
+"""Holds a warehouse against Hive's classes: every table's files, and every row, ROW__ID included,
+that we and Hive read from them.
+"""
 
 from __future__ import annotations
 
@@ -18,26 +20,43 @@ from tests.interop.judge import Judge, Row
 
 
 def judge_warehouse(judge: Judge, session: Session) -> int:
-    """Judges every ACID table of the session's warehouse; how many bucket files that were. AssertionError for what Hive would not have."""
+    """Judges every ACID table of the session's warehouse; how many bucket files that were.
+    AssertionError for what Hive would not have.
+    """
     return sum(judge_table(judge, session, table) for table in acid_tables(session))
 
 
 def judge_table(judge: Judge, session: Session, table: Table) -> int:
-    """Hive finds the footers sound, its readers agree with each other, and with ours: of the table, or of each of its partitions."""
+    """Hive finds the footers sound, its readers agree with each other, and with ours: of the table,
+    or of each of its partitions.
+    """
     ours = our_rows(session, table)
-    places = {p.values: p.location for p in session.store.list_partitions(table)} if table.partition_columns else {(): table.location}
+    places = (
+        {p.values: p.location for p in session.store.list_partitions(table)}
+        if table.partition_columns
+        else {(): table.location}
+    )
     assert ours.keys() <= places.keys(), f"{table.name} has rows in partitions nobody knows"
-    return sum(judge_directory(judge, session, table, Path(place), ours.get(values, [])) for values, place in places.items())
+    return sum(
+        judge_directory(judge, session, table, Path(place), ours.get(values, []))
+        for values, place in places.items()
+    )
 
 
-def judge_directory(judge: Judge, session: Session, table: Table, directory: Path, ours: list[Row]) -> int:
+def judge_directory(
+    judge: Judge, session: Session, table: Table, directory: Path, ours: list[Row]
+) -> int:
     """The same of one directory; ``ours`` are the rows we read from it, sorted by id."""
     files = judge.check_footers(directory)
-    assert sorted(files) == sorted(p.relative_to(directory).as_posix() for p in directory.glob("*/bucket_*")), "files Hive does not see"
+    assert sorted(files) == sorted(
+        p.relative_to(directory).as_posix() for p in directory.glob("*/bucket_*")
+    ), "files Hive does not see"
     write_ids = session.store.valid_write_ids(table.name, session.store.valid_txns())
     schema = "struct<" + ",".join(f"{c.name}:{c.type}" for c in table.columns) + ">"
     if any(path.is_file() for path in directory.rglob("*")):
-        hive_rows = judge.compare(directory, str(write_ids), schema, table.bucketing.count if table.bucketing else None)
+        hive_rows = judge.compare(
+            directory, str(write_ids), schema, table.bucketing.count if table.bucketing else None
+        )
     else:
         hive_rows = []  # Hive's readers are not asked about an empty directory
     assert ours == hive_rows, f"{table.name} reads otherwise in Hive {judge.version}: {directory}"
@@ -53,12 +72,16 @@ def acid_tables(session: Session) -> Iterator[Table]:
 
 
 def our_rows(session: Session, table: Table) -> dict[tuple[str, ...], list[Row]]:
-    """All rows as ``SELECT ROW__ID, *`` gives them, in the judge's words: those of each partition by its values, sorted by id."""
+    """All rows as ``SELECT ROW__ID, *`` gives them, in the judge's words: those of each partition
+    by its values, sorted by id.
+    """
     rows: dict[tuple[str, ...], list[Row]] = {}
     for row_id, *values in session.sql(f"SELECT ROW__ID, * FROM {table.name}").rows():
         data, keys = values[: len(table.columns)], values[len(table.columns) :]
         named = {c.name: judged_value(v, c.type) for c, v in zip(table.columns, data, strict=True)}
-        rows.setdefault(tuple(partition_text(key) for key in keys), []).append((*row_id.values(), named))
+        rows.setdefault(tuple(partition_text(key) for key in keys), []).append(
+            (*row_id.values(), named)
+        )
     return {values: sorted(mine, key=lambda row: row[:3]) for values, mine in rows.items()}
 
 
@@ -70,7 +93,9 @@ def judged_value(value: Any, hive_type: HiveType) -> Any:
         case ArrayType(element):
             return [judged_value(v, element) for v in value]
         case MapType(key, item):
-            return sorted(([judged_value(k, key), judged_value(v, item)] for k, v in value), key=json.dumps)
+            return sorted(
+                ([judged_value(k, key), judged_value(v, item)] for k, v in value), key=json.dumps
+            )
         case StructType(fields):
             return {f.name: judged_value(value[f.name], f.type) for f in fields}
         case CharType(length):

@@ -35,7 +35,14 @@ pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.m
 def test_rows_are_those_of_hive(name: str, shared: Path) -> None:
     """``acidsql -f NAME.sql`` prints line for line what Hive 4 printed."""
     command = Path(sys.executable).with_name("acidsql")
-    runner = [sys.executable, str(shared / "conformance" / "run.py"), "--acidsql", str(command), "--only", name]
+    runner = [
+        sys.executable,
+        str(shared / "conformance" / "run.py"),
+        "--acidsql",
+        str(command),
+        "--only",
+        name,
+    ]
     ran = subprocess.run(runner, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode == 0, ran.stdout
     assert ran.stdout.splitlines()[-1] == "1 passed, 0 failed"

@@ -1,4 +1,6 @@
-"""The judge itself: it must pass what Hive wrote and fail what is broken, or its verdicts on our files mean nothing."""
+"""The judge itself: it must pass what Hive wrote and fail what is broken, or its verdicts on our
+files mean nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,17 @@ def test_hive_reads_its_own_files_as_it_said_it_would(judge: Judge, shared: Path
 def test_footers_of_hive_pass(judge: Judge, shared: Path) -> None:
     """Every bucket file of a fixture written by Hive is listed and found sound."""
     table = shared / "vectors" / "fixtures" / f"hive{judge.version}" / "buckets" / "table"
-    assert sorted(judge.check_footers(table)) == sorted(p.relative_to(table).as_posix() for p in table.glob("*/bucket_*"))
+    assert sorted(judge.check_footers(table)) == sorted(
+        p.relative_to(table).as_posix() for p in table.glob("*/bucket_*")
+    )
 
 
 def test_a_file_in_the_wrong_bucket_is_found(judge: Judge, shared: Path, tmp_path: Path) -> None:
     """A bucket file under another bucket's name fails the check of its footer."""
-    shutil.copytree(shared / "vectors" / "fixtures" / f"hive{judge.version}" / "update" / "table", tmp_path / "table")
+    shutil.copytree(
+        shared / "vectors" / "fixtures" / f"hive{judge.version}" / "update" / "table",
+        tmp_path / "table",
+    )
     delta = tmp_path / "table" / "delta_0000001_0000001_0000"
     (delta / "bucket_00000").rename(delta / "bucket_00001")
     with pytest.raises(JudgementError, match="bucket"):

@@ -1,4 +1,6 @@
-"""What transactions over several statements leave on disk, judged by Hive: rows of their own that they changed must not trip it over."""
+"""What transactions over several statements leave on disk, judged by Hive: rows of their own that
+they changed must not trip it over.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from tests.interop.test_written_files import TYPES, VALUES
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-LAYOUTS = {"plain": "", "bucketed": "CLUSTERED BY (id) INTO 3 BUCKETS", "partitioned": "PARTITIONED BY (k STRING)"}
+LAYOUTS = {
+    "plain": "",
+    "bucketed": "CLUSTERED BY (id) INTO 3 BUCKETS",
+    "partitioned": "PARTITIONED BY (k STRING)",
+}
 PATHS = ("small", "big")
 
 
@@ -34,7 +40,9 @@ def key(request: pytest.FixtureRequest, session: Session) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_own_rows(path: str, key: str, session: Session, judge: Judge) -> None:
-    """Inserted, updated twice, merged and deleted in one transaction, beside older rows under the same statements."""
+    """Inserted, updated twice, merged and deleted in one transaction, beside older rows under the
+    same statements.
+    """
     session.sql(f"SET acidsql.write.path={path}")
     run(
         session,
@@ -51,13 +59,20 @@ def test_own_rows(path: str, key: str, session: Session, judge: Judge) -> None:
     session.sql("UPDATE t SET v = 'later' WHERE id % 2 = 1")
     session.sql("DELETE FROM t WHERE id % 11 = 0")
     judge_warehouse(judge, session)
-    run(session, f"INSERT INTO t SELECT id + 300, 'gone'{key} FROM range(4)", "DELETE FROM t WHERE v = 'gone'", "DELETE FROM s")
+    run(
+        session,
+        f"INSERT INTO t SELECT id + 300, 'gone'{key} FROM range(4)",
+        "DELETE FROM t WHERE v = 'gone'",
+        "DELETE FROM s",
+    )
     judge_warehouse(judge, session)
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_behind_an_overwriting(path: str, key: str, session: Session, judge: Judge) -> None:
-    """One base holds the rows of every statement, with the ROW__IDs they had; later statements change them."""
+    """One base holds the rows of every statement, with the ROW__IDs they had; later statements
+    change them.
+    """
     session.sql(f"SET acidsql.write.path={path}")
     run(
         session,
@@ -73,9 +88,19 @@ def test_behind_an_overwriting(path: str, key: str, session: Session, judge: Jud
     session.sql("DELETE FROM t WHERE id % 5 = 0")
     session.sql("UPDATE t SET v = 'later' WHERE id % 3 = 1")
     judge_warehouse(judge, session)
-    run(session, "TRUNCATE TABLE t", f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)", "DELETE FROM t WHERE id = 3")
+    run(
+        session,
+        "TRUNCATE TABLE t",
+        f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)",
+        "DELETE FROM t WHERE id = 3",
+    )
     judge_warehouse(judge, session)
-    run(session, "TRUNCATE TABLE t", f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)", "DELETE FROM t")
+    run(
+        session,
+        "TRUNCATE TABLE t",
+        f"INSERT INTO t SELECT id, 'again'{key} FROM range(6)",
+        "DELETE FROM t",
+    )
     judge_warehouse(judge, session)
 
 
@@ -92,12 +117,19 @@ def test_every_type(path: str, session: Session, judge: Judge) -> None:
         "DELETE FROM t WHERE id = 3",
     )
     judge_warehouse(judge, session)
-    run(session, "INSERT OVERWRITE TABLE t SELECT * FROM t", "INSERT INTO t SELECT * FROM t", "UPDATE t SET bi = -1 WHERE id = 2")
+    run(
+        session,
+        "INSERT OVERWRITE TABLE t SELECT * FROM t",
+        "INSERT INTO t SELECT * FROM t",
+        "UPDATE t SET bi = -1 WHERE id = 2",
+    )
     judge_warehouse(judge, session)
 
 
 def test_taken_back(session: Session, judge: Judge, key: str) -> None:
-    """Behind a ROLLBACK, a failed statement and a lost conflict Hive reads what was there before, and what comes behind."""
+    """Behind a ROLLBACK, a failed statement and a lost conflict Hive reads what was there before,
+    and what comes behind.
+    """
     with pytest.raises(ZeroDivisionError):
         _change_and_fail(session, key)
     judge_warehouse(judge, session)

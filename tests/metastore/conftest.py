@@ -28,7 +28,9 @@ class Clock:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """In memory where there is such a place: waiting for disks is most of the time otherwise, and durability is not tested."""
+    """In memory where there is such a place: waiting for disks is most of the time otherwise, and
+    durability is not tested.
+    """
     with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
         yield Path(folder).resolve()
 

@@ -1,4 +1,6 @@
-"""What a catalog and its transaction manager must do together when a table is altered, renamed or becomes transactional."""
+"""What a catalog and its transaction manager must do together when a table is altered, renamed or
+becomes transactional.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +42,33 @@ def columns(**types: str) -> tuple[Column, ...]:
 
 
 def table(name: TableName = T, **facts: object) -> Table:
-    known = {"name": name, "columns": columns(a="int", b="string"), "location": f"/data/{name.table}", "properties": {"k": "v"}}
+    known = {
+        "name": name,
+        "columns": columns(a="int", b="string"),
+        "location": f"/data/{name.table}",
+        "properties": {"k": "v"},
+    }
     return Table(**(known | facts))  # type: ignore[arg-type]
 
 
 def renamed(before: Table, name: TableName = NEW) -> Table:
-    return replace(before, name=name, location=f"/data/{name.table}", properties={**before.properties, "stamp": "1"})
+    return replace(
+        before,
+        name=name,
+        location=f"/data/{name.table}",
+        properties={**before.properties, "stamp": "1"},
+    )
 
 
-def write(manager: TxnManager, name: TableName = T, operation: OperationType = OperationType.INSERT) -> WriteId:
+def write(
+    manager: TxnManager, name: TableName = T, operation: OperationType = OperationType.INSERT
+) -> WriteId:
     opened = manager.begin([name])
     write_id = opened.write_ids[name]
-    manager.commit(opened.txn_id, [TxnComponent(table=name, partition=None, operation=operation, write_id=write_id)])
+    manager.commit(
+        opened.txn_id,
+        [TxnComponent(table=name, partition=None, operation=operation, write_id=write_id)],
+    )
     return write_id
 
 
@@ -68,9 +85,15 @@ def test_a_renamed_column_is_renamed_wherever_the_table_names_it(catalog: Catalo
         table(
             columns=columns(id="int", v="string", w="int"),
             partition_columns=columns(ds="string"),
-            bucketing=Bucketing(columns=("w", "id"), count=4, sorted_by=(SortColumn(name="id", descending=True), SortColumn(name="v"))),
+            bucketing=Bucketing(
+                columns=("w", "id"),
+                count=4,
+                sorted_by=(SortColumn(name="id", descending=True), SortColumn(name="v")),
+            ),
             constraints=(
-                Constraint(kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "ds"), enabled=False),
+                Constraint(
+                    kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "ds"), enabled=False
+                ),
                 Constraint(kind=ConstraintKind.NOT_NULL, name="nn", columns=("v",)),
             ),
             properties={"bucketing_version": "2"},
@@ -90,19 +113,29 @@ def test_a_renamed_column_is_renamed_wherever_the_table_names_it(catalog: Catalo
     after = replace(
         before,
         columns=columns(key="bigint", v="string", number="int", more="date"),
-        bucketing=Bucketing(columns=("number", "key"), count=4, sorted_by=(SortColumn(name="key", descending=True), SortColumn(name="v"))),
+        bucketing=Bucketing(
+            columns=("number", "key"),
+            count=4,
+            sorted_by=(SortColumn(name="key", descending=True), SortColumn(name="v")),
+        ),
         constraints=(replace(before.constraints[0], columns=("key", "ds")), before.constraints[1]),
     )
     catalog.alter_table(before, after)
     assert catalog.find_table(T) == after
-    assert catalog.find_table(child.name) == replace(child, constraints=(replace(key, referenced_columns=("key", "ds")),))
+    assert catalog.find_table(child.name) == replace(
+        child, constraints=(replace(key, referenced_columns=("key", "ds")),)
+    )
 
 
 # ---- transactions
 
 
-def test_a_table_that_becomes_full_acid_leaves_room_for_its_rows(catalog: Catalog, manager: TxnManager) -> None:
-    """Its first write id is 10000001, as in Hive; before there is one, all below counts as committed."""
+def test_a_table_that_becomes_full_acid_leaves_room_for_its_rows(
+    catalog: Catalog, manager: TxnManager
+) -> None:
+    """Its first write id is 10000001, as in Hive; before there is one, all below counts as
+    committed.
+    """
     before = catalog.create_table(table())
     catalog.alter_table(before, after := replace(before, properties=ACID))
     assert catalog.find_table(T) == after
@@ -111,18 +144,24 @@ def test_a_table_that_becomes_full_acid_leaves_room_for_its_rows(catalog: Catalo
     assert seen(manager, T) == "default.t:10000001:9223372036854775807::"
 
 
-def test_an_open_writer_of_a_converted_table_is_seen_as_one(catalog: Catalog, manager: TxnManager) -> None:
+def test_an_open_writer_of_a_converted_table_is_seen_as_one(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """The write ids of others stay what they are."""
     before = catalog.create_table(table())
     reader = manager.begin()
     catalog.alter_table(before, replace(before, properties=ACID))
     writer = manager.begin([T])
     assert writer.write_ids[T] == 10_000_001
-    assert str(manager.valid_write_ids(T, reader.txns)) == "default.t:10000000:9223372036854775807::"
+    assert (
+        str(manager.valid_write_ids(T, reader.txns)) == "default.t:10000000:9223372036854775807::"
+    )
     assert seen(manager, T) == "default.t:10000001:10000001:10000001:"
 
 
-def test_a_table_that_becomes_insert_only_has_one_write_id(catalog: Catalog, manager: TxnManager) -> None:
+def test_a_table_that_becomes_insert_only_has_one_write_id(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """That of the files it had."""
     before = catalog.create_table(table())
     moved: list[str] = []
@@ -133,7 +172,9 @@ def test_a_table_that_becomes_insert_only_has_one_write_id(catalog: Catalog, man
     assert write(manager) == 2
 
 
-def test_a_table_whose_files_cannot_be_moved_is_not_altered(catalog: Catalog, manager: TxnManager) -> None:
+def test_a_table_whose_files_cannot_be_moved_is_not_altered(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """Neither it nor its write ids."""
     before = catalog.create_table(table())
 
@@ -154,7 +195,9 @@ def test_other_changes_leave_the_write_ids_alone(catalog: Catalog, manager: TxnM
     assert write(manager) == 2
 
 
-def test_a_writer_that_missed_a_drop_does_not_reach_a_converted_table(catalog: Catalog, manager: TxnManager) -> None:
+def test_a_writer_that_missed_a_drop_does_not_reach_a_converted_table(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """Its write id was another table's."""
     catalog.create_table(table(properties=ACID))
     write(manager)
@@ -174,7 +217,10 @@ def test_a_renamed_table_is_the_same_table(catalog: Catalog) -> None:
     """Under its new name, in another database perhaps, with the same id; the old name is free."""
     catalog.create_database(Database(name="sales", location="/sales"))
     before = catalog.create_table(table(partition_columns=columns(ds="string")))
-    inside, outside = Partition(values=("a",), location="/data/t/ds=a"), Partition(values=("b",), location="/data/t2/ds=b")
+    inside, outside = (
+        Partition(values=("a",), location="/data/t/ds=a"),
+        Partition(values=("b",), location="/data/t2/ds=b"),
+    )
     catalog.add_partitions(T, [inside, outside])
     after = renamed(before, TableName("sales", "orders"))
     moved: list[str] = []
@@ -189,7 +235,9 @@ def test_a_renamed_table_is_the_same_table(catalog: Catalog) -> None:
 
 
 def test_a_renamed_table_keeps_its_transactions(catalog: Catalog, manager: TxnManager) -> None:
-    """Committed and aborted write ids, and the next one; a table made under the old name begins anew."""
+    """Committed and aborted write ids, and the next one; a table made under the old name begins
+    anew.
+    """
     before = catalog.create_table(table(properties=ACID))
     write(manager)
     aborted = manager.begin([T])
@@ -211,7 +259,14 @@ def test_a_rename_does_not_hide_a_conflict(catalog: Catalog, manager: TxnManager
     catalog.rename_table(before, renamed(before))
     write_id = manager.allocate_write_id(late.txn_id, NEW)
     with pytest.raises(WriteConflictError):
-        manager.commit(late.txn_id, [TxnComponent(table=NEW, partition=None, operation=OperationType.UPDATE, write_id=write_id)])
+        manager.commit(
+            late.txn_id,
+            [
+                TxnComponent(
+                    table=NEW, partition=None, operation=OperationType.UPDATE, write_id=write_id
+                )
+            ],
+        )
 
 
 def test_a_table_that_is_written_keeps_its_name(catalog: Catalog, manager: TxnManager) -> None:
@@ -219,7 +274,10 @@ def test_a_table_that_is_written_keeps_its_name(catalog: Catalog, manager: TxnMa
     before = catalog.create_table(table(properties=ACID))
     writer = manager.begin([T])
     moved: list[str] = []
-    with pytest.raises(WriteConflictError, match=f'table "default.t" is being written by transaction txnid:{writer.txn_id}') as caught:
+    with pytest.raises(
+        WriteConflictError,
+        match=f'table "default.t" is being written by transaction txnid:{writer.txn_id}',
+    ) as caught:
         catalog.rename_table(before, renamed(before), move=lambda: moved.append("never"))
     assert caught.value.retryable
     assert not moved
@@ -229,7 +287,9 @@ def test_a_table_that_is_written_keeps_its_name(catalog: Catalog, manager: TxnMa
     assert catalog.find_table(T) is None
 
 
-def test_what_a_late_writer_did_under_the_new_name_is_not_the_tables(catalog: Catalog, manager: TxnManager) -> None:
+def test_what_a_late_writer_did_under_the_new_name_is_not_the_tables(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """It took its write id for a table of that name that had been dropped."""
     gone = catalog.create_table(table(NEW, properties=ACID))
     catalog.drop_table(gone.name)
@@ -242,7 +302,9 @@ def test_what_a_late_writer_did_under_the_new_name_is_not_the_tables(catalog: Ca
 
 
 def test_a_rename_that_is_refused_changes_nothing(catalog: Catalog) -> None:
-    """Because the name is taken, the table is another by now, a database or the table is missing, or its files cannot be moved."""
+    """Because the name is taken, the table is another by now, a database or the table is missing,
+    or its files cannot be moved.
+    """
     before = catalog.create_table(table())
     other = catalog.create_table(table(NEW))
     free = TableName("default", "free")
@@ -253,21 +315,31 @@ def test_a_rename_that_is_refused_changes_nothing(catalog: Catalog) -> None:
     with pytest.raises(WriteConflictError, match="was changed by another session"):
         catalog.rename_table(replace(before, comment="old"), renamed(before, free))
     with pytest.raises(TableNotFoundError):
-        catalog.rename_table(replace(before, name=free), renamed(before, TableName("default", "more")))
+        catalog.rename_table(
+            replace(before, name=free), renamed(before, TableName("default", "more"))
+        )
 
     def fail() -> None:
         raise ExecutionError("no space")
 
     with pytest.raises(ExecutionError, match="no space"):
         catalog.rename_table(before, renamed(before, free), move=fail)
-    assert (catalog.find_table(T), catalog.find_table(NEW), catalog.find_table(free)) == (before, other, None)
+    assert (catalog.find_table(T), catalog.find_table(NEW), catalog.find_table(free)) == (
+        before,
+        other,
+        None,
+    )
 
 
-def test_garbage_of_aborted_writers_is_found_under_the_new_name(catalog: Catalog, manager: TxnManager) -> None:
+def test_garbage_of_aborted_writers_is_found_under_the_new_name(
+    catalog: Catalog, manager: TxnManager
+) -> None:
     """Their write ids are never taken for committed ones, and the transactions stay listed."""
     before = catalog.create_table(table(properties=ACID))
     opened = manager.begin([T])
     manager.abort(opened.txn_id)
     catalog.rename_table(before, renamed(before))
     assert seen(manager, NEW) == "default.new:1:9223372036854775807::1"
-    assert [(txn.txn_id, txn.state) for txn in manager.list_txns()] == [(opened.txn_id, TxnState.ABORTED)]
+    assert [(txn.txn_id, txn.state) for txn in manager.list_txns()] == [
+        (opened.txn_id, TxnState.ABORTED)
+    ]

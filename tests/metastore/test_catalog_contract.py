@@ -25,7 +25,13 @@ from acidsql.catalog.model import (
 )
 from acidsql.catalog.storage import STORAGES
 from acidsql.catalog.types import parse_type
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, TableNotFoundError, WriteConflictError
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    DatabaseNotFoundError,
+    TableNotFoundError,
+    WriteConflictError,
+)
 
 T = TableName("default", "t")
 
@@ -35,26 +41,58 @@ def columns(**types: str) -> tuple[Column, ...]:
 
 
 def table(name: TableName = T, **facts: object) -> Table:
-    return Table(**{"name": name, "columns": columns(a="int", b="string"), "location": f"/data/{name}", **facts})  # type: ignore[arg-type]
+    return Table(
+        **{
+            "name": name,
+            "columns": columns(a="int", b="string"),
+            "location": f"/data/{name}",
+            **facts,
+        }
+    )  # type: ignore[arg-type]
 
 
 RICH = table(
     columns=(
         Column(name="id", type=parse_type("bigint"), comment="the key"),
-        *columns(z="decimal(38,18)", y="map<string,array<struct<a:int,b:char(3)>>>", x="varchar(7)", w="timestamp"),
+        *columns(
+            z="decimal(38,18)",
+            y="map<string,array<struct<a:int,b:char(3)>>>",
+            x="varchar(7)",
+            w="timestamp",
+        ),
     ),
-    partition_columns=(*columns(day="date"), Column(name="region", type=parse_type("string"), comment="où")),
-    bucketing=Bucketing(columns=("z", "id"), count=4, sorted_by=(SortColumn(name="x", descending=True), SortColumn(name="id"))),
+    partition_columns=(
+        *columns(day="date"),
+        Column(name="region", type=parse_type("string"), comment="où"),
+    ),
+    bucketing=Bucketing(
+        columns=("z", "id"),
+        count=4,
+        sorted_by=(SortColumn(name="x", descending=True), SortColumn(name="id")),
+    ),
     skew=Skew(columns=("id", "x"), values=(("1", "a"), ("-2", "it's")), directories=True),
-    properties={"transactional": "true", "bucketing_version": "2", "orc.compress": "SNAPPY", "odd 'key'": 'naïve; "v"'},
+    properties={
+        "transactional": "true",
+        "bucketing_version": "2",
+        "orc.compress": "SNAPPY",
+        "odd 'key'": 'naïve; "v"',
+    },
     constraints=(
-        Constraint(kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "day"), enabled=False),
+        Constraint(
+            kind=ConstraintKind.PRIMARY_KEY, name="pk", columns=("id", "day"), enabled=False
+        ),
         Constraint(kind=ConstraintKind.UNIQUE, name="a", columns=("x",), enabled=False, rely=False),
         Constraint(kind=ConstraintKind.UNIQUE, name="b", columns=("w", "z"), enabled=False),
         Constraint(kind=ConstraintKind.NOT_NULL, name="nn", columns=("region",)),
         Constraint(kind=ConstraintKind.DEFAULT, name="dc", columns=("x",), expression="'none'"),
         Constraint(kind=ConstraintKind.CHECK, name="cc", expression="id > 0", validated=True),
-        Constraint(kind=ConstraintKind.CHECK, name="cd", columns=("id",), expression="id < 9", enabled=False),
+        Constraint(
+            kind=ConstraintKind.CHECK,
+            name="cd",
+            columns=("id",),
+            expression="id < 9",
+            enabled=False,
+        ),
     ),
     comment="what it's for",
     owner="ann",
@@ -66,7 +104,9 @@ VIEW = table(
     columns=(Column(name="x", type=parse_type("int"), comment="found"),),
     location="",
     kind=TableKind.VIEW,
-    view=View(original="SELECT a AS x\nFROM t", expanded="SELECT a AS x\nFROM `default`.`t` AS `t`"),
+    view=View(
+        original="SELECT a AS x\nFROM t", expanded="SELECT a AS x\nFROM `default`.`t` AS `t`"
+    ),
     comment="about",
     properties={"k": "v"},
 )
@@ -85,11 +125,20 @@ def test_there_is_a_default_database(catalog: Catalog) -> None:
         RICH,
         table(file_format=FileFormat.PARQUET, kind=TableKind.EXTERNAL, location="s3a://bucket/dir"),
         table(file_format=FileFormat.TEXTFILE),
-        table(bucketing=Bucketing(columns=("b",), count=2, version=1), properties={"bucketing_version": "1"}),
-        table(file_format=FileFormat.OTHER, storage=Storage(input_format="i", output_format="o", serde="s")),
+        table(
+            bucketing=Bucketing(columns=("b",), count=2, version=1),
+            properties={"bucketing_version": "1"},
+        ),
+        table(
+            file_format=FileFormat.OTHER,
+            storage=Storage(input_format="i", output_format="o", serde="s"),
+        ),
         table(
             file_format=FileFormat.TEXTFILE,
-            storage=replace(STORAGES[FileFormat.TEXTFILE], serde_properties={"field.delim": ",", "line.delim": "\n"}),
+            storage=replace(
+                STORAGES[FileFormat.TEXTFILE],
+                serde_properties={"field.delim": ",", "line.delim": "\n"},
+            ),
         ),
         VIEW,
     ],
@@ -106,12 +155,20 @@ def test_a_table_comes_back_as_it_was_stored(catalog: Catalog, stored: Table) ->
 
 def test_the_bucketing_version_shows_as_a_property(catalog: Catalog) -> None:
     """Hive keeps it there, and takes a bucketed table without it for an old one."""
-    assert catalog.create_table(table(bucketing=Bucketing(columns=("a",), count=2))).properties == {"bucketing_version": "2"}
+    assert catalog.create_table(table(bucketing=Bucketing(columns=("a",), count=2))).properties == {
+        "bucketing_version": "2"
+    }
 
 
 def test_a_database_comes_back_as_it_was_stored(catalog: Catalog) -> None:
     """With all its facts."""
-    sales = Database(name="sales", location="/data/sales", comment="money", owner="ann", properties={"k": "v", "a": ""})
+    sales = Database(
+        name="sales",
+        location="/data/sales",
+        comment="money",
+        owner="ann",
+        properties={"k": "v", "a": ""},
+    )
     catalog.create_database(sales)
     assert catalog.find_database("sales") == sales
     assert catalog.list_databases() == ("default", "sales")
@@ -185,7 +242,12 @@ def test_the_default_database_stays(catalog: Catalog) -> None:
         catalog.drop_database("default", cascade=True)
 
 
-def foreign_key(*, columns: tuple[str, ...] = ("a",), referenced_columns: tuple[str, ...] = ("id",), name: str = "fk") -> Constraint:
+def foreign_key(
+    *,
+    columns: tuple[str, ...] = ("a",),
+    referenced_columns: tuple[str, ...] = ("id",),
+    name: str = "fk",
+) -> Constraint:
     return Constraint(
         kind=ConstraintKind.FOREIGN_KEY,
         name=name,
@@ -201,7 +263,9 @@ def test_a_foreign_key_comes_back_and_goes_with_its_parent(catalog: Catalog) -> 
     """It belongs to the child; the parent's own constraints are not touched by it."""
     parent = catalog.create_table(RICH)
     key = foreign_key(columns=("a", "b"), referenced_columns=("id", "region"))
-    child = catalog.create_table(table(TableName("default", "child"), constraints=(key, foreign_key(name="other"))))
+    child = catalog.create_table(
+        table(TableName("default", "child"), constraints=(key, foreign_key(name="other")))
+    )
     assert child.constraints == (key, foreign_key(name="other"))
     assert catalog.find_table(T) == parent
     catalog.drop_table(T)
@@ -218,19 +282,38 @@ def test_a_foreign_key_needs_its_parent(catalog: Catalog) -> None:
 def test_a_table_is_altered(catalog: Catalog) -> None:
     """Kind, properties, comment and columns change, the table stays the same one."""
     before = catalog.create_table(RICH)
-    columns_after = (*before.columns[:-1], Column(name="new", type=parse_type("int"), comment="late"))
-    after = replace(before, properties={"k": "v", "bucketing_version": "2"}, comment=None, kind=TableKind.EXTERNAL, columns=columns_after)
+    columns_after = (
+        *before.columns[:-1],
+        Column(name="new", type=parse_type("int"), comment="late"),
+    )
+    after = replace(
+        before,
+        properties={"k": "v", "bucketing_version": "2"},
+        comment=None,
+        kind=TableKind.EXTERNAL,
+        columns=columns_after,
+    )
     catalog.alter_table(before, after)
     found = catalog.find_table(T)
     assert found is not None
-    assert (found.table_id, found.properties, found.comment, found.kind) == (before.table_id, after.properties, None, TableKind.EXTERNAL)
+    assert (found.table_id, found.properties, found.comment, found.kind) == (
+        before.table_id,
+        after.properties,
+        None,
+        TableKind.EXTERNAL,
+    )
     assert found.columns == columns_after
 
 
 def test_a_view_is_replaced(catalog: Catalog) -> None:
     """Its columns and texts are others then."""
     before = catalog.create_table(VIEW)
-    after = replace(before, columns=columns(y="string", z="int"), view=View(original="SELECT 2", expanded="SELECT 2"), comment=None)
+    after = replace(
+        before,
+        columns=columns(y="string", z="int"),
+        view=View(original="SELECT 2", expanded="SELECT 2"),
+        comment=None,
+    )
     catalog.alter_table(before, after)
     assert catalog.find_table(T) == after
 
@@ -252,8 +335,14 @@ def test_a_table_that_changed_meanwhile_is_not_altered(catalog: Catalog) -> None
 def test_partitions_come_back_by_name(catalog: Catalog) -> None:
     """With values, location, properties and time; they go with their table."""
     stored = catalog.create_table(RICH)
-    first = Partition(values=("2024-01-01", "a/b"), location="/data/p1", properties={"k": "v"}, created_at=5)
-    second = Partition(values=("2024-01-02", "__HIVE_DEFAULT_PARTITION__"), location="s3a://bucket/p2", created_at=6)
+    first = Partition(
+        values=("2024-01-01", "a/b"), location="/data/p1", properties={"k": "v"}, created_at=5
+    )
+    second = Partition(
+        values=("2024-01-02", "__HIVE_DEFAULT_PARTITION__"),
+        location="s3a://bucket/p2",
+        created_at=6,
+    )
     catalog.add_partitions(T, (second, first))
     assert catalog.list_partitions(stored) == (first, second)
     catalog.drop_table(T)
@@ -276,12 +365,16 @@ def test_a_partition_is_added_once(catalog: Catalog) -> None:
 
 
 def test_partitions_that_are_there_are_passed_over_on_demand(catalog: Catalog) -> None:
-    """The new ones come back, and what was there stays as it was; the same partition twice counts once."""
+    """The new ones come back, and what was there stays as it was; the same partition twice counts
+    once.
+    """
     stored = catalog.create_table(RICH)
     one = Partition(values=("2024-01-01", "x"), location="/data/p1")
     two = Partition(values=("2024-01-02", "x"), location="/data/p2")
     assert catalog.add_partitions(T, [one]) == (one,)
-    assert catalog.add_partitions(T, [replace(one, location="/elsewhere"), two, two], if_not_exists=True) == (two,)
+    assert catalog.add_partitions(
+        T, [replace(one, location="/elsewhere"), two, two], if_not_exists=True
+    ) == (two,)
     assert catalog.list_partitions(stored) == (one, two)
     assert catalog.add_partitions(T, [one, two], if_not_exists=True) == ()
 
@@ -291,11 +384,15 @@ def days(*days: str) -> tuple[Partition, ...]:
 
 
 def test_dropped_partitions_are_gone(catalog: Catalog) -> None:
-    """They are given back as they were stored; those that are not there are passed over; they may be added again."""
+    """They are given back as they were stored; those that are not there are passed over; they may
+    be added again.
+    """
     stored = catalog.create_table(RICH)
     first, second, third = catalog.add_partitions(T, days("2024-01-01", "2024-01-02", "2024-01-03"))
     elsewhere = replace(third, location="/not/here")
-    assert catalog.drop_partitions(stored, [first, elsewhere, replace(first, values=("2025-01-01", "x"))]) == (first, third)
+    assert catalog.drop_partitions(
+        stored, [first, elsewhere, replace(first, values=("2025-01-01", "x"))]
+    ) == (first, third)
     assert catalog.list_partitions(stored) == (second,)
     assert catalog.drop_partitions(stored, [first]) == ()
     assert catalog.add_partitions(T, [first]) == (first,)
@@ -305,13 +402,18 @@ def test_dropped_partitions_are_gone(catalog: Catalog) -> None:
 def test_a_partition_gets_another_name_and_place(catalog: Catalog) -> None:
     """Its other facts stay; a name that is taken is refused, and the move is made last."""
     stored = catalog.create_table(RICH)
-    one, two = catalog.add_partitions(T, [replace(days("2024-01-01")[0], properties={"k": "v"}, created_at=7), *days("2024-01-02")])
+    one, two = catalog.add_partitions(
+        T,
+        [replace(days("2024-01-01")[0], properties={"k": "v"}, created_at=7), *days("2024-01-02")],
+    )
     moves = []
     after = replace(one, values=("2024-02-01", "a/b"), location="s3a://bucket/p")
     catalog.alter_partition(stored, one, after, move=lambda: moves.append(1))
     assert catalog.list_partitions(stored) == (two, after)
     with pytest.raises(AlreadyExistsError, match="Partition already exists") as caught:
-        catalog.alter_partition(stored, after, replace(after, values=two.values), move=lambda: moves.append(2))
+        catalog.alter_partition(
+            stored, after, replace(after, values=two.values), move=lambda: moves.append(2)
+        )
     assert caught.value.code == 10118
     assert (catalog.list_partitions(stored), moves) == ((two, after), [1])
 
@@ -340,7 +442,10 @@ def test_a_partition_that_changed_meanwhile_is_not_altered(catalog: Catalog) -> 
     with pytest.raises(WriteConflictError, match="was changed by another session"):
         catalog.alter_partition(stored, replace(one, values=("2030-01-01", "x")), one)
     catalog.alter_table(stored, replace(stored, properties={"k": "v", "bucketing_version": "2"}))
-    for change in (lambda: catalog.drop_partitions(stored, [moved]), lambda: catalog.alter_partition(stored, moved, one)):
+    for change in (
+        lambda: catalog.drop_partitions(stored, [moved]),
+        lambda: catalog.alter_partition(stored, moved, one),
+    ):
         with pytest.raises(WriteConflictError, match="was changed by another session"):
             change()
     now = catalog.find_table(T)
@@ -352,7 +457,8 @@ def test_a_table_lies_elsewhere_on_demand(catalog: Catalog) -> None:
     """Its partitions stay where they were, and their places are listed beside its own."""
     before = catalog.create_table(RICH)
     inside, outside = (
-        Partition(values=(d, "x"), location=p) for d, p in (("2024-01-01", f"{before.location}/p"), ("2024-01-02", "/data/q"))
+        Partition(values=(d, "x"), location=p)
+        for d, p in (("2024-01-01", f"{before.location}/p"), ("2024-01-02", "/data/q"))
     )
     catalog.add_partitions(T, (inside, outside))
     assert list(catalog.list_locations()) == [(T, before.location), (T, "/data/q")]
@@ -360,15 +466,22 @@ def test_a_table_lies_elsewhere_on_demand(catalog: Catalog) -> None:
     catalog.alter_table(before, after)
     assert catalog.find_table(T) == after
     assert catalog.list_partitions(after) == (inside, outside)
-    assert sorted(catalog.list_locations()) == sorted([(T, after.location), (T, inside.location), (T, "/data/q")])
+    assert sorted(catalog.list_locations()) == sorted(
+        [(T, after.location), (T, inside.location), (T, "/data/q")]
+    )
 
 
 def test_tables_are_listed_by_kind_and_place(catalog: Catalog) -> None:
     """A view has a name but no place."""
     catalog.create_table(VIEW)
-    catalog.create_table(table(TableName("default", "e"), kind=TableKind.EXTERNAL, location="/data/e"))
+    catalog.create_table(
+        table(TableName("default", "e"), kind=TableKind.EXTERNAL, location="/data/e")
+    )
     catalog.create_table(table(TableName("default", "m")))
     assert catalog.list_tables("default") == ("e", "m", "t")
     assert catalog.list_tables("default", TableKind.VIEW) == ("t",)
     assert catalog.list_tables("default", TableKind.MANAGED) == ("m",)
-    assert dict(catalog.list_locations()) == {TableName("default", "e"): "/data/e", TableName("default", "m"): "/data/default.m"}
+    assert dict(catalog.list_locations()) == {
+        TableName("default", "e"): "/data/e",
+        TableName("default", "m"): "/data/default.m",
+    }

@@ -1,4 +1,6 @@
-"""What the embedded store adds to the contract: reaping, house-keeping, garbage left for the cleaner, dropped tables."""
+"""What the embedded store adds to the contract: reaping, house-keeping, garbage left for the
+cleaner, dropped tables.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,25 @@ OTHER = TableName("default", "other")
 
 
 def create(metastore: EmbeddedMetastore, name: TableName = T) -> Table:
-    return metastore.create_table(Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location=""))
+    return metastore.create_table(
+        Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location="")
+    )
 
 
 def component(
-    name: TableName, write_id: int, operation: OperationType = OperationType.INSERT, partition: str | None = None
+    name: TableName,
+    write_id: int,
+    operation: OperationType = OperationType.INSERT,
+    partition: str | None = None,
 ) -> TxnComponent:
     return TxnComponent(table=name, partition=partition, operation=operation, write_id=write_id)  # type: ignore[arg-type]
 
 
-def insert(metastore: EmbeddedMetastore, name: TableName = T, operation: OperationType = OperationType.INSERT) -> TxnId:
+def insert(
+    metastore: EmbeddedMetastore,
+    name: TableName = T,
+    operation: OperationType = OperationType.INSERT,
+) -> TxnId:
     opened = metastore.begin([name])
     metastore.commit(opened.txn_id, [component(name, opened.write_ids[name], operation)])
     return opened.txn_id
@@ -53,10 +64,13 @@ def states(metastore: EmbeddedMetastore) -> dict[int, TxnState]:
     return {info.txn_id: info.state for info in metastore.list_txns()}
 
 
-# --- reaping ---------------------------------------------------------------------------------------------------------
+# --- reaping
+# --------------------------------------------------------------------------------------------------
 
 
-def test_a_silent_transaction_is_aborted_by_the_next_one(metastore: EmbeddedMetastore, clock: Clock) -> None:
+def test_a_silent_transaction_is_aborted_by_the_next_one(
+    metastore: EmbeddedMetastore, clock: Clock
+) -> None:
     """After the time-out, not before; the error tells why."""
     silent = metastore.open_txn()
     clock.now += 300
@@ -105,7 +119,11 @@ def test_the_time_out_is_a_setting(reopen: Callable[..., EmbeddedMetastore], clo
 @pytest.mark.parametrize(
     ("change", "state"),
     [
-        ({"start": 1}, TxnState.ABORTED),  # the pid is in use, by a process that started at another time
+        # the pid is in use, by a process that started at another time
+        (
+            {"start": 1},
+            TxnState.ABORTED,
+        ),
         ({}, TxnState.OPEN),
         ({"start": 1, "machine": "elsewhere"}, TxnState.OPEN),
         ({"start": 0}, TxnState.OPEN),
@@ -113,7 +131,10 @@ def test_the_time_out_is_a_setting(reopen: Callable[..., EmbeddedMetastore], clo
     ids=["reused pid", "alive", "other machine", "unknown start"],
 )
 def test_only_a_process_surely_gone_is_reaped_at_once(
-    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], state: TxnState
+    metastore: EmbeddedMetastore,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    state: TxnState,
 ) -> None:
     """Pid and start time on this machine decide; where they cannot, the heartbeat does."""
     opener = dataclasses.replace(Process.current(), **change)
@@ -126,7 +147,9 @@ def test_only_a_process_surely_gone_is_reaped_at_once(
     assert states(metastore)[txn_id] is state
 
 
-def test_another_host_is_not_judged(reopen: Callable[..., EmbeddedMetastore], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_host_is_not_judged(
+    reopen: Callable[..., EmbeddedMetastore], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pid means nothing there."""
     opener = dataclasses.replace(Process.current(), start=1)
     with monkeypatch.context() as patch:
@@ -147,15 +170,21 @@ def test_transactions_name_their_opener(reopen: Callable[..., EmbeddedMetastore]
     assert f"pid={os.getpid()} " in row[2]
 
 
-# --- what is left behind ---------------------------------------------------------------------------------------------
+# --- what is left behind
+# ---------------------------------------------------------------------------------------------
 
 
 def test_an_abort_leaves_its_components_for_the_cleaner(metastore: EmbeddedMetastore) -> None:
-    """What was recorded, and for a write id nothing was recorded of, the whole table: there may be files."""
+    """What was recorded, and for a write id nothing was recorded of, the whole table: there may be
+    files.
+    """
     txn_id = metastore.begin([T, OTHER]).txn_id
     metastore.add_components(txn_id, [component(T, 1, partition="p=1")])
     metastore.abort(txn_id)
-    found = rows(metastore, "SELECT TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID FROM TXN_COMPONENTS ORDER BY 1 DESC")
+    found = rows(
+        metastore,
+        "SELECT TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID FROM TXN_COMPONENTS ORDER BY 1 DESC",
+    )
     assert found == [("t", "p=1", "i", 1), ("other", None, "i", 1)]
 
 
@@ -165,26 +194,42 @@ def test_a_commit_turns_components_into_history(metastore: EmbeddedMetastore) ->
         insert(metastore, operation=operation)
     reader = metastore.begin([OTHER]).txn_id
     metastore.commit(reader, [component(OTHER, 1, OperationType.SELECT)])
-    found = rows(metastore, "SELECT CTC_TABLE, CTC_WRITEID, CTC_UPDATE_DELETE FROM COMPLETED_TXN_COMPONENTS ORDER BY 2")
+    found = rows(
+        metastore,
+        "SELECT CTC_TABLE, CTC_WRITEID, CTC_UPDATE_DELETE FROM COMPLETED_TXN_COMPONENTS ORDER BY 2",
+    )
     assert found == [("t", 2, "Y"), ("t", 3, "N")]
     assert rows(metastore, "SELECT count(*) FROM TXN_COMPONENTS") == [(0,)]
     assert rows(metastore, "SELECT count(*) FROM MIN_HISTORY_LEVEL") == [(0,)]
 
 
-def test_ten_thousand_commits_leave_a_thousand_rows(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_thousand_commits_leave_a_thousand_rows(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """House-keeping bounds what a statement has to look through (here with small numbers)."""
     monkeypatch.setattr(opening, "KEPT_TXNS", 10)
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 4)
     for number in range(60):
         insert(metastore, operation=OperationType.UPDATE if number % 2 else OperationType.INSERT)
         metastore.abort(metastore.open_txn())
-    for name, most in (("TXNS", 20), ("TXN_TO_WRITE_ID", 10), ("WRITE_SET", 4), ("COMPLETED_TXN_COMPONENTS", 2), ("TXN_COMPONENTS", 0)):
+    for name, most in (
+        ("TXNS", 20),
+        ("TXN_TO_WRITE_ID", 10),
+        ("WRITE_SET", 4),
+        ("COMPLETED_TXN_COMPONENTS", 2),
+        ("TXN_COMPONENTS", 0),
+    ):
         ((count,),) = rows(metastore, f"SELECT count(*) FROM {name}")
         assert count <= most, name
-    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:60:9223372036854775807::"
+    assert (
+        str(metastore.valid_write_ids(T, metastore.valid_txns()))
+        == "default.t:60:9223372036854775807::"
+    )
 
 
-def test_garbage_of_an_aborted_transaction_is_never_forgotten(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_garbage_of_an_aborted_transaction_is_never_forgotten(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its write id stays invalid for as long as the cleaner has not removed its components."""
     monkeypatch.setattr(opening, "KEPT_TXNS", 2)
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
@@ -192,13 +237,18 @@ def test_garbage_of_an_aborted_transaction_is_never_forgotten(metastore: Embedde
     metastore.abort(metastore.begin([T]).txn_id)
     for _ in range(20):
         insert(metastore)
-    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:22:9223372036854775807::2"
+    assert (
+        str(metastore.valid_write_ids(T, metastore.valid_txns()))
+        == "default.t:22:9223372036854775807::2"
+    )
 
 
 def test_a_late_write_id_of_an_early_transaction_survives_house_keeping(
     metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The high watermark is the highest id given out, though the row of it may be purged before lower ones are."""
+    """The high watermark is the highest id given out, though the row of it may be purged before
+    lower ones are.
+    """
     monkeypatch.setattr(opening, "KEPT_TXNS", 1)
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
     early = metastore.open_txn()
@@ -210,11 +260,18 @@ def test_a_late_write_id_of_an_early_transaction_survives_house_keeping(
     metastore.abort(aborted.txn_id)
     for _ in range(5):
         insert(metastore, OTHER)
-    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:3:9223372036854775807::1"
+    assert (
+        str(metastore.valid_write_ids(T, metastore.valid_txns()))
+        == "default.t:3:9223372036854775807::1"
+    )
 
 
-def test_a_snapshot_older_than_the_store_remembers_is_refused(metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than told that what was open then had been committed; an open transaction keeps what it needs."""
+def test_a_snapshot_older_than_the_store_remembers_is_refused(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rather than told that what was open then had been committed; an open transaction keeps what
+    it needs.
+    """
     monkeypatch.setattr(opening, "KEPT_TXNS", 2)
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
     undecided = metastore.begin([T])
@@ -224,7 +281,9 @@ def test_a_snapshot_older_than_the_store_remembers_is_refused(metastore: Embedde
     for _ in range(10):
         insert(metastore)
     for txns in (snapshot, holder.txns):
-        assert not any(metastore.valid_write_ids(T, txns).is_valid(write_id) for write_id in range(1, 12))  # type: ignore[arg-type]
+        assert not any(
+            metastore.valid_write_ids(T, txns).is_valid(write_id) for write_id in range(1, 12)
+        )  # type: ignore[arg-type]
     metastore.commit(holder.txn_id)
     for _ in range(3):
         insert(metastore)
@@ -244,11 +303,14 @@ def test_house_keeping_keeps_what_an_open_transaction_may_conflict_with(
         metastore.commit(second.txn_id, [component(T, 2, OperationType.UPDATE)])
 
 
-# --- dropped tables --------------------------------------------------------------------------------------------------
+# --- dropped tables
+# --------------------------------------------------------------------------------------------------
 
 
 def test_dropping_a_table_aborts_its_writers(metastore: EmbeddedMetastore) -> None:
-    """Those that were given a write id on it; nobody else, and what they did to other tables stays known as garbage."""
+    """Those that were given a write id on it; nobody else, and what they did to other tables stays
+    known as garbage.
+    """
     for name in (T, OTHER):
         create(metastore, name)
     writer, bystander = metastore.begin([T, OTHER]).txn_id, metastore.begin([OTHER]).txn_id
@@ -261,7 +323,9 @@ def test_dropping_a_table_aborts_its_writers(metastore: EmbeddedMetastore) -> No
 
 
 def test_a_re_created_table_begins_anew(metastore: EmbeddedMetastore) -> None:
-    """Write id 1, no conflicts with the former table's writers, nothing visible to those who began before."""
+    """Write id 1, no conflicts with the former table's writers, nothing visible to those who began
+    before.
+    """
     create(metastore)
     for _ in range(3):
         insert(metastore, operation=OperationType.UPDATE)
@@ -274,10 +338,15 @@ def test_a_re_created_table_begins_anew(metastore: EmbeddedMetastore) -> None:
     write_id = metastore.allocate_write_id(overlapping.txn_id, T)
     assert write_id == 2
     metastore.commit(overlapping.txn_id, [component(T, write_id, OperationType.UPDATE)])
-    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:2:9223372036854775807::"
+    assert (
+        str(metastore.valid_write_ids(T, metastore.valid_txns()))
+        == "default.t:2:9223372036854775807::"
+    )
 
 
-def test_a_writer_that_missed_the_drop_does_not_reach_the_new_table(metastore: EmbeddedMetastore) -> None:
+def test_a_writer_that_missed_the_drop_does_not_reach_the_new_table(
+    metastore: EmbeddedMetastore,
+) -> None:
     """It took its write id between drop and re-creation."""
     create(metastore)
     metastore.drop_table(T)

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from acidsql.metastore.locations import given_location, stored_location
 
-NAMES = st.lists(st.text(st.characters(exclude_characters="/\x00", exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4).filter(
-    lambda names: not {".", ".."} & set(names)
-)
+NAMES = st.lists(
+    st.text(st.characters(exclude_characters="/\x00", exclude_categories=["Cs"]), min_size=1),
+    min_size=1,
+    max_size=4,
+).filter(lambda names: not {".", ".."} & set(names))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from acidsql.catalog.model import Column, Constraint, ConstraintKind, Skew, Table, TableKind, TableName, View
+from acidsql.catalog.model import (
+    Column,
+    Constraint,
+    ConstraintKind,
+    Skew,
+    Table,
+    TableKind,
+    TableName,
+    View,
+)
 from acidsql.catalog.types import parse_type
 from acidsql.errors import MetastoreError
 from acidsql.metastore import migrations
@@ -42,7 +51,9 @@ def test_a_new_store_has_the_newest_version(metastore: EmbeddedMetastore) -> Non
     assert version(metastore) == len(MIGRATIONS)
 
 
-def test_an_older_store_runs_only_what_it_lacks(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_store_runs_only_what_it_lacks(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In order, when it is opened, keeping what it holds."""
     ran: list[str] = []
 
@@ -55,7 +66,12 @@ def test_an_older_store_runs_only_what_it_lacks(reopen: Reopen, monkeypatch: pyt
 
     old = reopen()
     txn_id = old.open_txn()
-    newer = (step("tables", MIGRATIONS[0]), *MIGRATIONS[1:], step("column", add_note), step("table", add_notes))
+    newer = (
+        step("tables", MIGRATIONS[0]),
+        *MIGRATIONS[1:],
+        step("column", add_note),
+        step("table", add_notes),
+    )
     monkeypatch.setattr(migrations.migrate, "__defaults__", (newer,))
     monkeypatch.setattr(migrations.is_current, "__defaults__", (newer,))
     migrated = reopen()
@@ -80,7 +96,11 @@ def as_version_1(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for name in later:
             connection.execute(f"DROP TABLE {name}")
-        for table, column in (("TBLS", "VIEW_ORIGINAL_TEXT"), ("TBLS", "VIEW_EXPANDED_TEXT"), ("SDS", "IS_STOREDASSUBDIRECTORIES")):
+        for table, column in (
+            ("TBLS", "VIEW_ORIGINAL_TEXT"),
+            ("TBLS", "VIEW_EXPANDED_TEXT"),
+            ("SDS", "IS_STOREDASSUBDIRECTORIES"),
+        ):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute("UPDATE VERSION SET SCHEMA_VERSION = '1'")
         connection.commit()
@@ -89,7 +109,14 @@ def as_version_1(path: Path) -> None:
 def test_a_store_of_the_first_version_is_brought_up_to_date(reopen: Reopen) -> None:
     """Its tables stay as they are, and what came later can be stored."""
     old = reopen()
-    plain = old.create_table(Table(name=TableName("default", "t"), columns=(COLUMN,), location="/data/t", properties={"k": "v"}))
+    plain = old.create_table(
+        Table(
+            name=TableName("default", "t"),
+            columns=(COLUMN,),
+            location="/data/t",
+            properties={"k": "v"},
+        )
+    )
     path = old._store.path
     old.close()
     as_version_1(path)
@@ -98,8 +125,12 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(reopen: Reopen) -> N
     assert migrated.find_table(plain.name) == plain
     rule = Constraint(kind=ConstraintKind.NOT_NULL, name="nn", columns=("id",))
     view = View(original="SELECT 1", expanded="SELECT 1")
-    ruled = migrated.create_table(replace(plain, name=TableName("default", "ruled"), constraints=(rule,), skew=SKEW))
-    shown = migrated.create_table(replace(plain, name=TableName("default", "v"), kind=TableKind.VIEW, location="", view=view))
+    ruled = migrated.create_table(
+        replace(plain, name=TableName("default", "ruled"), constraints=(rule,), skew=SKEW)
+    )
+    shown = migrated.create_table(
+        replace(plain, name=TableName("default", "v"), kind=TableKind.VIEW, location="", view=view)
+    )
     assert (ruled.constraints, ruled.skew, shown.view) == ((rule,), SKEW, view)
 
 
@@ -113,12 +144,17 @@ def test_a_failed_migration_changes_nothing(metastore: EmbeddedMetastore) -> Non
         migrate(connection, (*MIGRATIONS, add_notes, fail))
     with metastore._store.read() as connection:
         assert schema_version(connection) == len(MIGRATIONS)
-        assert connection.scalar(text("SELECT count(*) FROM sqlite_master WHERE name = 'NOTES'")) == 0
+        assert (
+            connection.scalar(text("SELECT count(*) FROM sqlite_master WHERE name = 'NOTES'")) == 0
+        )
 
 
 @pytest.mark.parametrize(
     ("stamp", "message"),
-    [("99", "the metastore has schema version 99, this acidsql knows versions up to"), ("4.0.0", "not written by acidsql")],
+    [
+        ("99", "the metastore has schema version 99, this acidsql knows versions up to"),
+        ("4.0.0", "not written by acidsql"),
+    ],
 )
 def test_a_store_of_the_future_is_not_touched(reopen: Reopen, stamp: str, message: str) -> None:
     """Its tables may mean something else by then."""

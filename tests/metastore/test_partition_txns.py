@@ -52,16 +52,35 @@ def writer(metastore: EmbeddedMetastore, table: Table) -> Writer:
     return opened
 
 
-def record(metastore: EmbeddedMetastore, txn_id: TxnId, *partitions: str | None, operation: OperationType = OperationType.INSERT) -> None:
+def record(
+    metastore: EmbeddedMetastore,
+    txn_id: TxnId,
+    *partitions: str | None,
+    operation: OperationType = OperationType.INSERT,
+) -> None:
     write_id = metastore.allocate_write_id(txn_id, T)
-    metastore.add_components(txn_id, [TxnComponent(table=T, partition=p, operation=operation, write_id=write_id) for p in partitions])
+    metastore.add_components(
+        txn_id,
+        [
+            TxnComponent(table=T, partition=p, operation=operation, write_id=write_id)
+            for p in partitions
+        ],
+    )
 
 
 def history(metastore: EmbeddedMetastore) -> tuple[list[str | None], list[str | None]]:
     """The partitions that completed components and write sets name."""
     with metastore._store.read() as connection:
-        completed = connection.scalars(select(COMPLETED_TXN_COMPONENTS.c.CTC_PARTITION).order_by(COMPLETED_TXN_COMPONENTS.c.CTC_WRITEID))
-        written = connection.scalars(select(WRITE_SET.c.WS_PARTITION).where(WRITE_SET.c.WS_TXNID > 0).order_by(WRITE_SET.c.WS_TXNID))
+        completed = connection.scalars(
+            select(COMPLETED_TXN_COMPONENTS.c.CTC_PARTITION).order_by(
+                COMPLETED_TXN_COMPONENTS.c.CTC_WRITEID
+            )
+        )
+        written = connection.scalars(
+            select(WRITE_SET.c.WS_PARTITION)
+            .where(WRITE_SET.c.WS_TXNID > 0)
+            .order_by(WRITE_SET.c.WS_TXNID)
+        )
         return list(completed), list(written)
 
 
@@ -85,8 +104,13 @@ def test_a_writer_of_a_dropped_partition_is_aborted(
     metastore.commit(other)
 
 
-@pytest.mark.parametrize("operation", [OperationType.INSERT, OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE])
-def test_a_writer_that_tells_too_late_cannot_commit(metastore: EmbeddedMetastore, table: Table, operation: OperationType) -> None:
+@pytest.mark.parametrize(
+    "operation",
+    [OperationType.INSERT, OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE],
+)
+def test_a_writer_that_tells_too_late_cannot_commit(
+    metastore: EmbeddedMetastore, table: Table, operation: OperationType
+) -> None:
     """Its files went with the directory; whoever begins after the drop makes the partition anew."""
     early = metastore.begin([T]).txn_id
     metastore.drop_partitions(table, [ONE])
@@ -95,12 +119,17 @@ def test_a_writer_that_tells_too_late_cannot_commit(metastore: EmbeddedMetastore
     record(metastore, late, "k=1", operation=operation)
     metastore.commit(late)
     record(metastore, early, "k=1", operation=operation)
-    with pytest.raises(WriteConflictError, match=r"because default/p/k=1 was added, dropped, renamed or moved meanwhile") as caught:
+    with pytest.raises(
+        WriteConflictError,
+        match=r"because default/p/k=1 was added, dropped, renamed or moved meanwhile",
+    ) as caught:
         metastore.commit(early)
     assert caught.value.retryable
 
 
-def test_a_writer_of_another_partition_may_tell_late(metastore: EmbeddedMetastore, table: Table) -> None:
+def test_a_writer_of_another_partition_may_tell_late(
+    metastore: EmbeddedMetastore, table: Table
+) -> None:
     """Only the dropped one is closed to it."""
     early = metastore.begin([T]).txn_id
     metastore.drop_partitions(table, [ONE])
@@ -108,7 +137,9 @@ def test_a_writer_of_another_partition_may_tell_late(metastore: EmbeddedMetastor
     metastore.commit(early)
 
 
-def test_a_dropped_partition_has_no_history(metastore: EmbeddedMetastore, table: Table, writer: Writer) -> None:
+def test_a_dropped_partition_has_no_history(
+    metastore: EmbeddedMetastore, table: Table, writer: Writer
+) -> None:
     """Neither for the compactor nor for a conflict; that of others stays."""
     metastore.commit(writer("k=1", operation=OperationType.UPDATE))
     metastore.commit(writer("k=2", operation=OperationType.UPDATE))
@@ -141,11 +172,16 @@ def renamed(partition: Partition) -> Partition:
     return replace(partition, values=("9",), location="/data/p/k=9")
 
 
-def test_a_partition_is_not_renamed_under_a_writer(metastore: EmbeddedMetastore, table: Table, writer: Writer) -> None:
+def test_a_partition_is_not_renamed_under_a_writer(
+    metastore: EmbeddedMetastore, table: Table, writer: Writer
+) -> None:
     """It may be once the writer has ended; writers of other partitions do not matter."""
     writer("k=2")
     busy = writer("k=1")
-    with pytest.raises(WriteConflictError, match=r'partition k=1 of table "default\.p" is being written by transaction txnid:2'):
+    with pytest.raises(
+        WriteConflictError,
+        match=r'partition k=1 of table "default\.p" is being written by transaction txnid:2',
+    ):
         metastore.alter_partition(table, ONE, renamed(ONE))
     assert metastore.list_partitions(table) == (ONE, TWO)
     metastore.commit(busy)
@@ -153,19 +189,26 @@ def test_a_partition_is_not_renamed_under_a_writer(metastore: EmbeddedMetastore,
     assert metastore.list_partitions(table) == (TWO, renamed(ONE))
 
 
-def test_the_history_of_a_renamed_partition_goes_with_it(metastore: EmbeddedMetastore, table: Table, writer: Writer) -> None:
+def test_the_history_of_a_renamed_partition_goes_with_it(
+    metastore: EmbeddedMetastore, table: Table, writer: Writer
+) -> None:
     """What was committed there, and what was aborted there."""
     aborted = writer("k=1")
     metastore.abort(aborted)
     metastore.commit(writer("k=1", "k=2", operation=OperationType.UPDATE))
     metastore.alter_partition(table, ONE, renamed(ONE))
-    assert [sorted(map(str, names)) for names in history(metastore)] == [["k=2", "k=9"], ["k=2", "k=9"]]
+    assert [sorted(map(str, names)) for names in history(metastore)] == [
+        ["k=2", "k=9"],
+        ["k=2", "k=9"],
+    ]
     with metastore._store.read() as connection:
         assert list(connection.scalars(select(TXN_COMPONENTS.c.TC_PARTITION))) == ["k=9"]
 
 
 @pytest.mark.parametrize("name", ["k=1", "k=9"])
-def test_who_began_before_a_rename_writes_to_neither_name(metastore: EmbeddedMetastore, table: Table, name: str) -> None:
+def test_who_began_before_a_rename_writes_to_neither_name(
+    metastore: EmbeddedMetastore, table: Table, name: str
+) -> None:
     """It looked for the rows in another directory."""
     early = metastore.begin([T]).txn_id
     metastore.alter_partition(table, ONE, renamed(ONE))
@@ -177,7 +220,9 @@ def test_who_began_before_a_rename_writes_to_neither_name(metastore: EmbeddedMet
     metastore.commit(late)
 
 
-def test_who_began_before_a_move_does_not_write_to_the_old_place(metastore: EmbeddedMetastore, table: Table) -> None:
+def test_who_began_before_a_move_does_not_write_to_the_old_place(
+    metastore: EmbeddedMetastore, table: Table
+) -> None:
     """A location is as good as a name."""
     early = metastore.begin([T]).txn_id
     metastore.alter_partition(table, ONE, replace(ONE, location="/elsewhere"))
@@ -190,7 +235,9 @@ def test_a_table_does_not_move_under_a_writer(metastore: EmbeddedMetastore, tabl
     """A write id is enough: its files may be anywhere in the table."""
     busy = metastore.begin([T]).txn_id
     after = replace(table, location="/elsewhere")
-    with pytest.raises(WriteConflictError, match=r'table "default\.p" is being written by transaction txnid:1'):
+    with pytest.raises(
+        WriteConflictError, match=r'table "default\.p" is being written by transaction txnid:1'
+    ):
         metastore.alter_table(table, after)
     metastore.abort(busy)
     metastore.alter_table(table, after)
@@ -204,13 +251,22 @@ def test_a_table_does_not_move_under_a_writer(metastore: EmbeddedMetastore, tabl
 def test_who_began_before_an_addition_writes_to_its_place(
     metastore: EmbeddedMetastore, table: Table, location: str, conflict: bool
 ) -> None:
-    """Two may make the same partition; one that found none wrote to the place that its name says, so it must lie there."""
+    """Two may make the same partition; one that found none wrote to the place that its name says,
+    so it must lie there.
+    """
     early = metastore.begin([T]).txn_id
     metastore.add_partitions(T, [Partition(values=("3",), location=location)])
     record(metastore, early, "k=3")
-    assert metastore.add_partitions(T, [Partition(values=("3",), location="/data/p/k=3")], if_not_exists=True) == ()
+    assert (
+        metastore.add_partitions(
+            T, [Partition(values=("3",), location="/data/p/k=3")], if_not_exists=True
+        )
+        == ()
+    )
     if conflict:
-        with pytest.raises(WriteConflictError, match="was added, dropped, renamed or moved meanwhile"):
+        with pytest.raises(
+            WriteConflictError, match="was added, dropped, renamed or moved meanwhile"
+        ):
             metastore.commit(early)
     else:
         metastore.commit(early)

@@ -30,7 +30,12 @@ def start(warehouse: Path) -> Iterator[Start]:
     def start_one(role: str, count: int) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.metastore.worker", str(warehouse), role, str(count)]
         worker = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         workers.append(worker)
         return worker
@@ -66,8 +71,12 @@ def results(*workers: subprocess.Popen[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.processes
-def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
-    """Processes that even make the warehouse at the same moment: every id once, every commit visible, snapshots right."""
+def test_concurrent_inserts_lose_nothing(
+    start: Start, reopen: Callable[..., EmbeddedMetastore]
+) -> None:
+    """Processes that even make the warehouse at the same moment: every id once, every commit
+    visible, snapshots right.
+    """
     workers = [start("insert", 30) for _ in range(3)]
     go(*workers)
     done = results(*workers)
@@ -75,7 +84,10 @@ def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., Emb
     assert len({one["txn"] for one in done}) == 90
     assert all(one["committed"] for one in done)
     metastore = reopen()
-    assert str(metastore.valid_write_ids(T, metastore.valid_txns())) == "default.t:90:9223372036854775807::"
+    assert (
+        str(metastore.valid_write_ids(T, metastore.valid_txns()))
+        == "default.t:90:9223372036854775807::"
+    )
     txn_of = {one["write_id"]: one["txn"] for one in done}
     for one in done:  # each process has one open at a time: at most the other two's
         assert len(one["invalid"]) <= 2
@@ -84,7 +96,9 @@ def test_concurrent_inserts_lose_nothing(start: Start, reopen: Callable[..., Emb
 
 @pytest.mark.processes
 def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) -> None:
-    """No two committed ones overlap, and each aborted one names a committed one that it did overlap with."""
+    """No two committed ones overlap, and each aborted one names a committed one that it did overlap
+    with.
+    """
     workers = [start("update", 20) for _ in range(3)]
     go(*workers)
     done = results(*workers)
@@ -102,8 +116,12 @@ def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) ->
 
 
 @pytest.mark.processes
-def test_a_killed_process_holds_nothing_up(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
-    """The next opener aborts its transaction at once, though its parent has not even noticed; its write id stays invisible."""
+def test_a_killed_process_holds_nothing_up(
+    start: Start, reopen: Callable[..., EmbeddedMetastore]
+) -> None:
+    """The next opener aborts its transaction at once, though its parent has not even noticed; its
+    write id stays invisible.
+    """
     worker = start("hang", 0)
     go(worker)
     assert worker.stdout is not None
@@ -111,12 +129,30 @@ def test_a_killed_process_holds_nothing_up(start: Start, reopen: Callable[..., E
     metastore = reopen(clock=lambda: 0.0)
     assert metastore.begin().txns.open == (victim["txn"],)
     worker.kill()
-    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)  # dead, and not collected: still in the process table
+    # dead, and not collected: still in the process table
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     if not Process.current().machine:
         pytest.skip("this system does not tell when a process started")
     opened = metastore.begin([T])
     assert opened.txns.aborted == (victim["txn"],)
-    metastore.commit(opened.txn_id, [TxnComponent(table=T, partition=None, operation=OperationType.INSERT, write_id=opened.write_ids[T])])
+    metastore.commit(
+        opened.txn_id,
+        [
+            TxnComponent(
+                table=T,
+                partition=None,
+                operation=OperationType.INSERT,
+                write_id=opened.write_ids[T],
+            )
+        ],
+    )
     seen = metastore.valid_write_ids(T, metastore.valid_txns())
-    assert (seen.aborted, seen.open, seen.high_watermark) == ((victim["write_id"],), (), victim["write_id"] + 1)
-    assert next(info.state for info in metastore.list_txns() if info.txn_id == victim["txn"]) is TxnState.ABORTED
+    assert (seen.aborted, seen.open, seen.high_watermark) == (
+        (victim["write_id"],),
+        (),
+        victim["write_id"] + 1,
+    )
+    assert (
+        next(info.state for info in metastore.list_txns() if info.txn_id == victim["txn"])
+        is TxnState.ABORTED
+    )

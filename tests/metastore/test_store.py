@@ -16,7 +16,15 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError as SqlOperationalError
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from acidsql.catalog.model import Bucketing, Column, Database, Partition, SortColumn, Table, TableName
+from acidsql.catalog.model import (
+    Bucketing,
+    Column,
+    Database,
+    Partition,
+    SortColumn,
+    Table,
+    TableName,
+)
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
 from acidsql.metastore import database_file, store
@@ -46,7 +54,9 @@ def test_the_file_is_set_up_for_safety(metastore: EmbeddedMetastore) -> None:
 
 
 def test_a_writer_reads_what_is_still_true_when_it_writes(reopen: Reopen) -> None:
-    """The write lock is taken before the first read: no lost update, no failed upgrade of a stale snapshot."""
+    """The write lock is taken before the first read: no lost update, no failed upgrade of a stale
+    snapshot.
+    """
     metastore, other = reopen(), reopen()
     with metastore._store.write() as writer:
         assert writer.scalar(text("SELECT max(TXN_ID) FROM TXNS")) == 0
@@ -84,14 +94,20 @@ def test_stores_share_what_was_compiled(reopen: Reopen, monkeypatch: pytest.Monk
     assert compiled
 
 
-# --- places ----------------------------------------------------------------------------------------------------------
+# --- places
+# --------------------------------------------------------------------------------------------------
 
 
 def test_default_locations(metastore: EmbeddedMetastore, warehouse: Path) -> None:
-    """Hive's: the warehouse, a directory ending in .db for each further database, one in it for each table."""
+    """Hive's: the warehouse, a directory ending in .db for each further database, one in it for
+    each table.
+    """
     metastore.create_database(Database(name="sales", location=""))
     metastore.create_database(Database(name="far", location="s3a://bucket/far/"))
-    places = [metastore.create_table(table(TableName(name, "t"))).location for name in ("default", "sales", "far")]
+    places = [
+        metastore.create_table(table(TableName(name, "t"))).location
+        for name in ("default", "sales", "far")
+    ]
     assert places == [f"{warehouse}/t", f"{warehouse}/sales.db/t", "s3a://bucket/far/t"]
     found = metastore.find_database("default")
     assert found is not None
@@ -103,40 +119,66 @@ def test_a_moved_warehouse_still_works(reopen: Reopen, warehouse: Path, tmp_path
     metastore = reopen()
     metastore.create_database(Database(name="sales", location=""))
     inside = metastore.create_table(table(TableName("sales", "inside"))).name
-    outside = metastore.create_table(table(TableName("sales", "outside"), str(tmp_path / "outside"))).name
+    outside = metastore.create_table(
+        table(TableName("sales", "outside"), str(tmp_path / "outside"))
+    ).name
     metastore.close()
     moved = shutil.move(warehouse, tmp_path / "moved")
     with EmbeddedMetastore(str(moved)) as there:
-        for name, place in ((inside, f"{moved}/sales.db/inside"), (outside, str(tmp_path / "outside"))):
+        for name, place in (
+            (inside, f"{moved}/sales.db/inside"),
+            (outside, str(tmp_path / "outside")),
+        ):
             found = there.find_table(name)
             assert found is not None
             assert found.location == place
 
 
 def test_partitions_name_the_columns_of_their_table(metastore: EmbeddedMetastore) -> None:
-    """Hive asks a partition, not its table, for its buckets: a renamed column has its new name there too."""
+    """Hive asks a partition, not its table, for its buckets: a renamed column has its new name
+    there too.
+    """
     columns = tuple(Column(name=name, type=parse_type("int")) for name in ("a", "b"))
     keys = (Column(name="ds", type=parse_type("int")),)
     buckets = Bucketing(columns=("b", "a"), count=2, sorted_by=(SortColumn(name="b"),))
-    before = metastore.create_table(replace(table(), columns=columns, partition_columns=keys, bucketing=buckets))
+    before = metastore.create_table(
+        replace(table(), columns=columns, partition_columns=keys, bucketing=buckets)
+    )
     metastore.add_partitions(T, [Partition(values=("1",), location=f"{before.location}/ds=1")])
     buckets = Bucketing(columns=("c", "a"), count=2, sorted_by=(SortColumn(name="c"),))
-    metastore.alter_table(before, replace(before, columns=(columns[0], replace(columns[1], name="c")), bucketing=buckets))
+    metastore.alter_table(
+        before,
+        replace(before, columns=(columns[0], replace(columns[1], name="c")), bucketing=buckets),
+    )
     with sqlite3.connect(metastore._store.path) as connection:
         names = "SELECT SD_ID, INTEGER_IDX, BUCKET_COL_NAME FROM BUCKETING_COLS ORDER BY 1, 2"
-        assert connection.execute(names).fetchall() == [(1, 0, "c"), (1, 1, "a"), (2, 0, "c"), (2, 1, "a")]
-        assert connection.execute("SELECT SD_ID, COLUMN_NAME FROM SORT_COLS ORDER BY 1").fetchall() == [(1, "c"), (2, "c")]
+        assert connection.execute(names).fetchall() == [
+            (1, 0, "c"),
+            (1, 1, "a"),
+            (2, 0, "c"),
+            (2, 1, "a"),
+        ]
+        assert connection.execute(
+            "SELECT SD_ID, COLUMN_NAME FROM SORT_COLS ORDER BY 1"
+        ).fetchall() == [(1, "c"), (2, "c")]
     connection.close()
 
 
-def test_a_hard_linked_warehouse_parts_from_its_origin(reopen: Reopen, warehouse: Path, tmp_path: Path) -> None:
-    """Each has its own history from then on; one file under two names would destroy SQLite's log."""
+def test_a_hard_linked_warehouse_parts_from_its_origin(
+    reopen: Reopen, warehouse: Path, tmp_path: Path
+) -> None:
+    """Each has its own history from then on; one file under two names would destroy
+    SQLite's log.
+    """
     metastore = reopen()
     metastore.create_table(table())
     metastore.begin([T])
     metastore.close()
     shutil.copytree(warehouse, tmp_path / "copy", copy_function=os.link)
-    with EmbeddedMetastore(str(tmp_path / "copy")) as copy, EmbeddedMetastore(str(warehouse)) as origin:
+    with (
+        EmbeddedMetastore(str(tmp_path / "copy")) as copy,
+        EmbeddedMetastore(str(warehouse)) as origin,
+    ):
         assert not os.path.samefile(copy._store.path, origin._store.path)
         copy.drop_table(T)
         assert origin.find_table(T) is not None
@@ -155,7 +197,9 @@ def test_a_hard_link_to_a_store_in_use_is_refused(
     assert metastore.open_txn() == 1
 
 
-def test_a_warehouse_may_be_given_as_a_url_or_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warehouse_may_be_given_as_a_url_or_with_a_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As users write it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -166,26 +210,35 @@ def test_a_warehouse_may_be_given_as_a_url_or_with_a_tilde(tmp_path: Path, monke
 
 def test_a_warehouse_elsewhere_is_refused() -> None:
     """SQLite lives on local disks."""
-    with pytest.raises(MetastoreError, match='the warehouse "s3a://bucket/wh" is not a local directory'):
+    with pytest.raises(
+        MetastoreError, match='the warehouse "s3a://bucket/wh" is not a local directory'
+    ):
         EmbeddedMetastore("s3a://bucket/wh")
 
 
 def test_a_warehouse_that_cannot_be_made(tmp_path: Path) -> None:
     """Names the directory and the reason."""
     (tmp_path / "file").write_text("")
-    with pytest.raises(MetastoreError, match=f'the warehouse "{tmp_path}/file/wh" cannot be used: not a directory'):
+    with pytest.raises(
+        MetastoreError, match=f'the warehouse "{tmp_path}/file/wh" cannot be used: not a directory'
+    ):
         EmbeddedMetastore(str(tmp_path / "file" / "wh"))
 
 
-def test_a_read_only_warehouse(reopen: Reopen, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_warehouse(
+    reopen: Reopen, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Is refused with the reason, also for reading (the log has to be written)."""
     reopen().close()
-    monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)  # the superuser may write anywhere
+    # the superuser may write anywhere
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)
     with pytest.raises(MetastoreError, match=f'the warehouse "{warehouse}" is read-only'):
         reopen()
 
 
-def test_a_network_file_system_is_refused(reopen: Reopen, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_file_system_is_refused(
+    reopen: Reopen, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By its type, which the innermost mount decides."""
     mounts = tmp_path / "mounts"
     root = "1 0 8:1 / / rw - ext4 /dev/sda rw\n"
@@ -200,14 +253,17 @@ def test_a_network_file_system_is_refused(reopen: Reopen, warehouse: Path, tmp_p
     reopen()
 
 
-# --- errors ----------------------------------------------------------------------------------------------------------
+# --- errors
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_damaged_file(reopen: Reopen, warehouse: Path) -> None:
     """Is reported as one, with the path."""
     (warehouse / "_acidsql").mkdir(parents=True)
     (warehouse / "_acidsql" / "metastore.db").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(MetastoreError, match=r"metastore\.db\" could not be read: file is not a database") as caught:
+    with pytest.raises(
+        MetastoreError, match=r"metastore\.db\" could not be read: file is not a database"
+    ) as caught:
         reopen()
     assert caught.value.hint is not None
 
@@ -223,7 +279,10 @@ def test_a_store_that_is_busy_for_too_long(reopen: Reopen, monkeypatch: pytest.M
     """Says so."""
     monkeypatch.setattr(store, "BUSY_TIMEOUT_SECONDS", 0)
     metastore, other = reopen(), reopen()
-    with metastore._store.write(), pytest.raises(MetastoreError, match="could not be written: database is locked") as caught:
+    with (
+        metastore._store.write(),
+        pytest.raises(MetastoreError, match="could not be written: database is locked") as caught,
+    ):
         other.open_txn()
     assert caught.value.hint is not None
     assert other.open_txn() == 1
@@ -238,10 +297,14 @@ BROKEN_COMMIT = (
 
 
 def test_a_commit_that_fails_is_unknown(metastore: EmbeddedMetastore) -> None:
-    """Not called aborted, not retryable; carries the transaction, which the store still shows as open."""
+    """Not called aborted, not retryable; carries the transaction, which the store still shows as
+    open.
+    """
     run(metastore._store.path, *BROKEN_COMMIT)
     txn_id = metastore.open_txn()
-    with pytest.raises(CommitStateUnknownError, match=f"txnid:{txn_id} may or may not have been committed") as caught:
+    with pytest.raises(
+        CommitStateUnknownError, match=f"txnid:{txn_id} may or may not have been committed"
+    ) as caught:
         metastore.commit(txn_id)
     assert (caught.value.txn_id, caught.value.retryable) == (txn_id, False)
     assert metastore.valid_txns().open == (txn_id,)
@@ -265,7 +328,8 @@ def test_a_commit_that_took_place_though_it_failed(metastore: EmbeddedMetastore)
 def test_a_forked_child_uses_its_own_connections(metastore: EmbeddedMetastore) -> None:
     """A connection of SQLite must not cross a fork."""
     txn_id = metastore.open_txn()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # newer Pythons dislike a fork beside threads
+    # newer Pythons dislike a fork beside threads
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         child = os.fork()
     if child == 0:
         code = 1

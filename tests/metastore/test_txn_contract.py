@@ -1,4 +1,6 @@
-"""What every transaction manager must do, by Hive's rules. Knows the protocol only, so each back end runs it."""
+"""What every transaction manager must do, by Hive's rules. Knows the protocol only, so each back
+end runs it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import pytest
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
-from acidsql.errors import Error, MetastoreError, OperationalError, TransactionAbortedError, WriteConflictError
+from acidsql.errors import (
+    Error,
+    MetastoreError,
+    OperationalError,
+    TransactionAbortedError,
+    WriteConflictError,
+)
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState
 
 T = TableName("default", "t")
@@ -17,9 +25,18 @@ OTHER = TableName("sales", "orders")
 
 
 def write(
-    manager: TxnManager, txn_id: TxnId, operation: OperationType = OperationType.INSERT, table: TableName = T, partition: str | None = None
+    manager: TxnManager,
+    txn_id: TxnId,
+    operation: OperationType = OperationType.INSERT,
+    table: TableName = T,
+    partition: str | None = None,
 ) -> TxnComponent:
-    return TxnComponent(table=table, partition=partition, operation=operation, write_id=manager.allocate_write_id(txn_id, table))
+    return TxnComponent(
+        table=table,
+        partition=partition,
+        operation=operation,
+        write_id=manager.allocate_write_id(txn_id, table),
+    )
 
 
 def test_ids_ascend(manager: TxnManager) -> None:
@@ -77,7 +94,9 @@ def test_open_and_aborted_are_told_apart(manager: TxnManager) -> None:
 
 
 def test_one_write_id_for_each_transaction_and_table(manager: TxnManager) -> None:
-    """Asked again it is the same; tables count for themselves; numbers go in the order of asking."""
+    """Asked again it is the same; tables count for themselves; numbers go in the order
+    of asking.
+    """
     first, second = manager.open_txn(), manager.open_txn()
     assert manager.allocate_write_id(second, T) == 1
     assert manager.allocate_write_id(first, T) == 2
@@ -95,7 +114,9 @@ def test_write_ids_need_not_follow_transaction_ids(manager: TxnManager) -> None:
 
 
 def test_a_snapshot_keeps_its_answers(manager: TxnManager) -> None:
-    """Whatever is committed, aborted or opened after a transaction began, its write ids stay the same."""
+    """Whatever is committed, aborted or opened after a transaction began, its write ids stay the
+    same.
+    """
     writers = [manager.open_txn() for _ in range(4)]
     for txn_id in writers[:3]:
         manager.allocate_write_id(txn_id, T)
@@ -108,19 +129,30 @@ def test_a_snapshot_keeps_its_answers(manager: TxnManager) -> None:
     later = manager.begin([T])
     manager.commit(later.txn_id)
     now = manager.valid_write_ids(T, txns)
-    assert [now.is_valid(w) for w in range(1, 9)] == [seen.is_valid(w) for w in range(1, 9)] == [True] + [False] * 7
+    assert (
+        [now.is_valid(w) for w in range(1, 9)]
+        == [seen.is_valid(w) for w in range(1, 9)]
+        == [True] + [False] * 7
+    )
 
 
 def test_commit_makes_visible_at_once(manager: TxnManager) -> None:
     """On every table it wrote to."""
     opened = manager.begin([T, OTHER])
-    manager.commit(opened.txn_id, [write(manager, opened.txn_id, table=table) for table in (T, OTHER)])
+    manager.commit(
+        opened.txn_id, [write(manager, opened.txn_id, table=table) for table in (T, OTHER)]
+    )
     txns = manager.valid_txns()
-    assert all(manager.valid_write_ids(table, txns).is_valid(opened.write_ids[table]) for table in (T, OTHER))
+    assert all(
+        manager.valid_write_ids(table, txns).is_valid(opened.write_ids[table])
+        for table in (T, OTHER)
+    )
 
 
 def test_commit_twice_is_no_error(manager: TxnManager) -> None:
-    """A commit whose answer was lost may be sent again, also of a transaction that wrote nothing."""
+    """A commit whose answer was lost may be sent again, also of a transaction that
+    wrote nothing.
+    """
     for components in ([], [OperationType.UPDATE]):
         txn_id = manager.open_txn()
         wrote = [write(manager, txn_id, operation) for operation in components]
@@ -154,19 +186,29 @@ CALLS: tuple[Callable[[TxnManager, TxnId], object], ...] = (
 
 
 @pytest.mark.parametrize("call", CALLS, ids=["commit", "heartbeat", "allocate", "components"])
-def test_an_aborted_transaction_can_do_nothing(manager: TxnManager, call: Callable[[TxnManager, TxnId], object]) -> None:
+def test_an_aborted_transaction_can_do_nothing(
+    manager: TxnManager, call: Callable[[TxnManager, TxnId], object]
+) -> None:
     """Every call says so, with Hive's words and code, and may be run again as a new transaction."""
     txn_id = manager.open_txn()
     manager.abort(txn_id)
-    with pytest.raises(TransactionAbortedError, match=f"Transaction txnid:{txn_id} already aborted") as caught:
+    with pytest.raises(
+        TransactionAbortedError, match=f"Transaction txnid:{txn_id} already aborted"
+    ) as caught:
         call(manager, txn_id)
     assert (caught.value.code, caught.value.retryable) == (10263, True)
 
 
-@pytest.mark.parametrize("call", [*CALLS, lambda manager, txn_id: manager.abort(txn_id)], ids=["c", "h", "w", "o", "a"])
-def test_an_unknown_transaction_is_not_retryable(manager: TxnManager, call: Callable[[TxnManager, TxnId], object]) -> None:
+@pytest.mark.parametrize(
+    "call", [*CALLS, lambda manager, txn_id: manager.abort(txn_id)], ids=["c", "h", "w", "o", "a"]
+)
+def test_an_unknown_transaction_is_not_retryable(
+    manager: TxnManager, call: Callable[[TxnManager, TxnId], object]
+) -> None:
     """Nobody knows what became of it, so nobody may be told to do it again."""
-    with pytest.raises(MetastoreError, match="No record of transaction txnid:99 could be found") as caught:
+    with pytest.raises(
+        MetastoreError, match="No record of transaction txnid:99 could be found"
+    ) as caught:
         call(manager, TxnId(99))
     assert (caught.value.code, caught.value.retryable) == (10262, False)
 
@@ -185,17 +227,29 @@ def test_list_txns_shows_open_and_aborted(manager: TxnManager) -> None:
     done, aborted, still_open = (manager.open_txn() for _ in range(3))
     manager.commit(done)
     manager.abort(aborted)
-    assert [(info.txn_id, info.state) for info in manager.list_txns()] == [(aborted, TxnState.ABORTED), (still_open, TxnState.OPEN)]
-    assert all(info.user and info.host and info.started == info.last_heartbeat for info in manager.list_txns())
+    assert [(info.txn_id, info.state) for info in manager.list_txns()] == [
+        (aborted, TxnState.ABORTED),
+        (still_open, TxnState.OPEN),
+    ]
+    assert all(
+        info.user and info.host and info.started == info.last_heartbeat
+        for info in manager.list_txns()
+    )
 
 
 U, D, I = OperationType.UPDATE, OperationType.DELETE, OperationType.INSERT  # noqa: E741
 CHANGES = {(U, U), (U, D), (D, U), (D, D)}
 
 
-@pytest.mark.parametrize(("ours", "theirs"), list(product((U, D, I), repeat=2)), ids=lambda operation: operation.value)
-def test_first_committer_wins(manager: TxnManager, ours: OperationType, theirs: OperationType) -> None:
-    """Of two overlapping transactions that change one table the second to commit is aborted; inserts never conflict."""
+@pytest.mark.parametrize(
+    ("ours", "theirs"), list(product((U, D, I), repeat=2)), ids=lambda operation: operation.value
+)
+def test_first_committer_wins(
+    manager: TxnManager, ours: OperationType, theirs: OperationType
+) -> None:
+    """Of two overlapping transactions that change one table the second to commit is aborted;
+    inserts never conflict.
+    """
     first, second = manager.open_txn(), manager.open_txn()
     manager.commit(second, [write(manager, second, theirs)])
     last = manager.open_txn()
@@ -208,20 +262,35 @@ def test_first_committer_wins(manager: TxnManager, ours: OperationType, theirs: 
     )
     with pytest.raises(WriteConflictError) as caught:
         manager.commit(first, [write(manager, first, ours)])
-    assert (caught.value.message, caught.value.code, caught.value.retryable) == (message, 10263, True)
+    assert (caught.value.message, caught.value.code, caught.value.retryable) == (
+        message,
+        10263,
+        True,
+    )
     assert manager.valid_txns().is_aborted(first)
     with pytest.raises(TransactionAbortedError):
         manager.commit(first)
 
 
-@pytest.mark.parametrize("other", [OperationType.INSERT, OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE])
+@pytest.mark.parametrize(
+    "other",
+    [OperationType.INSERT, OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE],
+)
 @pytest.mark.parametrize("overwriting_commits_first", [True, False])
-def test_overwriting_conflicts_with_every_write(manager: TxnManager, other: OperationType, overwriting_commits_first: bool) -> None:
-    """An overwriting hides what it has not seen, so none that overlaps it, not even an insert, may be committed beside it."""
+def test_overwriting_conflicts_with_every_write(
+    manager: TxnManager, other: OperationType, overwriting_commits_first: bool
+) -> None:
+    """An overwriting hides what it has not seen, so none that overlaps it, not even an insert, may
+    be committed beside it.
+    """
     overwriter, writer = manager.open_txn(), manager.open_txn()
     mine = write(manager, overwriter, OperationType.OVERWRITE)
     theirs = write(manager, writer, other)
-    order = [(overwriter, mine), (writer, theirs)] if overwriting_commits_first else [(writer, theirs), (overwriter, mine)]
+    order = (
+        [(overwriter, mine), (writer, theirs)]
+        if overwriting_commits_first
+        else [(writer, theirs), (overwriter, mine)]
+    )
     (first, first_component), (second, second_component) = order
     manager.commit(first, [first_component])
     with pytest.raises(WriteConflictError):
@@ -250,13 +319,27 @@ def test_a_conflict_spans_every_commit_since_the_beginning(manager: TxnManager) 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "conflict"),
-    [("p=1", "p=1", True), ("p=1", "p=2", False), (None, None, True), (None, "p=1", False), ("p=1", None, False), ("p=1", "P=1", False)],
+    [
+        ("p=1", "p=1", True),
+        ("p=1", "p=2", False),
+        (None, None, True),
+        (None, "p=1", False),
+        ("p=1", None, False),
+        ("p=1", "P=1", False),
+    ],
 )
-def test_conflicts_are_by_partition(manager: TxnManager, ours: str | None, theirs: str | None, conflict: bool) -> None:
-    """Equal partitions, or both the whole table; a record of the whole table meets only its like, as in Hive."""
+def test_conflicts_are_by_partition(
+    manager: TxnManager, ours: str | None, theirs: str | None, conflict: bool
+) -> None:
+    """Equal partitions, or both the whole table; a record of the whole table meets only its like,
+    as in Hive.
+    """
     first, second = manager.open_txn(), manager.open_txn()
     manager.commit(first, [write(manager, first, U, partition=theirs)])
-    components = [write(manager, second, I, partition="p=0"), write(manager, second, D, partition=ours)]
+    components = [
+        write(manager, second, I, partition="p=0"),
+        write(manager, second, D, partition=ours),
+    ]
     if not conflict:
         manager.commit(second, components)
         return
@@ -298,7 +381,12 @@ def test_components_added_before_count_as_those_given_with_the_commit(manager: T
 def test_reading_conflicts_with_nothing(manager: TxnManager) -> None:
     """A component that only read is no change: write skew is allowed under snapshot isolation."""
     first, second = manager.open_txn(), manager.open_txn()
-    reads = TxnComponent(table=OTHER, partition=None, operation=OperationType.SELECT, write_id=manager.allocate_write_id(first, OTHER))
+    reads = TxnComponent(
+        table=OTHER,
+        partition=None,
+        operation=OperationType.SELECT,
+        write_id=manager.allocate_write_id(first, OTHER),
+    )
     manager.commit(first, [write(manager, first, U), reads])
     manager.commit(second, [write(manager, second, U, OTHER)])
 
@@ -316,12 +404,17 @@ def test_errors_survive_pickling(manager: TxnManager) -> None:
 
 
 def test_a_user_aborts_open_transactions_only(manager: TxnManager) -> None:
-    """By ABORT TRANSACTIONS: committed, aborted and unknown ones are passed over, and the error says who did it."""
+    """By ABORT TRANSACTIONS: committed, aborted and unknown ones are passed over, and the error
+    says who did it.
+    """
     first, second, third = (manager.open_txn() for _ in range(3))
     manager.commit(second)
     manager.abort(third)
     manager.abort_txns([first, second, third, TxnId(4711)])
-    assert [(info.txn_id, info.state) for info in manager.list_txns()] == [(first, TxnState.ABORTED), (third, TxnState.ABORTED)]
+    assert [(info.txn_id, info.state) for info in manager.list_txns()] == [
+        (first, TxnState.ABORTED),
+        (third, TxnState.ABORTED),
+    ]
     manager.commit(second)
     with pytest.raises(TransactionAbortedError) as caught:
         manager.heartbeat(first)
@@ -329,10 +422,15 @@ def test_a_user_aborts_open_transactions_only(manager: TxnManager) -> None:
 
 
 def test_a_table_takes_over_the_write_ids_of_its_files(manager: TxnManager) -> None:
-    """All up to the one named are committed, the next writer gets the one after; once ids were given out it is too late."""
+    """All up to the one named are committed, the next writer gets the one after; once ids were
+    given out it is too late.
+    """
     reader = manager.open_txn()
     manager.seed_write_id(T, WriteId(7))
-    assert str(manager.valid_write_ids(T, manager.valid_txns(reader))) == "default.t:7:9223372036854775807::"
+    assert (
+        str(manager.valid_write_ids(T, manager.valid_txns(reader)))
+        == "default.t:7:9223372036854775807::"
+    )
     writer = manager.open_txn()
     assert manager.allocate_write_id(writer, T) == 8
     assert str(manager.valid_write_ids(T, manager.valid_txns())) == "default.t:8:8:8:"

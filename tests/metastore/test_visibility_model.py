@@ -39,11 +39,15 @@ class ModelTxn:
 
     @property
     def changed(self) -> set[tuple[TableName, str | None]]:
-        return {(table, partition) for table, partition, operation in self.wrote if operation in CHANGES}
+        return {
+            (table, partition) for table, partition, operation in self.wrote if operation in CHANGES
+        }
 
 
 class History:
-    """Transactions that begin, take write ids and end in any order, on the store and in the model."""
+    """Transactions that begin, take write ids and end in any order, on the store and in
+    the model.
+    """
 
     def __init__(self, metastore: EmbeddedMetastore) -> None:
         self.metastore = metastore
@@ -72,13 +76,24 @@ class History:
         txn = self.pick(number)
         if txn is None:
             return
-        table, partition, operation = TABLES[number % 2], PARTITIONS[number % 3], OPERATIONS[number % 5]
+        table, partition, operation = (
+            TABLES[number % 2],
+            PARTITIONS[number % 3],
+            OPERATIONS[number % 5],
+        )
         owners = self.owners[table]
         if txn.txn_id not in owners:
             owners.append(txn.txn_id)
         write_id = self.metastore.allocate_write_id(txn.txn_id, table)
         assert write_id == owners.index(txn.txn_id) + 1
-        self.metastore.add_components(txn.txn_id, [TxnComponent(table=table, partition=partition, operation=operation, write_id=write_id)])
+        self.metastore.add_components(
+            txn.txn_id,
+            [
+                TxnComponent(
+                    table=table, partition=partition, operation=operation, write_id=write_id
+                )
+            ],
+        )
         txn.wrote.add((table, partition, operation))
 
     def commit(self, number: int) -> None:
@@ -113,13 +128,19 @@ class History:
         for table in TABLES:
             self.compare(table, txns, self.committed())
             listed = self.metastore.valid_write_ids(table, txns)
-            aborted = [w for w, owner in enumerate(self.owners[table], start=1) if self.model[owner].state == "aborted"]
+            aborted = [
+                w
+                for w, owner in enumerate(self.owners[table], start=1)
+                if self.model[owner].state == "aborted"
+            ]
             assert list(listed.aborted) == aborted
 
     def compare(self, table: TableName, txns: ValidTxnList, visible: frozenset[int]) -> None:
         listed = self.metastore.valid_write_ids(table, txns)
         owners = self.owners[table]
-        assert [listed.is_valid(w) for w in range(1, len(owners) + 3)] == [owner in visible for owner in owners] + [False, False]  # type: ignore[arg-type]
+        assert [listed.is_valid(w) for w in range(1, len(owners) + 3)] == [
+            owner in visible for owner in owners
+        ] + [False, False]  # type: ignore[arg-type]
 
 
 STEPS: tuple[Callable[[History, int], None], ...] = (
@@ -134,7 +155,9 @@ STEPS: tuple[Callable[[History, int], None], ...] = (
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 29)), min_size=60, max_size=90))
-def test_the_store_agrees_with_the_rules(steps: list[tuple[Callable[[History, int], None], int]]) -> None:
+def test_the_store_agrees_with_the_rules(
+    steps: list[tuple[Callable[[History, int], None], int]],
+) -> None:
     """Whatever happens, with house-keeping as eager as it can be: ids, visibility, conflicts."""
     with (
         patch.object(opening, "KEPT_TXNS", 1),

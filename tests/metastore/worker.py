@@ -1,6 +1,7 @@
 """A process of its own on one warehouse: ``python -m tests.metastore.worker WAREHOUSE ROLE COUNT``.
 
-Says "ready" when it could start, starts when it gets a line, prints one line of JSON for each thing it did.
+Says "ready" when it could start, starts when it gets a line, prints one line of JSON for each thing
+it did.
 """
 
 from __future__ import annotations
@@ -25,9 +26,16 @@ def write(metastore: EmbeddedMetastore, operation: OperationType) -> None:
     opened = metastore.begin([T])
     seen = metastore.valid_write_ids(T, opened.txns)
     write_id = opened.write_ids[T]
-    facts = {"txn": opened.txn_id, "write_id": write_id, "invalid": [w for w in range(1, write_id) if not seen.is_valid(w)]}  # type: ignore[arg-type]
+    facts = {
+        "txn": opened.txn_id,
+        "write_id": write_id,
+        "invalid": [w for w in range(1, write_id) if not seen.is_valid(w)],
+    }  # type: ignore[arg-type]
     try:
-        metastore.commit(opened.txn_id, [TxnComponent(table=T, partition=None, operation=operation, write_id=write_id)])
+        metastore.commit(
+            opened.txn_id,
+            [TxnComponent(table=T, partition=None, operation=operation, write_id=write_id)],
+        )
         say(**facts, committed=True)
     except WriteConflictError as error:
         say(**facts, committed=False, message=error.message)

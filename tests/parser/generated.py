@@ -1,4 +1,6 @@
-"""Statements made up from their dataclasses: whatever the grammar can say, with names and strings of every kind."""
+"""Statements made up from their dataclasses: whatever the grammar can say, with names and strings
+of every kind.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,42 @@ from acidsql.parser import statements as ast
 Strategy = st.SearchStrategy[Any]
 
 NOWHERE = Span(0, 0)
-ODD_TEXTS = ("", "it's", 'a "b"', "`", "a;b", "-- c", "/* c */", "\\", "\\n", "line\nline", "\r\n\t", "${x}", "\x00", "é😀", "%_", "r'")
-ODD_NAMES = ("select", "Compact", "extended", "map", "a b", "1st", "ROW__ID", "a`b", "$", "имя", "a\nb", "'", ";", "--", "_", "date")
+ODD_TEXTS = (
+    "",
+    "it's",
+    'a "b"',
+    "`",
+    "a;b",
+    "-- c",
+    "/* c */",
+    "\\",
+    "\\n",
+    "line\nline",
+    "\r\n\t",
+    "${x}",
+    "\x00",
+    "é😀",
+    "%_",
+    "r'",
+)
+ODD_NAMES = (
+    "select",
+    "Compact",
+    "extended",
+    "map",
+    "a b",
+    "1st",
+    "ROW__ID",
+    "a`b",
+    "$",
+    "имя",
+    "a\nb",
+    "'",
+    ";",
+    "--",
+    "_",
+    "date",
+)
 EXPRESSIONS = (
     "1", "-1.5e3", "NULL", "DEFAULT", "'it\\'s'", "a.b", "`a b` + 1", "f(x, (1, 2))", "CASE WHEN a THEN b ELSE c END", "a IN (SELECT 1 FROM s)",
     "m['k']", "x -> x + 1", "a <=> b", "v::map<string,int>", "a IS DISTINCT FROM b", "a -- c; '\n + 1", "a /* ; */ AND NOT b", "1.", ".5",
@@ -37,7 +73,11 @@ QUERIES = (
     "SELECT 1", "select * from t -- c\nwhere a", "(SELECT 1) UNION ALL (SELECT 2)", "WITH q AS (SELECT 1) SELECT * FROM q", "FROM t SELECT a",
     "VALUES (1, 'a'), (2, 'b')", "SELECT /*+ h */ insert(a, 1), ';' FROM `a b`",
 )  # fmt: skip
-SELECTS = ("SELECT a", "SELECT a, (SELECT 1 FROM u) WHERE b > 1 GROUP BY a", "select insert(a) -- c\n, b")
+SELECTS = (
+    "SELECT a",
+    "SELECT a, (SELECT 1 FROM u) WHERE b > 1 GROUP BY a",
+    "select insert(a) -- c\n, b",
+)
 TYPES = (
     "int",
     "decimal(10, 2)",
@@ -46,7 +86,16 @@ TYPES = (
     "timestamp with local time zone",
     "char(3)",
 )
-TRAITS = ("ENABLE", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY", "ENFORCED", "NOT ENFORCED")
+TRAITS = (
+    "ENABLE",
+    "DISABLE",
+    "VALIDATE",
+    "NOVALIDATE",
+    "RELY",
+    "NORELY",
+    "ENFORCED",
+    "NOT ENFORCED",
+)
 DELIMITERS = ("FIELDS", "COLLECTION", "MAP", "LINES", "ESCAPED", "NULL")
 
 
@@ -71,7 +120,12 @@ TEXTS = st.sampled_from(ODD_TEXTS) | st.text(max_size=6)
 FLAGS = st.booleans()
 COUNTS = st.integers(0, 2**63 - 1)
 IDS = some(COUNTS, 1)
-NAMES = build(ast.Name, text=st.sampled_from(("a", "t", "id")) | st.sampled_from(ODD_NAMES) | st.text(min_size=1, max_size=6))
+NAMES = build(
+    ast.Name,
+    text=st.sampled_from(("a", "t", "id"))
+    | st.sampled_from(ODD_NAMES)
+    | st.text(min_size=1, max_size=6),
+)
 TABLES = build(ast.QualifiedName, parts=some(NAMES, 1, 2))
 EXPRESSION = fragment(EXPRESSIONS)
 VALUE = fragment(SIMPLE_VALUES)
@@ -81,18 +135,30 @@ SORT_KEYS = some(build(ast.SortKey, key=VALUE, descending=FLAGS, nulls_last=mayb
 
 
 def partition_item(operators: Sequence[str]) -> Strategy:
-    return st.builds(ast.PartitionItem, name=NAMES, operator=st.sampled_from(operators), value=VALUE)
+    return st.builds(
+        ast.PartitionItem, name=NAMES, operator=st.sampled_from(operators), value=VALUE
+    )
 
 
 STATIC = build(ast.PartitionSpec, items=some(partition_item("="), 1))
-PARTITION = build(ast.PartitionSpec, items=some(partition_item("=") | st.builds(ast.PartitionItem, name=NAMES), 1))
-COMPARED = build(ast.PartitionSpec, items=some(partition_item(("=", "<", ">", "<=", ">=", "<>", "!=")), 1))
+PARTITION = build(
+    ast.PartitionSpec, items=some(partition_item("=") | st.builds(ast.PartitionItem, name=NAMES), 1)
+)
+COMPARED = build(
+    ast.PartitionSpec, items=some(partition_item(("=", "<", ">", "<=", ">=", "<>", "!=")), 1)
+)
 
-# ---- definitions of columns and tables -------------------------------------------------------------------------------------
+# ---- definitions of columns and tables -----------------------------------------------------------
 
 
 def rule(kind: ast.ConstraintKind, **fields: Strategy) -> Strategy:
-    return build(ast.Constraint, kind=st.just(kind), name=maybe(NAMES), traits=some(st.sampled_from(TRAITS)), **fields)
+    return build(
+        ast.Constraint,
+        kind=st.just(kind),
+        name=maybe(NAMES),
+        traits=some(st.sampled_from(TRAITS)),
+        **fields,
+    )
 
 
 CHECK = rule(ast.ConstraintKind.CHECK, expression=fragment(["(a > 0)", "(f(a, 1) AND b)"]))
@@ -116,13 +182,20 @@ COLUMN = st.builds(
 COLUMNS = some(COLUMN, 1)
 ROW_FORMAT = st.one_of(
     build(ast.RowFormat, serde=TEXTS, properties=some(PROPERTY)),
-    build(ast.RowFormat, delimiters=some(build(ast.Property, key=st.sampled_from(DELIMITERS), value=TEXTS))),
+    build(
+        ast.RowFormat,
+        delimiters=some(build(ast.Property, key=st.sampled_from(DELIMITERS), value=TEXTS)),
+    ),
 )
 STORED = st.one_of(
     st.fixed_dictionaries({}),
     st.fixed_dictionaries({"stored_as": NAMES}),
-    st.fixed_dictionaries({"storage_classes": build(ast.StorageClasses, handler=TEXTS, properties=some(PROPERTY))}),
-    st.fixed_dictionaries({"storage_classes": build(ast.StorageClasses, input_format=TEXTS, output_format=TEXTS)}),
+    st.fixed_dictionaries(
+        {"storage_classes": build(ast.StorageClasses, handler=TEXTS, properties=some(PROPERTY))}
+    ),
+    st.fixed_dictionaries(
+        {"storage_classes": build(ast.StorageClasses, input_format=TEXTS, output_format=TEXTS)}
+    ),
 )
 PARTITIONED = st.one_of(
     st.fixed_dictionaries({}),
@@ -148,7 +221,9 @@ def create_table(draw: st.DrawFn) -> ast.CreateTable:
 
 @st.composite
 def create_table_like(draw: st.DrawFn) -> ast.CreateTableLike:
-    return ast.CreateTableLike(span=NOWHERE, like=draw(TABLES), **draw(st.fixed_dictionaries(TABLE_FIELDS)), **draw(STORED))
+    return ast.CreateTableLike(
+        span=NOWHERE, like=draw(TABLES), **draw(st.fixed_dictionaries(TABLE_FIELDS)), **draw(STORED)
+    )
 
 
 VIEW_COLUMN = st.builds(ast.ViewColumn, name=NAMES, comment=maybe(TEXTS))
@@ -192,7 +267,7 @@ ALTERATIONS = st.one_of(
     ),
 )  # fmt: skip
 
-# ---- transactions, compactions, locks --------------------------------------------------------------------------------------
+# ---- transactions, compactions, locks ------------------------------------------------------------
 
 MODES = some(st.sampled_from(("READ ONLY", "READ WRITE", "ISOLATION LEVEL SNAPSHOT")))
 COMPACTION_CLAUSES = {
@@ -210,9 +285,11 @@ TRANSACTIONS = st.one_of(
     build(ast.LockDatabase, name=NAMES, exclusive=FLAGS), build(ast.UnlockDatabase, name=NAMES),
 )  # fmt: skip
 
-# ---- queries and changes of rows -------------------------------------------------------------------------------------------
+# ---- queries and changes of rows -----------------------------------------------------------------
 
-WITH = maybe(fragment(["WITH q AS (SELECT 1)", "WITH q (a) AS (SELECT 1), `r s` AS (SELECT 2 FROM q)"]))
+WITH = maybe(
+    fragment(["WITH q AS (SELECT 1)", "WITH q (a) AS (SELECT 1), `r s` AS (SELECT 2 FROM q)"])
+)
 OVERWRITE = st.sampled_from(({}, {"overwrite": True}, {"overwrite": True, "if_not_exists": True}))
 ROWS = build(ast.Values, rows=some(some(EXPRESSION, 1), 1))
 ASSIGNMENTS = some(st.builds(ast.Assignment, column=NAMES, value=EXPRESSION), 1)
@@ -221,13 +298,25 @@ INTO = {"target": TABLES, "columns": maybe(some(NAMES, 1)), "partition": maybe(P
 
 @st.composite
 def insert(draw: st.DrawFn) -> ast.Insert:
-    fields = draw(st.fixed_dictionaries({**INTO, "source": ROWS | QUERY.filter(lambda found: not found.text.startswith("VALUES"))}))
+    fields = draw(
+        st.fixed_dictionaries(
+            {
+                **INTO,
+                "source": ROWS | QUERY.filter(lambda found: not found.text.startswith("VALUES")),
+            }
+        )
+    )
     return ast.Insert(span=NOWHERE, with_clause=draw(WITH), **fields, **draw(OVERWRITE))
 
 
 @st.composite
 def branch(draw: st.DrawFn) -> ast.InsertBranch:
-    return ast.InsertBranch(span=NOWHERE, query=draw(fragment(SELECTS)), **draw(st.fixed_dictionaries(INTO)), **draw(OVERWRITE))
+    return ast.InsertBranch(
+        span=NOWHERE,
+        query=draw(fragment(SELECTS)),
+        **draw(st.fixed_dictionaries(INTO)),
+        **draw(OVERWRITE),
+    )
 
 
 UPDATE_OR_DELETE = build(ast.MergeUpdate, assignments=maybe(ASSIGNMENTS)) | build(ast.MergeDelete)
@@ -261,13 +350,33 @@ KEYS = st.sampled_from(("hive.x.y", "hivevar:a", "env:HOME", "x--y", "é"))
 SETTINGS = st.one_of(
     build(ast.SetVariable, key=st.none(), value=st.none(), verbose=FLAGS),
     build(ast.SetVariable, key=KEYS, value=st.none()),
-    build(ast.SetVariable, key=KEYS, value=st.sampled_from(("", "x", "'a;b'", "a = b", "it's", '--opt "x', "a\nb", "${x}", "/* x"))),
+    build(
+        ast.SetVariable,
+        key=KEYS,
+        value=st.sampled_from(
+            ("", "x", "'a;b'", "a = b", "it's", '--opt "x', "a\nb", "${x}", "/* x")
+        ),
+    ),
     build(ast.ResetVariable, keys=some(KEYS), to_default=FLAGS),
     build(ast.SetAutocommit, on=FLAGS),
 )
 EXPLAINABLE = st.one_of(ROW_STATEMENTS, CATALOG, ALTERATIONS, TRANSACTIONS)
-EXPLAIN_MODES = ("EXTENDED", "FORMATTED", "LOCKS", "DEPENDENCY", "AUTHORIZATION", "ANALYZE", "CBO", "AST", "LOGICAL")
-STATEMENTS = st.one_of(EXPLAINABLE, SETTINGS, build(ast.Explain, statement=EXPLAINABLE, mode=maybe(st.sampled_from(EXPLAIN_MODES))))
+EXPLAIN_MODES = (
+    "EXTENDED",
+    "FORMATTED",
+    "LOCKS",
+    "DEPENDENCY",
+    "AUTHORIZATION",
+    "ANALYZE",
+    "CBO",
+    "AST",
+    "LOGICAL",
+)
+STATEMENTS = st.one_of(
+    EXPLAINABLE,
+    SETTINGS,
+    build(ast.Explain, statement=EXPLAINABLE, mode=maybe(st.sampled_from(EXPLAIN_MODES))),
+)
 
 
 @st.composite

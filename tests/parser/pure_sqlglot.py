@@ -1,8 +1,10 @@
-"""What the parser makes of texts when sqlglot runs from its sources, whether sqlglotc is installed or not.
+"""What the parser makes of texts when sqlglot runs from its sources, whether sqlglotc is installed
+or not.
 
     python -m tests.parser.pure_sqlglot < texts.json > outcomes.json
 
-sqlglotc lays compiled modules beside sqlglot's sources, where Python prefers them; here a finder that knows sources only comes first.
+sqlglotc lays compiled modules beside sqlglot's sources, where Python prefers them; here a finder
+that knows sources only comes first.
 """
 
 from __future__ import annotations
@@ -17,10 +19,15 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceF
 class SourcesOnly(MetaPathFinder):
     """Finds the modules of sqlglot among its ``.py`` files."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: object = None
+    ) -> ModuleSpec | None:
         if fullname.partition(".")[0] != "sqlglot":
             return None
-        found = (FileFinder(entry, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(fullname) for entry in path or sys.path)
+        found = (
+            FileFinder(entry, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(fullname)
+            for entry in path or sys.path
+        )
         return next((spec for spec in found if spec is not None), None)
 
 
@@ -29,7 +36,11 @@ def main() -> None:
     from tests.parser.texts import outcome_text
 
     outcomes = [outcome_text(text) for text in json.load(sys.stdin)]
-    files = {getattr(module, "__file__", None) or "" for name, module in sys.modules.items() if name.partition(".")[0] == "sqlglot"}
+    files = {
+        getattr(module, "__file__", None) or ""
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] == "sqlglot"
+    }
     assert all(file.endswith(".py") for file in files), files
     json.dump(outcomes, sys.stdout)
 

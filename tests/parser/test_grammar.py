@@ -22,7 +22,11 @@ def test_the_grammar_has_no_conflicts(caplog: pytest.LogCaptureFixture) -> None:
     """No choice of the table is left to lark's preference for shifting."""
     with caplog.at_level(logging.DEBUG, logger=lark.logger.name):
         lark.Lark(grammar_file("acid.lark"), parser="lalr", lexer=_NoLexer, debug=True)
-    assert [record.getMessage() for record in caplog.records if "conflict" in record.getMessage().lower()] == []
+    assert [
+        record.getMessage()
+        for record in caplog.records
+        if "conflict" in record.getMessage().lower()
+    ] == []
 
 
 class _NoLexer(lark.lexer.Lexer):
@@ -34,8 +38,14 @@ class _NoLexer(lark.lexer.Lexer):
 
 
 def test_every_span_has_a_reader_and_every_reader_a_span() -> None:
-    """What the grammar declares is what the span reader reads, and no keyword: lark would take the one for the other."""
-    declared = {line.strip() for line in grammar_file("acid.lark").splitlines() if line.startswith("%declare")}
+    """What the grammar declares is what the span reader reads, and no keyword: lark would take the
+    one for the other.
+    """
+    declared = {
+        line.strip()
+        for line in grammar_file("acid.lark").splitlines()
+        if line.startswith("%declare")
+    }
     words = set(" ".join(declared).split()) - {"%declare"}
     assert words == TOKENS | set(READERS)
     assert words.isdisjoint(load().keywords)
@@ -48,7 +58,10 @@ def test_every_statement_has_a_builder() -> None:
     assert set(build._BUILDERS) <= rules
 
 
-@pytest.mark.parametrize("text", [text for text in golden_statements() if text.upper().startswith(("CREATE", "ALTER", "MERGE"))])
+@pytest.mark.parametrize(
+    "text",
+    [text for text in golden_statements() if text.upper().startswith(("CREATE", "ALTER", "MERGE"))],
+)
 def test_expectations_can_be_spelled(text: str) -> None:
     """Wherever a statement breaks off, the error says what could follow."""
     tokens = tokenize(text)
@@ -63,7 +76,9 @@ def test_unsupported_statements_are_in_order_and_unknown_to_the_grammar() -> Non
 
 
 def test_accepted_is_exact() -> None:
-    """After a name the table's look-ahead is wider than what can really follow; the question answered is the narrow one."""
+    """After a name the table's look-ahead is wider than what can really follow; the question
+    answered is the narrow one.
+    """
     grammar = load()
     parse_ = grammar.start()
     stack = parse_.parser_state.state_stack
@@ -75,5 +90,7 @@ def test_accepted_is_exact() -> None:
 
 
 def test_the_table_stays_small() -> None:
-    """Loading takes as long as the table is large, and every command that reads SQL waits for it."""
+    """Loading takes as long as the table is large, and every command that reads SQL
+    waits for it.
+    """
     assert len(load()._states) < 1_000

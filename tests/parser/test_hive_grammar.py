@@ -1,7 +1,8 @@
-"""Hive's own parser and ours, statement by statement: the jars of PySpark hold the grammar of Hive 2.3.
+"""Hive's own parser and ours, statement by statement: the jars of PySpark hold the grammar of Hive
+2.3.
 
-The statements lie in hive_statements.sql, under headings that say who accepts them; the table below gives the reason for each
-heading under which the two differ.
+The statements lie in hive_statements.sql, under headings that say who accepts them; the table below
+gives the reason for each heading under which the two differ.
 """
 
 from __future__ import annotations
@@ -83,18 +84,24 @@ def error_of(text: str) -> type[Error] | None:
 
 
 def test_the_corpus_is_large_and_every_heading_is_explained() -> None:
-    """At least 300 statements, none twice, under the headings of the table; where the verdicts differ there is a reason."""
+    """At least 300 statements, none twice, under the headings of the table; where the verdicts
+    differ there is a reason.
+    """
     texts = [text for found in statements().values() for text in found]
     assert len(texts) == len(set(texts)) >= 300
     assert set(statements()) == set(VERDICTS)
-    assert all(verdict.reason for verdict in VERDICTS.values() if (verdict.ours is None) != verdict.hive)
+    assert all(
+        verdict.reason for verdict in VERDICTS.values() if (verdict.ours is None) != verdict.hive
+    )
 
 
 @pytest.mark.parametrize("heading", VERDICTS)
 def test_acidsql_judges_each_statement_as_its_heading_says(heading: str) -> None:
     """Accepted, wrong, or not supported."""
     expected = VERDICTS[heading].ours
-    assert [(text, error_of(text)) for text in statements()[heading] if error_of(text) is not expected] == []
+    assert [
+        (text, error_of(text)) for text in statements()[heading] if error_of(text) is not expected
+    ] == []
 
 
 HiveParser = Callable[[str], str | None]
@@ -108,7 +115,11 @@ def hive(spark: SparkSession) -> HiveParser:
     jvm: Any = spark._jvm
     package = jvm.org.apache.hadoop.hive.ql
     conf = jvm.org.apache.hadoop.hive.conf.HiveConf()
-    for key in ("_hive.hdfs.session.path", "_hive.local.session.path"):  # a context wants them; parsing makes no use of them
+    # a context wants them; parsing makes no use of them
+    for key in (
+        "_hive.hdfs.session.path",
+        "_hive.local.session.path",
+    ):
         conf.set(key, "/nowhere")
     context = package.Context(conf)
 
@@ -127,22 +138,38 @@ def hive(spark: SparkSession) -> HiveParser:
 def test_hive_judges_each_statement_as_its_heading_says(hive: HiveParser) -> None:
     """Hive's verdict is the one of the table, so that every difference has its reason."""
     found = {text: heading for heading, texts in statements().items() for text in texts}
-    assert {text: heading for text, heading in found.items() if (hive(text) is not None) != VERDICTS[heading].hive} == {}
+    assert {
+        text: heading
+        for text, heading in found.items()
+        if (hive(text) is not None) != VERDICTS[heading].hive
+    } == {}
 
 
 @pytest.mark.spark
 def test_what_is_printed_means_the_same_to_hive(hive: HiveParser) -> None:
-    """The canonical text of a statement that both accept is the same tree to Hive, but for what the table excepts."""
-    other = {text for text in statements()["both"] if hive(print_statement(parse(text))) != hive(text)}
+    """The canonical text of a statement that both accept is the same tree to Hive, but for what the
+    table excepts.
+    """
+    other = {
+        text for text in statements()["both"] if hive(print_statement(parse(text))) != hive(text)
+    }
     assert other == set(OTHER_TREES)
 
 
 @pytest.mark.spark
-def test_words_that_are_no_names_for_hive_are_printed_in_backticks(hive: HiveParser, spark: SparkSession) -> None:
-    """Of all the words of Hive's grammar, those it takes for no table's name are never printed bare."""
+def test_words_that_are_no_names_for_hive_are_printed_in_backticks(
+    hive: HiveParser, spark: SparkSession
+) -> None:
+    """Of all the words of Hive's grammar, those it takes for no table's name are never printed
+    bare.
+    """
     names = spark._jvm.org.apache.hadoop.hive.ql.parse.HiveParser.tokenNames
     words = [name.removeprefix("KW_") for name in names if name.startswith("KW_")]
     assert len(words) > 200
     reserved = [word for word in words if hive(f"DROP TABLE {word}") is None]
     assert "SELECT" in reserved
-    assert [word for word in reserved if print_statement(parse(f"DROP TABLE `{word}`")) != f"DROP TABLE `{word}`"] == []
+    assert [
+        word
+        for word in reserved
+        if print_statement(parse(f"DROP TABLE `{word}`")) != f"DROP TABLE `{word}`"
+    ] == []

@@ -57,7 +57,9 @@ def outcome(text: str) -> ast.Statement | ParseError | UnsupportedStatementError
 
 @pytest.mark.parametrize("text", golden_statements())
 def test_a_statement_cut_short_is_incomplete_or_a_statement(text: str) -> None:
-    """The beginning of a good statement, cut between tokens, is never called wrong: it is a statement or it is incomplete."""
+    """The beginning of a good statement, cut between tokens, is never called wrong: it is a
+    statement or it is incomplete.
+    """
     words = text.split(" ")
     for count in range(1, len(words)):
         beginning = " ".join(words[:count])
@@ -85,7 +87,9 @@ def test_one_text_is_one_statement() -> None:
 
 
 def test_the_error_names_what_was_expected() -> None:
-    """Expected words are sorted, keywords first; at most eight are shown and all are kept; the hint knows what was meant."""
+    """Expected words are sorted, keywords first; at most eight are shown and all are kept; the hint
+    knows what was meant.
+    """
     error = error_of("DELETE FORM t")
     assert isinstance(error, ParseError)
     assert error.message == 'unexpected "FORM", expected FROM'
@@ -114,7 +118,20 @@ def test_errors_survive_pickling() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["compact", "locks", "transactions", "date", "timestamp", "user", "location", "comment", "values_", "wait", "desc"]
+    "word",
+    [
+        "compact",
+        "locks",
+        "transactions",
+        "date",
+        "timestamp",
+        "user",
+        "location",
+        "comment",
+        "values_",
+        "wait",
+        "desc",
+    ],
 )
 def test_keywords_of_other_statements_are_names(word: str) -> None:
     """A word is a keyword only where a statement can have it."""
@@ -137,7 +154,12 @@ def test_reserved_words_are_names_in_backticks_only() -> None:
 
 def test_a_keyword_gives_way_to_a_name_when_the_next_word_wants_it() -> None:
     """A table may be called as a word that could stand in its place."""
-    for text in ("DESCRIBE extended", "DESCRIBE FORMATTED formatted", "SHOW LOCKS extended EXTENDED", "DESCRIBE database.extended"):
+    for text in (
+        "DESCRIBE extended",
+        "DESCRIBE FORMATTED formatted",
+        "SHOW LOCKS extended EXTENDED",
+        "DESCRIBE database.extended",
+    ):
         statement = parse(text)
         assert isinstance(statement, ast.Describe | ast.ShowLocks)
         assert statement.name is not None
@@ -166,19 +188,38 @@ def test_set_is_no_prefix() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["GRANT ALL ON t TO USER x", "EXPLAIN REVOKE x", "CREATE TEMPORARY FUNCTION f AS 'x'", "ALTER TABLE t TOUCH", "dfs -ls /"]
+    "text",
+    [
+        "GRANT ALL ON t TO USER x",
+        "EXPLAIN REVOKE x",
+        "CREATE TEMPORARY FUNCTION f AS 'x'",
+        "ALTER TABLE t TOUCH",
+        "dfs -ls /",
+    ],
 )
 def test_what_hive_knows_is_unsupported_not_wrong(text: str) -> None:
     """Statements of Hive that acidsql has not are named, not called syntax errors."""
     assert isinstance(error_of(text), UnsupportedStatementError)
 
 
-@pytest.mark.parametrize("depth", [10, 10_000])
+@pytest.mark.parametrize("depth", [10, 1000])
 def test_deep_brackets_are_no_problem(depth: int) -> None:
-    """Brackets of any depth are balanced without recursion."""
+    """Brackets are balanced without recursion, to the depth that is allowed."""
     text = "SELECT " + "(" * depth + "1" + ")" * depth
     assert isinstance(parse(text), ast.Query)
     assert isinstance(parse(f"UPDATE t SET a = {text[7:]}"), ast.Update)
     error = error_of(text[:-1])
     assert isinstance(error, ParseError)
     assert error.incomplete
+
+
+@pytest.mark.parametrize("after", [0, 300])
+@pytest.mark.parametrize("before", [0, 300])
+def test_long_lines_are_quoted_near_the_place(before: int, after: int) -> None:
+    """Of a line that no terminal shows the error quotes what is around the place."""
+    text = f"/*{'a ' * before}*/ DROP TABLE SELECT {'b ' * after}"
+    quoted, carets = str(error_of(text)).splitlines()[1:3]
+    assert len(quoted) < 190
+    assert quoted.startswith("  line 1: .. ") == (before > 0)
+    assert quoted.endswith(" ..") == (after > 0)
+    assert quoted[carets.index("^") : len(carets)] == "SELECT"

@@ -1,4 +1,6 @@
-"""What holds for every text: our errors only, spans that are the source's own, the same answer from a compiled sqlglot."""
+"""What holds for every text: our errors only, spans that are the source's own, the same answer from
+a compiled sqlglot.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def outcome(text: str) -> ast.Statement | ParseError | UnsupportedStatementError
 
 
 def check_any(text: str) -> None:
-    """A statement whose spans are right and that can be shown and printed, or one of the parser's errors with its place."""
+    """A statement whose spans are right and that can be shown and printed, or one of the parser's
+    errors with its place.
+    """
     found = outcome(text)
     if isinstance(found, ParseError | UnsupportedStatementError):
         assert found.source == text
@@ -79,7 +83,9 @@ def check_any(text: str) -> None:
 
 @pytest.mark.parametrize("text", golden_statements())
 def test_spans_are_slices_of_the_source(text: str) -> None:
-    """Whatever a statement holds is the source's own text at its span and lies within what it is part of."""
+    """Whatever a statement holds is the source's own text at its span and lies within what it is
+    part of.
+    """
     check_spans(parse(text), text)
 
 
@@ -96,7 +102,11 @@ def test_tokens_and_gaps_concatenate_to_the_text(text: str) -> None:
 def test_statements_and_gaps_concatenate_to_the_script(first: str, second: str) -> None:
     """So are the statements of a script."""
     script = f"{first};\r\n{second}"
-    edges = [0, *(edge for found in split(script) for edge in (found.span.start, found.span.end)), len(script)]
+    edges = [
+        0,
+        *(edge for found in split(script) for edge in (found.span.start, found.span.end)),
+        len(script),
+    ]
     assert edges == sorted(edges)
     assert all(found.text == found.span.cut(script) for found in split(script))
 
@@ -107,7 +117,9 @@ def test_statements_and_gaps_concatenate_to_the_script(first: str, second: str) 
 @example("SET /* c */ a--b=x;y")
 @given(any_text() | settings_text())
 def test_any_text_parses_or_fails_with_a_parse_error(text: str) -> None:
-    """Token soup, good statements cut short or damaged, odd settings: a statement or one of our errors, nothing else."""
+    """Token soup, good statements cut short or damaged, odd settings: a statement or one of our
+    errors, nothing else.
+    """
     check_any(text)
 
 
@@ -121,23 +133,40 @@ def test_any_of_very_many_texts_parses_or_fails_with_a_parse_error(text: str) ->
 
 
 @given(made_up_statements(), st.randoms(use_true_random=False))
-def test_the_beginning_of_a_statement_is_unfinished_not_wrong(statement: ast.Statement, chance: random.Random) -> None:
-    """Broken off at a blank between two tokens, a statement is a statement already or it is incomplete."""
+def test_the_beginning_of_a_statement_is_unfinished_not_wrong(
+    statement: ast.Statement, chance: random.Random
+) -> None:
+    """Broken off at a blank between two tokens, a statement is a statement already or it is
+    incomplete.
+    """
     assume(not isinstance(statement, ast.SetVariable | ast.ResetVariable))
     text = print_statement(statement)
-    ends = [token.end for token in scan(text).tokens if text[token.end : token.end + 1].strip() == ""]
+    ends = [
+        token.end for token in scan(text).tokens if text[token.end : token.end + 1].strip() == ""
+    ]
     found = outcome(text[: chance.choice(ends)])
-    assert isinstance(found, ast.Statement) or (isinstance(found, ParseError) and found.incomplete), found
+    assert isinstance(found, ast.Statement) or (
+        isinstance(found, ParseError) and found.incomplete
+    ), found
 
 
-@given(any_text(), st.sampled_from(("x", "1", "'s'", ")", "END", "(a)", "INSERT INTO t SELECT 1", "= 1", ", b", "WHERE a")))
+@given(
+    any_text(),
+    st.sampled_from(
+        ("x", "1", "'s'", ")", "END", "(a)", "INSERT INTO t SELECT 1", "= 1", ", b", "WHERE a")
+    ),
+)
 def test_what_is_wrong_stays_wrong(text: str, more: str) -> None:
-    """An error that is not called incomplete is mended by nothing that comes behind it; one clause too many is told again once the rest is whole."""
+    """An error that is not called incomplete is mended by nothing that comes behind it; one clause
+    too many is told again once the rest is whole.
+    """
     first = outcome(text)
     assume(isinstance(first, ParseError) and not first.incomplete)
     found = outcome(f"{text}\n{more}")
     twice = "given twice" in first.message
-    assert isinstance(found, UnsupportedStatementError) or (isinstance(found, ParseError) and (twice or not found.incomplete))
+    assert isinstance(found, UnsupportedStatementError) or (
+        isinstance(found, ParseError) and (twice or not found.incomplete)
+    )
 
 
 def texts_to_compare() -> list[str]:
@@ -158,10 +187,14 @@ def test_a_compiled_sqlglot_gives_the_same_answers() -> None:
     try:
         metadata.version("sqlglotc")
     except metadata.PackageNotFoundError:
-        pytest.skip("sqlglotc, sqlglot's compiled accelerator, is not installed: there is nothing to compare (pip install 'sqlglot[c]')")
+        pytest.skip(
+            "sqlglotc, sqlglot's compiled accelerator, is not installed: there is nothing to compare (pip install 'sqlglot[c]')"
+        )
     texts = texts_to_compare()
     command = [sys.executable, "-m", "tests.parser.pure_sqlglot"]
-    ran = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command, input=json.dumps(texts), capture_output=True, text=True, check=True
+    )
     assert [outcome_text(text) for text in texts] == json.loads(ran.stdout)
 
 
@@ -170,5 +203,7 @@ def test_sqlglot_from_its_sources_is_what_runs_without_sqlglotc() -> None:
     """The other side of that comparison works everywhere."""
     texts = [*golden_statements()[:20], "SELEC 1", "'"]
     command = [sys.executable, "-m", "tests.parser.pure_sqlglot"]
-    ran = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command, input=json.dumps(texts), capture_output=True, text=True, check=True
+    )
     assert [outcome_text(text) for text in texts] == json.loads(ran.stdout)

@@ -16,7 +16,10 @@ def kinds(text: str) -> list[tuple[TokenKind, str]]:
     return [(token.kind, token.text) for token in tokenize(text)]
 
 
-@pytest.mark.parametrize("number", ["1", "12.50", "1.", "1e3", "1.5E-3", "2.5e+10D", "10L", "7Y", "7S", "1.0BD", "1.5f", "1d"])
+@pytest.mark.parametrize(
+    "number",
+    ["1", "12.50", "1.", "1e3", "1.5E-3", "2.5e+10D", "10L", "7Y", "7S", "1.0BD", "1.5f", "1d"],
+)
 def test_numbers_are_one_token(number: str) -> None:
     """Every way Hive and Spark write a number is one NUMBER, suffix and exponent included."""
     assert kinds(f"{number},") == [(TokenKind.NUMBER, number), (TokenKind.MARK, ",")]
@@ -25,11 +28,17 @@ def test_numbers_are_one_token(number: str) -> None:
 @pytest.mark.parametrize("word", ["a", "_a1", "1st", "2024_01", "été", "имя", "日本", "😀"])
 def test_words_may_begin_with_a_digit_and_be_of_any_script(word: str) -> None:
     """A name may begin with a digit, as in Hive, and be of any script."""
-    assert kinds(f"{word}.x") == [(TokenKind.WORD, word), (TokenKind.MARK, "."), (TokenKind.WORD, "x")]
+    assert kinds(f"{word}.x") == [
+        (TokenKind.WORD, word),
+        (TokenKind.MARK, "."),
+        (TokenKind.WORD, "x"),
+    ]
 
 
 def test_quotes_give_strings_and_backticks_give_names() -> None:
-    """Both quotes make strings with backslash escapes; backticks make names, doubled inside; r'' takes backslashes as they are."""
+    """Both quotes make strings with backslash escapes; backticks make names, doubled inside; r''
+    takes backslashes as they are.
+    """
     assert kinds(r"""'it\'s' "a\"b\n" `x``y` r'\' """) == [
         (TokenKind.STRING, "it's"),
         (TokenKind.STRING, 'a"b\n'),
@@ -39,14 +48,18 @@ def test_quotes_give_strings_and_backticks_give_names() -> None:
 
 
 def test_comments_and_hints_are_no_tokens() -> None:
-    """Line comments, nested bracketed comments and hints lie in the gaps; template marks are plain marks."""
+    """Line comments, nested bracketed comments and hints lie in the gaps; template marks are plain
+    marks.
+    """
     text = "a -- b 'c\n/* d /* e */ ; */ f /*+ hint */ {# g #} -- h"
     assert [token.text for token in tokenize(text)] == ["a", "f", "{", "#", "g", "#", "}"]
 
 
 def test_comments_that_end_together_are_not_misread() -> None:
     """The slash that ends an inner comment does not begin another one."""
-    assert [token.text for token in tokenize("/* a /* b */*/ SELECT 'x' /**/*/**/ /* c */ FROM t")] == ["SELECT", "x", "*", "FROM", "t"]
+    assert [
+        token.text for token in tokenize("/* a /* b */*/ SELECT 'x' /**/*/**/ /* c */ FROM t")
+    ] == ["SELECT", "x", "*", "FROM", "t"]
     with pytest.raises(ParseError, match=r"^comment is never closed"):
         tokenize("/* a /* b */* / 'x'")
 
@@ -69,7 +82,9 @@ def test_offsets_count_code_points() -> None:
     ],
 )  # fmt: skip
 def test_what_is_never_closed_is_incomplete(text: str, place: int, what: str) -> None:
-    """An open quote, backtick or comment is an incomplete text, and the error points at where it begins."""
+    """An open quote, backtick or comment is an incomplete text, and the error points at where it
+    begins.
+    """
     with pytest.raises(ParseError, match=f"^{what} is never closed") as caught:
         tokenize(text)
     assert caught.value.incomplete
@@ -79,11 +94,17 @@ def test_what_is_never_closed_is_incomplete(text: str, place: int, what: str) ->
 
 @given(any_text())
 def test_tokens_and_gaps_make_up_the_text(text: str) -> None:
-    """Tokens stand in order, and between them is nothing but blanks and comments, whatever the text."""
+    """Tokens stand in order, and between them is nothing but blanks and comments, whatever the
+    text.
+    """
     found = scan(text)
     edges = [0, *(edge for token in found.tokens for edge in (token.start, token.end))]
     assert all(left <= right for left, right in pairwise(edges))
-    for before, after in zip([0, *(token.end for token in found.tokens)], [token.start for token in found.tokens], strict=False):
+    for before, after in zip(
+        [0, *(token.end for token in found.tokens)],
+        [token.start for token in found.tokens],
+        strict=False,
+    ):
         assert skip_blank(text, before) == after
     rest = skip_blank(text, found.tokens[-1].end if found.tokens else 0)
     assert rest == (len(text) if found.unclosed is None else found.unclosed.start)

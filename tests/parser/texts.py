@@ -29,7 +29,9 @@ PIECES = (
 def golden_statements() -> tuple[str, ...]:
     """Every statement of the parse goldens: all of them parse."""
     scripts = sorted((GOLDEN / "parse").glob("*.sql"))
-    return tuple(found.text for script in scripts for found in split(script.read_text(encoding="utf-8")))
+    return tuple(
+        found.text for script in scripts for found in split(script.read_text(encoding="utf-8"))
+    )
 
 
 def outcome_text(text: str) -> str:
@@ -43,7 +45,9 @@ def outcome_text(text: str) -> str:
 
 def soup() -> st.SearchStrategy[str]:
     """Words and marks in any order."""
-    return st.lists(st.sampled_from(PIECES), max_size=30).flatmap(lambda found: st.sampled_from(["", " "]).map(lambda by: by.join(found)))
+    return st.lists(st.sampled_from(PIECES), max_size=30).flatmap(
+        lambda found: st.sampled_from(["", " "]).map(lambda by: by.join(found))
+    )
 
 
 def statements() -> st.SearchStrategy[str]:
@@ -69,9 +73,34 @@ def damaged(draw: st.DrawFn) -> str:
 
 def settings_text() -> st.SearchStrategy[str]:
     """SET and RESET with odd values, whose ends are found without tokens."""
-    pieces = ("a", "x.y", " ", "=", "'", '"', "`", ";", "--", "/*", "*/", "\n", "\t", "\\", "-v", "-d", "autocommit", "true", "\u00a0", "é")
-    words = st.sampled_from(("SET ", "set ", "SET", "RESET ", "/* c */ SET /* d */ ", "SET a=", "SET a =\n"))
-    return st.tuples(words, st.lists(st.sampled_from(pieces), max_size=12).map("".join)).map("".join)
+    pieces = (
+        "a",
+        "x.y",
+        " ",
+        "=",
+        "'",
+        '"',
+        "`",
+        ";",
+        "--",
+        "/*",
+        "*/",
+        "\n",
+        "\t",
+        "\\",
+        "-v",
+        "-d",
+        "autocommit",
+        "true",
+        "\u00a0",
+        "é",
+    )
+    words = st.sampled_from(
+        ("SET ", "set ", "SET", "RESET ", "/* c */ SET /* d */ ", "SET a=", "SET a =\n")
+    )
+    return st.tuples(words, st.lists(st.sampled_from(pieces), max_size=12).map("".join)).map(
+        "".join
+    )
 
 
 def any_text() -> st.SearchStrategy[str]:

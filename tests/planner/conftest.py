@@ -9,14 +9,15 @@ import pytest
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.bound import BoundStatement
-from acidsql.planner.bound_catalog import BoundCreateTable
+from acidsql.planner.bind.bound import BoundStatement
+from acidsql.planner.bind.bound_catalog import BoundCreateTable
 
 TABLES = (
     "CREATE TABLE t (id INT, name STRING, price DECIMAL(10,2), day DATE, flag BOOLEAN, big BIGINT) STORED AS ORC "
     "TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE b (id INT, name STRING) CLUSTERED BY (id) INTO 4 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true')",
     "CREATE TABLE plain (id INT, name STRING) STORED AS ORC",
+    "CREATE TABLE wide (d DECIMAL(38,10)) STORED AS ORC",
     "CREATE TABLE n (info STRUCT<a:INT,b:STRUCT<c:STRING>>, tags MAP<STRING,INT>, list ARRAY<STRUCT<k:INT>>) STORED AS ORC",
 )
 
@@ -25,7 +26,9 @@ Bind = Callable[[str], BoundStatement]
 
 @pytest.fixture(scope="session")
 def bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bind]:
-    """``bound(sql)`` binds a statement against the tables above and changes nothing; Spark's session is said to have a view ``v``."""
+    """``bound(sql)`` binds a statement against the tables above and changes nothing; Spark's
+    session is said to have a view ``v``.
+    """
     store = EmbeddedMetastore(str(tmp_path_factory.mktemp("bound") / "warehouse"))
     around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "v")
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from acidsql.errors import ColumnNotFoundError, ParseError, TableNotFoundError
-from acidsql.planner.bound import BoundDelete, BoundQuery, BoundUpdate
-from acidsql.planner.plan import Comparison, Predicate
+from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.planner.bind.bound import BoundDelete, BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind
 
 
@@ -33,17 +33,28 @@ def pushed(bound: Bind, where: str) -> list[tuple[str, str, tuple[object, ...]]]
         ("SELECT * FROM (SELECT * FROM t) q JOIN (t JOIN b ON t.id = b.id)", ["b", "t", "t"]),
         ("WITH t AS (SELECT * FROM t) SELECT * FROM t", ["t"]),
         ("WITH q AS (SELECT 1 a), t AS (SELECT * FROM q) SELECT * FROM t JOIN b", ["b"]),
-        ("SELECT (SELECT max(id) FROM t) FROM b WHERE id IN (SELECT id FROM plain)", ["b", "plain", "t"]),
-        ("SELECT * FROM t UNION SELECT * FROM (VALUES (1)) v2(a) EXCEPT SELECT * FROM b", ["b", "t"]),
+        (
+            "SELECT (SELECT max(id) FROM t) FROM b WHERE id IN (SELECT id FROM plain)",
+            ["b", "plain", "t"],
+        ),
+        (
+            "SELECT * FROM t UNION SELECT * FROM (VALUES (1)) v2(a) EXCEPT SELECT * FROM b",
+            ["b", "t"],
+        ),
         ("SELECT * FROM v JOIN parquet.`/x/y` p LATERAL VIEW explode(p.a) t AS b", []),
         ("SELECT * FROM range(10) r JOIN t", ["t"]),
-        ("SELECT trim(BOTH 'x' FROM name), extract(year FROM day), id IS DISTINCT FROM 3 FROM t", ["t"]),
+        (
+            "SELECT trim(BOTH 'x' FROM name), extract(year FROM day), id IS DISTINCT FROM 3 FROM t",
+            ["t"],
+        ),
         ("FROM t SELECT id", ["t"]),
         ("SELECT /*+ BROADCAST(b) */ t.id FROM t", ["t"]),
     ],
 )
 def test_tables_of_a_query(bound: Bind, sql: str, tables: list[str]) -> None:
-    """Exactly the references to catalog tables are found: no common table expressions, views, files, functions or hints."""
+    """Exactly the references to catalog tables are found: no common table expressions, views,
+    files, functions or hints.
+    """
     assert sorted(r.table.name.table for r in query(bound, sql).reads) == tables
 
 
@@ -67,19 +78,47 @@ def test_a_missing_table_is_named_at_its_place(bound: Bind) -> None:
             "SELECT x.*, y.* FROM t x, t y WHERE x.row__id.rowid = 1",
             "SELECT x.* EXCEPT (ROW__ID), y.* EXCEPT (ROW__ID) FROM V0 x, V1 y WHERE x.row__id.rowid = 1",
         ),
-        ("SELECT count(*), ROW__ID.writeid FROM t GROUP BY 2", "SELECT count(*), ROW__ID.writeid FROM V0 AS `t` GROUP BY 2"),
-        ("SELECT * FROM (SELECT ROW__ID r FROM t) q", "SELECT * FROM (SELECT ROW__ID r FROM V0 AS `t`) q"),
+        (
+            "SELECT count(*), ROW__ID.writeid FROM t GROUP BY 2",
+            "SELECT count(*), ROW__ID.writeid FROM V0 AS `t` GROUP BY 2",
+        ),
+        (
+            "SELECT * FROM (SELECT ROW__ID r FROM t) q",
+            "SELECT * FROM (SELECT ROW__ID r FROM V0 AS `t`) q",
+        ),
         (
             "SELECT * FROM b WHERE EXISTS (SELECT 1 FROM t WHERE b.ROW__ID = t.ROW__ID)",
             "SELECT * EXCEPT (`b`.ROW__ID) FROM V0 AS `b` WHERE EXISTS (SELECT 1 FROM V1 AS `t` WHERE b.ROW__ID = t.ROW__ID)",
         ),
         ("SELECT default.t.id, default.t.* FROM default.t", "SELECT t.id, t.* FROM V0 AS `t`"),
+        (
+            "SELECT ROW__ID, t.*, p.* FROM t, plain p",
+            "SELECT ROW__ID, t.* EXCEPT (ROW__ID), p.* FROM V0 AS `t`, V1 p",
+        ),
     ],
 )
 def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> None:
-    """A view has ROW__ID only where the query asks for it, and then the stars of that query leave it out."""
+    """A view has ROW__ID only where the query asks for it, and then the stars of that query leave
+    it out.
+    """
     made = query(bound, sql)
     assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (
+            "d = -9999999999999999999999999999.9999999999",
+            "-9999999999999999999999999999.9999999999",
+        ),
+        ("d = 9999999999999999999999999999.9999999999", "9999999999999999999999999999.9999999999"),
+    ],
+)
+def test_pushed_decimals_keep_their_digits(bound: Bind, where: str, value: str) -> None:
+    """No digit is rounded away, which would rule out the very rows that are asked for."""
+    (predicate,) = query(bound, f"SELECT * FROM wide WHERE {where}").reads[0].predicates
+    assert predicate.values == (Decimal(value),)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +131,14 @@ def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> Non
         ("price >= 1.5", [("price", ">=", (Decimal("1.5"),))]),
         ("day < DATE '2024-01-02'", [("day", "<", (datetime.date(2024, 1, 2),))]),
         ("flag = TRUE", [("flag", "=", (True,))]),
-        ("id IN (1, 2) AND name IS NULL AND NOT big IS NULL", [("id", "IN", (1, 2)), ("name", "IS NULL", ()), ("big", "IS NOT NULL", ())]),
-        ("id = 5 OR id = 6", []),
+        (
+            "id IN (1, 2) AND name IS NULL AND NOT big IS NULL",
+            [("id", "IN", (1, 2)), ("name", "IS NULL", ()), ("big", "IS NOT NULL", ())],
+        ),
+        ("id = 5 OR (6 = t.id OR id IN (7, 8))", [("id", "IN", (5, 6, 7, 8))]),
+        ("id = 5 OR big = 6", []),
+        ("id = 5 OR id = NULL", []),
+        ("id = 5 OR id > 6", []),
         ("NOT id = 5", []),
         ("id = '5'", []),
         ("name = 5", []),
@@ -105,8 +150,12 @@ def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> Non
         ("id = (SELECT max(id) FROM b)", []),
     ],
 )
-def test_pushed_predicates(bound: Bind, where: str, predicates: list[tuple[str, str, tuple[object, ...]]]) -> None:
-    """A conjunct is pushed down only if it compares a bare column with a literal of the column's own type."""
+def test_pushed_predicates(
+    bound: Bind, where: str, predicates: list[tuple[str, str, tuple[object, ...]]]
+) -> None:
+    """A conjunct is pushed down only if it compares a bare column with a literal of the column's
+    own type.
+    """
     if "SELECT" in where:
         read = query(bound, f"SELECT * FROM t WHERE {where}").reads[0]
         assert not read.predicates
@@ -115,13 +164,21 @@ def test_pushed_predicates(bound: Bind, where: str, predicates: list[tuple[str, 
 
 
 def test_nothing_is_pushed_through_a_join(bound: Bind) -> None:
-    """With a second table beside it a condition stays above the join: an outer join would change its meaning."""
-    assert all(not r.predicates for r in query(bound, "SELECT * FROM t LEFT JOIN b ON t.id = b.id WHERE t.id = 1").reads)
+    """With a second table beside it a condition stays above the join: an outer join would change
+    its meaning.
+    """
+    assert all(
+        not r.predicates
+        for r in query(bound, "SELECT * FROM t LEFT JOIN b ON t.id = b.id WHERE t.id = 1").reads
+    )
 
 
 def test_predicates_of_dml(bound: Bind) -> None:
     """UPDATE and DELETE push down their conditions like a query."""
-    update, delete = bound("UPDATE t SET name = 'x' WHERE id = 1"), bound("DELETE FROM t x WHERE x.id = 1 AND name = upper('a')")
+    update, delete = (
+        bound("UPDATE t SET name = 'x' WHERE id = 1"),
+        bound("DELETE FROM t x WHERE x.id = 1 AND name = upper('a')"),
+    )
     assert isinstance(update, BoundUpdate)
     assert isinstance(delete, BoundDelete)
     expected = (Predicate(column="id", op=Comparison.EQUAL, values=(1,)),)
@@ -158,12 +215,20 @@ def test_unknown_columns_of_dml(bound: Bind, sql: str, place: str) -> None:
     ],
 )
 def test_known_columns_of_dml(bound: Bind, sql: str) -> None:
-    """Lambda parameters, units, outer columns, qualified names and ROW__ID are no unknown columns."""
+    """Lambda parameters, units, outer columns, qualified names and ROW__ID are no
+    unknown columns.
+    """
     bound(sql)
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT FROM WHERE", "SELECT * FROM t WHERE id = = 3", "SELECT (1 FROM t", "SELECT * FROM t LIMIT 5 SAMPLE x"]
+    "sql",
+    [
+        "SELECT FROM WHERE",
+        "SELECT * FROM t WHERE id = = 3",
+        "SELECT (1 FROM t",
+        "SELECT * FROM t LIMIT 5 SAMPLE x",
+    ],
 )
 def test_broken_queries(bound: Bind, sql: str) -> None:
     """What is no query is a ParseError with a place inside the text."""

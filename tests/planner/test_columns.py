@@ -1,6 +1,10 @@
-"""Columns of queries and expressions: found, ambiguous or missing, without an engine; what only Spark can judge is left to it."""
+"""Columns of queries and expressions: found, ambiguous or missing, without an engine; what only
+Spark can judge is left to it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -8,9 +12,10 @@ from hypothesis import strategies as st
 
 from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
-from acidsql.planner import analysis
-from acidsql.planner.analysis import Analysis, analyse_expression
-from acidsql.planner.columns import Visible, simple_columns
+from acidsql.expressions.reader import read_expression
+from acidsql.parser.tokens import tokenize
+from acidsql.planner.bind.analysis import Analysis, analyse_expression
+from acidsql.planner.bind.columns import Facts, Visible, facts_of, named_columns, simple_columns
 from tests.planner.conftest import Bind
 
 FINE = [
@@ -76,13 +81,17 @@ WRONG = [
 
 @pytest.mark.parametrize("sql", FINE)
 def test_what_may_be_right_is_not_refused(bound: Bind, sql: str) -> None:
-    """Names of results, lambdas, outer queries, and whatever only Spark knows are never taken for mistakes."""
+    """Names of results, lambdas, outer queries, and whatever only Spark knows are never taken for
+    mistakes.
+    """
     bound(sql)
 
 
 @pytest.mark.parametrize(("sql", "word", "near"), WRONG)
 def test_missing_columns(bound: Bind, sql: str, word: str, near: str | None) -> None:
-    """A column that no table of the query has is refused at its place, with the name that was meant."""
+    """A column that no table of the query has is refused at its place, with the name that was
+    meant.
+    """
     with pytest.raises(ColumnNotFoundError) as refused:
         bound(sql)
     error = refused.value
@@ -93,11 +102,21 @@ def test_missing_columns(bound: Bind, sql: str, word: str, near: str | None) -> 
     assert error.hint == (f'did you mean "{near}"?' if near else error.hint)
 
 
-@pytest.mark.parametrize("sql", ["SELECT id FROM t JOIN b ON t.id = b.id", "SELECT t.id FROM t, b WHERE name = 'x'"])
+@pytest.mark.parametrize(
+    "sql", ["SELECT id FROM t JOIN b ON t.id = b.id", "SELECT t.id FROM t, b WHERE name = 'x'"]
+)
 def test_ambiguous_columns(bound: Bind, sql: str) -> None:
     """A column of two joined tables must say which."""
     with pytest.raises(AmbiguousColumnError):
         bound(sql)
+
+
+@pytest.mark.parametrize(
+    "clause", ["ORDER BY id", "SORT BY id", "ORDER BY id + 1", "HAVING id > 0"]
+)
+def test_results_have_names_of_their_own(bound: Bind, clause: str) -> None:
+    """A clause that is asked of results may name one of them, whatever the tables have."""
+    bound(f"SELECT t.id FROM t JOIN b ON t.id = b.id GROUP BY t.id {clause}")
 
 
 ATOMS = [
@@ -122,28 +141,58 @@ ATOMS = [
 OPERATORS = [" = ", "<>", " + ", "- ", " AND ", " or ", " <= ", " % "]
 
 
-@given(st.lists(st.sampled_from(ATOMS), min_size=1, max_size=4), st.lists(st.sampled_from(OPERATORS), min_size=3, max_size=3))
-def test_simple_expressions_need_no_parser(atoms: list[str], operators: list[str]) -> None:
-    """What is read without a parser is what the parser reads: the same columns, the same type, the same error (of several, any)."""
-    text = atoms[0] + "".join(o + a for o, a in zip(operators, atoms[1:], strict=False))
+SHAPES = [
+    "{}",
+    "({})",
+    "NOT ({})",
+    "CASE WHEN {} THEN 1 ELSE t.id END",
+    "({}) IN (1, t.id)",
+    "cast({} AS STRING)",
+    '({}) IS NULL OR `Name` > "y"',
+]
+
+
+@given(
+    st.lists(st.sampled_from(ATOMS), min_size=1, max_size=4),
+    st.lists(st.sampled_from(OPERATORS), min_size=3, max_size=3),
+    st.sampled_from(SHAPES),
+)
+def test_an_expression_we_understand_needs_no_parser(
+    atoms: list[str], operators: list[str], shape: str
+) -> None:
+    """What is read without sqlglot is what sqlglot reads: the same columns, the same type, the same
+    error (of several, any).
+    """
+    inner = atoms[0] + "".join(o + a for o, a in zip(operators, atoms[1:], strict=False))
+    text = shape.format(inner)
     span = Span(0, len(text))
-    known: dict[str, HiveType | None] = {"id": parse_type("int"), "name": parse_type("string"), "price": parse_type("decimal(10,2)")}
+    known: dict[str, HiveType | None] = {
+        "id": parse_type("int"),
+        "name": parse_type("string"),
+        "price": parse_type("decimal(10,2)"),
+    }
     visible = [
         Visible(alias="t", name="default.t", database="default", columns={**known, "flag": None}),
         Visible(alias="b", name="default.b", columns={"id": parse_type("int")}),
     ]
 
-    def outcome() -> object:
+    def outcome(facts: Callable[[], Facts]) -> object:
         try:
-            return analyse_expression(text, span, lambda parts, place: None, Analysis(), visible)
+            return facts()
         except (ColumnNotFoundError, AmbiguousColumnError) as error:
-            return (type(error), error.message, error.span) if len(atoms) == 1 else "refused"
+            single = len(atoms) == 1 and shape in ("{}", "({})")
+            return (type(error), error.message, error.span) if single else "refused"
 
-    assert simple_columns(text, span) is not None
-    quickly = outcome()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysis, "simple_columns", lambda source, span: None)
-        assert outcome() == quickly
+    parsed = outcome(
+        lambda: analyse_expression(text, span, lambda parts, place: None, Analysis(), visible)
+    )
+    tree = read_expression(text, tokenize(text))
+    ways = [simple_columns(text, span), None if tree is None else named_columns(text, tree)]
+    assert (ways[0] is not None) >= (shape == "{}")
+    for columns in ways:
+        if columns is not None:
+            found = outcome(lambda given=columns: facts_of(text, span, given, visible))
+            assert found == parsed
 
 
 @pytest.mark.parametrize(
@@ -164,5 +213,7 @@ def test_simple_expressions_need_no_parser(atoms: list[str], operators: list[str
     ],
 )
 def test_what_is_not_simple_is_parsed(text: str) -> None:
-    """Keywords, brackets, lambdas, escapes and whatever else has a meaning of its own is the parser's."""
+    """Keywords, brackets, lambdas, escapes and whatever else has a meaning of its own is the
+    parser's.
+    """
     assert simple_columns(text, Span(0, len(text))) is None

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from acidsql.errors import BindError, Span
-from acidsql.planner.output_names import hive_names, outputs
+from acidsql.planner.bind.output_names import hive_names, outputs
 
 HERE = Span(0, 1)
 
@@ -28,8 +28,12 @@ def names(query: str, *given: str) -> list[str]:
         ("SELECT arr[0], m.k FROM t", ("arr[0]", "k"), ["_c0", "k"]),
     ],
 )  # fmt: skip
-def test_an_expression_is_named_by_its_place(query: str, given: tuple[str, ...], expected: list[str]) -> None:
-    """A star counts as one item of the list, as in Hive; columns, fields and aliases keep their names."""
+def test_an_expression_is_named_by_its_place(
+    query: str, given: tuple[str, ...], expected: list[str]
+) -> None:
+    """A star counts as one item of the list, as in Hive; columns, fields and aliases keep their
+    names.
+    """
     assert names(query, *given) == expected
 
 

@@ -1,4 +1,6 @@
-"""Which conditions of a statement prune the partitions of which table, and that no row is lost by it."""
+"""Which conditions of a statement prune the partitions of which table, and that no row is lost by
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import Partition
-from acidsql.errors import Span
+from acidsql.expressions.pruning import prune
+from acidsql.expressions.reader import read_condition
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
-from acidsql.planner.analysis import Read, filter_partitions
+from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.bound import BoundDelete, BoundInsert, BoundQuery, BoundRead, BoundUpdate
-from acidsql.planner.bound_catalog import BoundCreateTable
-from acidsql.planner.columns import Visible
-from acidsql.planner.pruning import prune
+from acidsql.planner.bind.analysis import Read, filter_partitions
+from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundQuery, BoundRead, BoundUpdate
+from acidsql.planner.bind.bound_catalog import BoundCreateTable
+from acidsql.planner.bind.columns import Visible
 from tests.planner.conftest import Bind
 
 _ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -51,7 +54,11 @@ def reads(bound: Bind, sql: str) -> tuple[BoundRead, ...]:
     match bound(sql):
         case BoundQuery() as query:
             return query.reads
-        case BoundInsert(source=BoundQuery() as query) | BoundUpdate(query=query) | BoundDelete(query=query):
+        case (
+            BoundInsert(source=BoundQuery() as query)
+            | BoundUpdate(query=query)
+            | BoundDelete(query=query)
+        ):
             return query.reads
         case other:
             raise AssertionError(other)
@@ -59,7 +66,11 @@ def reads(bound: Bind, sql: str) -> tuple[BoundRead, ...]:
 
 def filters(bound: Bind, sql: str) -> dict[str, list[str]]:
     """The conditions on each table that has some."""
-    return {r.table.name.table: [str(c) for c in r.partition_filter] for r in reads(bound, sql) if r.partition_filter}
+    return {
+        r.table.name.table: [str(c) for c in r.partition_filter]
+        for r in reads(bound, sql)
+        if r.partition_filter
+    }
 
 
 @pytest.mark.parametrize(
@@ -67,18 +78,30 @@ def filters(bound: Bind, sql: str) -> dict[str, list[str]]:
     [
         ("ds = 'a' AND x > 1", ["`ds` = 'a'"]),
         ("(ds = 'a') AND ((hr = 1 AND x = 1))", ["`ds` = 'a'", "`hr` = 1"]),
-        ("p.ds = 'a' AND default.p.hr = 1 AND `P`.`DS` = 'b'", ["`ds` = 'a'", "`hr` = 1", "`ds` = 'b'"]),
+        (
+            "p.ds = 'a' AND default.p.hr = 1 AND `P`.`DS` = 'b'",
+            ["`ds` = 'a'", "`hr` = 1", "`ds` = 'b'"],
+        ),
         ("(ds = 'a' AND x > 1) OR ds = 'b'", ["(`ds` = 'a' AND TRUE) OR `ds` = 'b'"]),
         ("NOT (ds = 'a' OR x > 1)", ["NOT (`ds` = 'a' OR FALSE)"]),
         ("NOT (NOT (ds = 'a') OR x = 1)", ["NOT (NOT (`ds` = 'a') OR FALSE)"]),
         ("x > 1 OR ds = 'b'", []),
         ("NOT (ds = 'a' AND x > 1)", []),
         ("ds = x OR info.ds = 'a'", []),
-        ("hr IN (1, 2) AND hr BETWEEN 1 AND 2 AND hr IS NOT NULL", ["`hr` IN (1, 2)", "`hr` BETWEEN 1 AND 2", "`hr` IS NOT NULL"]),
-        ("CASE WHEN ds = 'a' THEN true ELSE hr = 1 END", ["CASE WHEN `ds` = 'a' THEN true ELSE `hr` = 1 END"]),
+        (
+            "hr IN (1, 2) AND hr BETWEEN 1 AND 2 AND hr IS NOT NULL",
+            ["`hr` IN (1, 2)", "`hr` BETWEEN 1 AND 2", "`hr` IS NOT NULL"],
+        ),
+        (
+            "CASE WHEN ds = 'a' THEN true ELSE hr = 1 END",
+            ["CASE WHEN `ds` = 'a' THEN true ELSE `hr` = 1 END"],
+        ),
         ("CASE WHEN x = 1 THEN ds = 'a' ELSE hr = 1 END", []),
         ("ds = 'a' -- why\n AND /* AND */ hr = 1", ["`ds` = 'a'", "`hr` = 1"]),
-        ("ds = 'a' OR ds LIKE 'b%' OR substr(ds, 1, 1) = 'c'", ["`ds` = 'a' OR `ds` LIKE 'b%' OR substr(`ds`, 1, 1) = 'c'"]),
+        (
+            "ds = 'a' OR ds LIKE 'b%' OR substr(ds, 1, 1) = 'c'",
+            ["`ds` = 'a' OR `ds` LIKE 'b%' OR substr(`ds`, 1, 1) = 'c'"],
+        ),
         ("split(ds, '-')[0] = '2024'", ["split(`ds`, '-')[0] = '2024'"]),
         # words that are not understood stand for anything
         ("(ds, hr) IN (('a', 1)) AND hr = 1", ["`hr` = 1"]),
@@ -98,60 +121,109 @@ def filters(bound: Bind, sql: str) -> dict[str, list[str]]:
     ],
 )
 def test_conditions_of_where(bound: Bind, where: str, conditions: list[str]) -> None:
-    """What a WHERE asks of the partition columns alone is taken from it, in the user's words, for queries and DML alike."""
+    """What a WHERE asks of the partition columns alone is taken from it, in the user's words, for
+    queries and DML alike.
+    """
     assert filters(bound, f"SELECT * FROM p WHERE {where}").get("p", []) == conditions
     assert filters(bound, f"DELETE FROM p WHERE {where}").get("p", []) == conditions
-    assert filters(bound, f"INSERT INTO t SELECT id, x FROM p WHERE {where} ORDER BY id LIMIT 3").get("p", []) == conditions
+    assert (
+        filters(bound, f"INSERT INTO t SELECT id, x FROM p WHERE {where} ORDER BY id LIMIT 3").get(
+            "p", []
+        )
+        == conditions
+    )
 
 
 def test_today_is_tomorrow_too(bound: Bind) -> None:
     """A statement that begins before midnight may read its rows behind it."""
-    [read] = reads(bound, "SELECT * FROM p WHERE NOT (ds <> date_sub(current_date, 7) OR hr = day(current_date()))")
+    [read] = reads(
+        bound,
+        "SELECT * FROM p WHERE NOT (ds <> date_sub(current_date, 7) OR hr = day(current_date()))",
+    )
     [condition] = read.partition_filter
     assert condition.whenever == (
         "(NOT (`ds` <> date_sub(current_date, 7) OR `hr` = day(current_date()))) OR "
         "(NOT (`ds` <> date_sub(date_add(current_date(), 1), 7) OR `hr` = day(date_add(current_date(), 1))))"
     )
-    pruning = prune(read.table.partition_columns, [Partition(values=("2024-01-01", "1"), location="")], [condition])
+    pruning = prune(
+        read.table.partition_columns,
+        [Partition(values=("2024-01-01", "1"), location="")],
+        [condition],
+    )
     assert pruning.undecided == (condition.whenever,)
 
 
 @pytest.mark.parametrize(
     ("sql", "conditions"),
     [
-        ("SELECT * FROM p, q WHERE p.ds = 'a' AND q.ds = 'b' AND day = '2024-01-01'", {"p": 1, "q": 2}),
+        (
+            "SELECT * FROM p, q WHERE p.ds = 'a' AND q.ds = 'b' AND day = '2024-01-01'",
+            {"p": 1, "q": 2},
+        ),
         ("SELECT * FROM p s JOIN q ON s.ds = 'a' AND q.ds = 'b' AND s.id = q.id", {"p": 1, "q": 1}),
         ("SELECT * FROM p s, p u WHERE s.ds = 'a'", {"p": 1}),
-        ("SELECT * FROM p LEFT JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds = 'a' AND q.day IS NULL", {"p": 1, "q": 1}),
+        (
+            "SELECT * FROM p LEFT JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds = 'a' AND q.day IS NULL",
+            {"p": 1, "q": 1},
+        ),
         ("SELECT * FROM p LEFT JOIN q ON p.id = q.id WHERE q.ds = 'b'", {"q": 1}),
-        ("SELECT * FROM p RIGHT JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds IS NULL AND day IS NULL", {"p": 1, "q": 1}),
-        ("SELECT * FROM p FULL JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds = 'a' AND day IS NULL", {"p": 1}),
-        ("SELECT * FROM p LEFT JOIN q ON p.id = q.id JOIN t ON q.ds IS NULL AND p.hr = 1", {"p": 1}),
-        ("SELECT * FROM p LEFT SEMI JOIN q ON p.id = q.id AND q.ds = 'b' AND p.ds = 'a' WHERE ds = 'c'", {"p": 2, "q": 1}),
-        ("SELECT * FROM p LEFT ANTI JOIN q ON p.id = q.id AND q.ds = 'b' AND p.ds = 'a' WHERE ds = 'c'", {"p": 1, "q": 1}),
+        (
+            "SELECT * FROM p RIGHT JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds IS NULL AND day IS NULL",
+            {"p": 1, "q": 1},
+        ),
+        (
+            "SELECT * FROM p FULL JOIN q ON p.hr = 1 AND q.ds = 'b' WHERE p.ds = 'a' AND day IS NULL",
+            {"p": 1},
+        ),
+        (
+            "SELECT * FROM p LEFT JOIN q ON p.id = q.id JOIN t ON q.ds IS NULL AND p.hr = 1",
+            {"p": 1},
+        ),
+        (
+            "SELECT * FROM p LEFT SEMI JOIN q ON p.id = q.id AND q.ds = 'b' AND p.ds = 'a' WHERE ds = 'c'",
+            {"p": 2, "q": 1},
+        ),
+        (
+            "SELECT * FROM p LEFT ANTI JOIN q ON p.id = q.id AND q.ds = 'b' AND p.ds = 'a' WHERE ds = 'c'",
+            {"p": 1, "q": 1},
+        ),
         ("SELECT * FROM p JOIN q USING (ds) WHERE ds = 'a' AND p.ds = 'b' AND hr = 1", {"p": 2}),
         ("SELECT * FROM p NATURAL JOIN q WHERE hr = 1 AND p.ds = 'b'", {"p": 1}),
-        ("SELECT * FROM p JOIN t ON left(p.ds, 1) = 'a' LEFT JOIN q ON q.ds = 'b' WHERE t.z = 1", {"p": 1, "q": 1}),
+        (
+            "SELECT * FROM p JOIN t ON left(p.ds, 1) = 'a' LEFT JOIN q ON q.ds = 'b' WHERE t.z = 1",
+            {"p": 1, "q": 1},
+        ),
         ("SELECT * FROM (p JOIN t ON p.id = t.id) WHERE p.ds = 'a'", {}),
         ("SELECT * FROM v JOIN p ON v.id = p.id WHERE ds = 'a' AND v.ds = 'b'", {"p": 1}),
-        ("SELECT * FROM p LATERAL VIEW explode(array(1)) e AS k WHERE ds = 'a' AND k = 1", {"p": 1}),
+        (
+            "SELECT * FROM p LATERAL VIEW explode(array(1)) e AS k WHERE ds = 'a' AND k = 1",
+            {"p": 1},
+        ),
         ("SELECT * FROM p TABLESAMPLE (5 ROWS) WHERE ds = 'a'", {}),
         ("SELECT * FROM p AS s(ds, x, i, d, h) WHERE ds = 'a'", {}),
         (
             "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM p WHERE p.id = t.id AND ds = 'a') AND id IN (SELECT id FROM q WHERE ds = 'b')",
             {"p": 1, "q": 1},
         ),
-        ("SELECT * FROM p WHERE EXISTS (SELECT 1 FROM t LEFT SEMI JOIN q ON t.id = q.id WHERE ds = 'x')", {}),
+        (
+            "SELECT * FROM p WHERE EXISTS (SELECT 1 FROM t LEFT SEMI JOIN q ON t.id = q.id WHERE ds = 'x')",
+            {},
+        ),
         ("SELECT * FROM p WHERE hr IN (SELECT id FROM t WHERE ds = 'a')", {}),
         ("WITH c AS (SELECT * FROM p WHERE ds = 'a') SELECT * FROM c WHERE ds = 'b'", {"p": 1}),
         ("SELECT * FROM (SELECT * FROM p WHERE ds = 'a' LIMIT 3) s WHERE s.ds = 'b'", {"p": 1}),
-        ("SELECT id FROM p WHERE ds = 'a' UNION ALL SELECT id FROM q WHERE ds = 'b'", {"p": 1, "q": 1}),
+        (
+            "SELECT id FROM p WHERE ds = 'a' UNION ALL SELECT id FROM q WHERE ds = 'b'",
+            {"p": 1, "q": 1},
+        ),
         ("SELECT ds, count(*) FROM p WHERE ds = 'a' GROUP BY ds HAVING ds = 'b'", {"p": 1}),
         ("FROM p SELECT id WHERE ds = 'a'", {"p": 1}),
     ],
 )
 def test_conditions_of_references(bound: Bind, sql: str, conditions: dict[str, int]) -> None:
-    """A condition prunes the reference it is about, inside the query it stands in, and not the side an outer join keeps."""
+    """A condition prunes the reference it is about, inside the query it stands in, and not the side
+    an outer join keeps.
+    """
     assert {name: len(found) for name, found in filters(bound, sql).items()} == conditions
 
 
@@ -159,16 +231,22 @@ def test_partition_columns_are_columns(bound: Bind) -> None:
     """They can be named with and without qualifiers; ROW__ID stays hidden beside them."""
     made = bound("SELECT ROW__ID, *, s.ds FROM p s WHERE hr = 1 ORDER BY s.hr")
     assert isinstance(made, BoundQuery)
-    assert made.text.render(["V"]) == "SELECT ROW__ID, * EXCEPT (`s`.ROW__ID), s.ds FROM V s WHERE hr = 1 ORDER BY s.hr"
+    assert (
+        made.text.render(["V"])
+        == "SELECT ROW__ID, * EXCEPT (`s`.ROW__ID), s.ds FROM V s WHERE hr = 1 ORDER BY s.hr"
+    )
 
 
 def test_a_condition_over_two_relations(bound: Bind) -> None:
-    """The condition of a MERGE is asked about its target beside the columns of its source, known or not."""
+    """The condition of a MERGE is asked about its target beside the columns of its source, known or
+    not.
+    """
     (read,) = reads(bound, "DELETE FROM p")
     sql = "m.id = s.id AND m.ds = 'a' AND hr = 1 AND m.ds = s.key AND (m.hr = 2 OR s.id = 1)"
     for columns in (None, {"id": None, "key": None}):
         target = Read(table=read.table, span=read.span, alias="m")
-        filter_partitions(sql, Span(0, len(sql)), target, [Visible(alias="s", name="s", columns=columns)])
+        condition = read_condition(sql, tokenize(sql))
+        filter_partitions(sql, condition, target, [Visible(alias="s", name="s", columns=columns)])
         assert [str(c) for c in target.partition_filter] == ["`ds` = 'a'", "`hr` = 1"]
 
 
@@ -192,12 +270,23 @@ def conditions(tables: str) -> st.SearchStrategy[str]:
     leaves = st.one_of(
         st.tuples(keys, signs, numbers).map(" ".join),
         st.tuples(columns, signs, columns).map(" ".join),
-        st.tuples(keys, st.sampled_from(["IS NULL", "IS NOT NULL", "IN (0, 2)", "NOT IN (1, NULL)", "BETWEEN 1 AND 2"])).map(" ".join),
+        st.tuples(
+            keys,
+            st.sampled_from(
+                ["IS NULL", "IS NOT NULL", "IN (0, 2)", "NOT IN (1, NULL)", "BETWEEN 1 AND 2"]
+            ),
+        ).map(" ".join),
         keys.map("coalesce({}, 1) = 1".format),
         keys.map("CASE WHEN {} = 1 THEN NULL ELSE 2 END = 2".format),
     )
-    pairs = lambda inner: st.tuples(inner, st.sampled_from(["AND", "AND", "OR"]), inner).map(lambda parts: f"({' '.join(parts)})")  # noqa: E731
-    return st.recursive(leaves, lambda inner: st.one_of(pairs(inner), inner.map("NOT ({})".format)), max_leaves=5)
+
+    def pairs(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        joined = st.tuples(inner, st.sampled_from(["AND", "AND", "OR"]), inner)
+        return joined.map(lambda parts: f"({' '.join(parts)})")
+
+    return st.recursive(
+        leaves, lambda inner: st.one_of(pairs(inner), inner.map("NOT ({})".format)), max_leaves=5
+    )
 
 
 joins = st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
@@ -227,7 +316,10 @@ def kept(read: BoundRead) -> list[Any]:
     """The rows of the partitions that may be needed."""
     texts = {"__HIVE_DEFAULT_PARTITION__" if n is None else str(n): n for n in _NUMBERS}
     partitions = [Partition(values=(text,), location="") for text in texts]
-    left = {texts[p.values[0]] for p in prune(read.table.partition_columns, partitions, read.partition_filter).kept}
+    left = {
+        texts[p.values[0]]
+        for p in prune(read.table.partition_columns, partitions, read.partition_filter).kept
+    }
     return [row for row in _ROWS[read.table.name.table] if row[1] in left]
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import Span
-from acidsql.planner.bound import BoundQuery, BoundUpdate
-from acidsql.planner.query_text import Edit, QueryText, Slice, Slot, edited
+from acidsql.expressions.query_text import Edit, QueryText, Slice, Slot, edited
+from acidsql.planner.bind.bound import BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind
 
 
@@ -22,7 +22,9 @@ def test_a_text_without_edits_is_the_users_own(source: str, data: st.DataObject)
 
 @given(st.lists(st.text(alphabet="abc ", min_size=1, max_size=8), min_size=1, max_size=6))
 def test_places_lead_back(words: list[str]) -> None:
-    """Every character of the rendered text that is the user's leads back to its own place; ours lead nowhere."""
+    """Every character of the rendered text that is the user's leads back to its own place; ours
+    lead nowhere.
+    """
     source = "".join(words)
     text = QueryText(source, ("SELECT ", Slice(Span(0, len(source))), " FROM ", Slot(0)))
     rendered = text.render(["view"])
@@ -38,7 +40,10 @@ def test_edits_replace_and_insert() -> None:
     """An edit with a span replaces it, one without inserts; the rest stays."""
     source = "a from t where x"
     edits = [Edit(Span(7, 8), (Slot(0), " AS `t`")), Edit(Span(1, 1), ("!",))]
-    assert QueryText(source, edited(Span(0, len(source)), edits)).render(["v1"]) == "a! from v1 AS `t` where x"
+    assert (
+        QueryText(source, edited(Span(0, len(source)), edits)).render(["v1"])
+        == "a! from v1 AS `t` where x"
+    )
 
 
 def test_only_names_are_replaced(bound: Bind) -> None:

@@ -1,21 +1,38 @@
-"""The Python API: what a session takes, what a result gives, and that Spark is left alone where it is not needed."""
+"""The Python API: what a session takes, what a result gives, and that Spark is left alone where it
+is not needed.
+"""
 
 from __future__ import annotations
 
 import datetime
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.errors import BindError, ColumnNotFoundError, ExecutionError, InterfaceError, ParseError, TableNotFoundError
+import acidsql
+from acidsql.dbapi import Connection
+from acidsql.errors import (
+    BindError,
+    ColumnNotFoundError,
+    ExecutionError,
+    InterfaceError,
+    ParseError,
+    ProgrammingError,
+    TableNotFoundError,
+)
 from acidsql.result import Stats
 from acidsql.session import Session
 
+ROOT = Path(__file__).resolve().parents[2]
 TABLE = "CREATE TABLE t (id INT, name STRING, amount DECIMAL(10,2), at TIMESTAMP) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
@@ -29,7 +46,9 @@ def test_import_is_light() -> None:
 
 @pytest.mark.processes
 def test_what_needs_no_spark(warehouse: Path) -> None:
-    """DDL, INSERT VALUES, SHOW, DESCRIBE, EXPLAIN, SET and every refusal do not even import pyspark."""
+    """DDL, INSERT VALUES, SHOW, DESCRIBE, EXPLAIN, SET and every refusal do not even import
+    pyspark.
+    """
     code = f"""
 import sys
 from acidsql.session import Session
@@ -56,11 +75,75 @@ print([m for m in ("pyspark", "py4j") if m in sys.modules])
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@pytest.mark.parametrize("opened", [acidsql.Session, acidsql.connect])
+def test_the_warehouse_of_who_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Session | Connection]
+) -> None:
+    """Every door of the Python API takes $ACIDSQL_WAREHOUSE, else ./warehouse; what is
+    named wins.
+    """
+    monkeypatch.chdir(tmp_path)
+    for value, argument, folder in (
+        ("variable", None, "variable"),
+        ("variable", "named", "named"),
+        ("", None, "warehouse"),
+    ):
+        monkeypatch.setenv("ACIDSQL_WAREHOUSE", value)
+        opened(argument).close()
+        assert [path.name for path in tmp_path.iterdir()] == [folder]
+        shutil.rmtree(tmp_path / folder)
+
+
+CURRENT_DIRECTORY = """\
+import acidsql, os, tempfile
+from urllib.parse import urlsplit
+
+def look_up_and_list(session):
+    try:
+        session.sql("SELECT * FROM nosuch")
+    except acidsql.ProgrammingError:
+        print(*sorted(os.listdir(".")))
+    session.spark.stop()
+
+with acidsql.Session("w", master="local[1]") as session:
+    session.start_spark()
+    url = session.spark.conf.get("spark.sql.warehouse.dir")
+    print(urlsplit(url).path.startswith(tempfile.gettempdir()))
+    look_up_and_list(session)
+given = {"spark.sql.warehouse.dir": os.path.abspath("given")}
+with acidsql.Session("w", master="local[1]", conf=given) as session:
+    session.start_spark()
+    look_up_and_list(session)
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_spark_leaves_nothing_where_it_is_started(tmp_path: Path) -> None:
+    """A Spark of ours keeps its own catalog's directory among the temporary ones, and takes it away
+    at the end; one that the user names is the user's."""
+    for folder in ("here", "tmp"):
+        (tmp_path / folder).mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", CURRENT_DIRECTORY],
+        cwd=tmp_path / "here",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["True", "w", "given w"], done.stderr
+    assert not list((tmp_path / "tmp").glob("acidsql-*"))
+
+
 @pytest.mark.spark
 def test_shapes_of_a_result(session: Session) -> None:
     """Rows come as tuples, Arrow, pandas, a DataFrame, an Arrow stream and HTML, all the same."""
     session.sql(TABLE)
-    session.sql("INSERT INTO t VALUES (1, 'a', 1.5, '2024-01-01 10:00:00.25'), (2, NULL, NULL, NULL)")
+    session.sql(
+        "INSERT INTO t VALUES (1, 'a', 1.5, '2024-01-01 10:00:00.25'), (2, NULL, NULL, NULL)"
+    )
     result = session.sql("SELECT * FROM t ORDER BY id")
     moment = datetime.datetime(2024, 1, 1, 10, 0, 0, 250000)
     assert list(result.rows()) == [(1, "a", Decimal("1.50"), moment), (2, None, None, None)]
@@ -108,20 +191,151 @@ def test_parameters(session: Session) -> None:
     evil = "x'); DROP TABLE t; -- \\"
     values = [7, evil, Decimal("2.50"), datetime.datetime(2024, 2, 29, 1, 2, 3)]
     session.sql("INSERT INTO t VALUES (?, ?, ?, ?)", values)
-    assert list(session.sql("SELECT * FROM t WHERE name = ? AND id = ?", [evil, 7]).rows()) == [tuple(values)]
+    assert list(session.sql("SELECT * FROM t WHERE name = ? AND id = ?", [evil, 7]).rows()) == [
+        tuple(values)
+    ]
+
+
+def test_a_mapping_never_fills_question_marks(warehouse: Path) -> None:
+    """The keys of a dict are no values: nothing runs."""
+    with Session(warehouse) as session:
+        session.sql(TABLE)
+        session.sql("INSERT INTO t (id, name) VALUES (:id, :name)", {"name": "bob", "id": 1})
+        with pytest.raises(ProgrammingError, match="a mapping fills") as caught:
+            session.sql("DELETE FROM t WHERE name = ?", {"bob": "ann"})
+        assert caught.value.column == 28
+        with pytest.raises(ProgrammingError, match="sequence or a mapping"):
+            session.sql("DELETE FROM t WHERE name = ?", "b")
+        assert not session.spark_started
+
+
+LONE = ("\ud800", "\udcff")
+
+
+@pytest.mark.parametrize("lone", LONE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT '{}'", "SELECT 1 AS `{}`", "INSERT INTO t VALUES (1, '{}', 1, NULL)", "CREATE TABLE `{}` (id INT)", "USE `{}`",
+        "CREATE DATABASE `{}`", "CREATE TABLE u (id INT) COMMENT '{}'", "CREATE VIEW v AS SELECT '{}'", "SET x={}", "SET {}=1",
+        "SET hivevar:x={}", "SET spark.x={}", "RESET {}", "LOAD DATA INPATH '/tmp/{}' INTO TABLE t", "SHOW TABLES LIKE '{}'",
+        "DELETE FROM t WHERE name = '{}'", "CREATE TABLE u (id INT) LOCATION '/tmp/{}'", "EXPLAIN SELECT '{}'", "SELECT 1 -- {}", "{}",
+    ],
+)  # fmt: skip
+def test_text_that_utf8_cannot_write_is_refused(warehouse: Path, text: str, lone: str) -> None:
+    """Wherever it stands in a statement, at its place, before anything is asked of Java or the
+    store.
+    """
+    with Session(warehouse) as session:
+        session.sql(TABLE)
+        for run in (
+            session.sql,
+            session.explain,
+            lambda text: session.sql(text, []),
+            lambda text: session.sql(text, {}),
+        ):
+            with pytest.raises(
+                ProgrammingError, match=r"is half of a surrogate pair|is not UTF-8"
+            ) as caught:
+                run(text.format(lone))
+            assert caught.value.column == text.index("{") + 1
+            str(caught.value).encode()
+        assert not session.spark_started
+
+
+@pytest.mark.parametrize("lone", LONE)
+def test_values_that_utf8_cannot_write_are_refused(warehouse: Path, lone: str) -> None:
+    """A parameter is named, with its marker."""
+    with Session(warehouse) as session:
+        session.sql(TABLE)
+        for params in ([1, lone], {"id": 1, "name": lone}):
+            markers = "?, ?" if isinstance(params, list) else ":id, :name"
+            with pytest.raises(ProgrammingError, match=r'^parameter (2|":name"): ') as caught:
+                session.sql(f"INSERT INTO t (id, name) VALUES ({markers})", params)
+            assert caught.value.column is not None
+            assert caught.value.column > 33
+        with pytest.raises(ProgrammingError, match="no marker"):
+            session.sql("SELECT 1", {lone: 1})
+
+
+@pytest.mark.parametrize("lone", LONE)
+@pytest.mark.parametrize("options", ["settings", "conf", "master", "database", "warehouse"])
+def test_options_that_utf8_cannot_write_are_refused(
+    tmp_path: Path, options: str, lone: str
+) -> None:
+    """Before the session has done anything."""
+    given: dict[str, Any] = {"warehouse": tmp_path / "w", "master": None} | {
+        options: {
+            "settings": {"x": lone},
+            "conf": {lone: "1"},
+            "warehouse": tmp_path / f"w{lone}",
+        }.get(options, lone)
+    }
+    with pytest.raises(ProgrammingError, match=r"is half of a surrogate pair|is not UTF-8"):
+        Session(**given)
+
+
+def test_a_statement_is_a_str(warehouse: Path) -> None:
+    """Bytes are refused in words, not by what happens to them later."""
+    statement: Any = b"SHOW TABLES"
+    with Session(warehouse) as session:
+        for run in (session.sql, session.explain, lambda text: session.sql(text, [])):
+            with pytest.raises(InterfaceError, match="a statement is a str, not bytes"):
+                run(statement)
+
+
+def test_variables_of_the_environment_need_not_be_text(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is not UTF-8 is refused when it is asked for; a user's name like that is unknown."""
+    for name in ("LOGNAME", "NOT_TEXT"):
+        monkeypatch.setenv(name, "\udcff")
+    with Session(warehouse) as session:
+        assert session.user == "unknown"
+        with pytest.raises(ProgrammingError, match="byte 0xff is not UTF-8"):
+            session.sql("SET env:NOT_TEXT")
+
+
+def test_files_whose_names_are_not_utf8_are_named(warehouse: Path, tmp_path: Path) -> None:
+    """Neither Java nor the catalog could write such a name: the statement that meets
+    one says so.
+    """
+    with Session(warehouse) as session:
+        session.sql(
+            "CREATE TABLE t (id INT) PARTITIONED BY (p STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        (warehouse / "t" / "p=\udcff").mkdir()
+        with pytest.raises(ExecutionError, match="not UTF-8"):
+            session.sql("MSCK REPAIR TABLE t")
+        folder = tmp_path / "in"
+        folder.mkdir()
+        (folder / "x\udcff").touch()
+        for path in (folder, folder / "x*"):
+            with pytest.raises(ExecutionError, match='x\ufffd": its name is not UTF-8'):
+                session.sql(f"LOAD DATA INPATH '{path}' INTO TABLE t PARTITION (p='1')")
+        session.sql("DROP TABLE t")
 
 
 @pytest.mark.spark
 def test_a_spark_session_handed_in(spark: SparkSession, warehouse: Path) -> None:
-    """Its temporary views can be read, as they stand at each statement; its settings and its views stay as they were."""
-    keys = ("spark.sql.orc.filterPushdown", "spark.sql.ansi.enabled", "spark.sql.files.openCostInBytes", "spark.sql.shuffle.partitions")
+    """Its temporary views can be read, as they stand at each statement; its settings and its views
+    stay as they were.
+    """
+    keys = (
+        "spark.sql.orc.filterPushdown",
+        "spark.sql.ansi.enabled",
+        "spark.sql.files.openCostInBytes",
+        "spark.sql.shuffle.partitions",
+    )
     before = {k: spark.conf.get(k) for k in keys}
     spark.range(3).createOrReplaceTempView("numbers")
     try:
         with Session(warehouse, spark=spark) as session:
             session.sql(TABLE)
             session.sql("INSERT INTO t (id) SELECT id FROM numbers WHERE id > 0")
-            assert sorted(session.sql("SELECT n.id FROM numbers n JOIN t ON n.id = t.id").rows()) == [(1,), (2,)]
+            assert sorted(
+                session.sql("SELECT n.id FROM numbers n JOIN t ON n.id = t.id").rows()
+            ) == [(1,), (2,)]
             spark.range(10, 12).createOrReplaceTempView("numbers")
             assert sorted(session.sql("SELECT id FROM numbers").rows()) == [(10,), (11,)]
             with pytest.raises(TableNotFoundError):
@@ -134,20 +348,31 @@ def test_a_spark_session_handed_in(spark: SparkSession, warehouse: Path) -> None
 
 
 @pytest.mark.spark
-def test_a_time_zone_that_would_shift_timestamps_is_refused(spark: SparkSession, warehouse: Path) -> None:
-    """ORC's readers live in the Java process's zone: another one in the session is refused for tables with timestamps, and only there."""
+@pytest.mark.classic
+def test_a_time_zone_that_would_shift_timestamps_is_refused(
+    spark: SparkSession, warehouse: Path
+) -> None:
+    """ORC's readers live in the Java process's zone: another one in the session is refused for
+    tables with timestamps, and only there.
+    """
     session = Session(warehouse, spark=spark)
     session.sql(TABLE)
     session.sql("CREATE TABLE u (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
     session.sql("INSERT INTO t VALUES (1, 'a', 1.5, '2024-01-01 10:00:00')")
     session.sql("SET spark.sql.session.timeZone=Asia/Tokyo")
-    for text in ("SELECT id FROM t", "UPDATE t SET name = 'b'", "INSERT INTO t SELECT 2, 'b', 2.5, current_timestamp()"):
+    for text in (
+        "SELECT id FROM t",
+        "UPDATE t SET name = 'b'",
+        "INSERT INTO t SELECT 2, 'b', 2.5, current_timestamp()",
+    ):
         with pytest.raises(ExecutionError, match="time zone"):
             session.sql(text)
     session.sql("INSERT INTO u SELECT 1")
     assert list(session.sql("SELECT * FROM u").rows()) == [(1,)]
     session.sql("SET spark.sql.session.timeZone=Etc/UTC")
-    assert list(session.sql("SELECT name, at FROM t").rows()) == [("a", datetime.datetime(2024, 1, 1, 10))]
+    assert list(session.sql("SELECT name, at FROM t").rows()) == [
+        ("a", datetime.datetime(2024, 1, 1, 10))
+    ]
     session.close()
 
 
@@ -157,12 +382,16 @@ def test_files_can_be_read(session: Session, tmp_path: Path) -> None:
     session.spark.range(3).write.parquet(str(tmp_path / "p"))
     session.sql(TABLE)
     session.sql(f"INSERT INTO t (id) SELECT id FROM parquet.`{tmp_path}/p`")
-    assert list(session.sql(f"SELECT count(*) FROM t JOIN parquet.`{tmp_path}/p` p ON t.id = p.id").rows()) == [(3,)]
+    assert list(
+        session.sql(f"SELECT count(*) FROM t JOIN parquet.`{tmp_path}/p` p ON t.id = p.id").rows()
+    ) == [(3,)]
 
 
 @pytest.mark.spark
 def test_spark_errors_point_into_the_users_text(session: Session) -> None:
-    """A column Spark cannot find is shown at the user's line, also where names were replaced before it."""
+    """A column Spark cannot find is shown at the user's line, also where names were replaced before
+    it.
+    """
     session.sql(TABLE)
     sql = "SELECT id,\n  nmae\nFROM default.t\nWHERE id > 1"
     with pytest.raises(ColumnNotFoundError) as caught:
@@ -187,7 +416,9 @@ def test_both_write_paths_and_the_choice(session: Session) -> None:
     assert session.sql("DELETE FROM t WHERE id = 1").stats.path == "big"
     session.sql("SET acidsql.write.path=small")
     assert session.sql("DELETE FROM t WHERE id > 500").stats.path == "small"
-    assert list(session.sql("SELECT count(*), count(name), max(id) FROM t").rows()) == [(500, 500, 500)]
+    assert list(session.sql("SELECT count(*), count(name), max(id) FROM t").rows()) == [
+        (500, 500, 500)
+    ]
 
 
 @pytest.mark.spark
@@ -198,10 +429,16 @@ def test_both_ways_to_apply_deletes(session: Session) -> None:
     session.sql("DELETE FROM t WHERE id % 3 = 0")
     session.sql("UPDATE t SET name = 'u' WHERE id % 5 = 0")
     found = []
-    for name, value in (("acidsql.read.deletes", "filter"), ("acidsql.read.deletes", "join"), ("acidsql.read.deletes.max.events", "1")):
+    for name, value in (
+        ("acidsql.read.deletes", "filter"),
+        ("acidsql.read.deletes", "join"),
+        ("acidsql.read.deletes.max.events", "1"),
+    ):
         session.sql("RESET")
         session.sql(f"SET {name}={value}")
-        found.append(sorted(session.sql("SELECT ROW__ID, id, name FROM t").to_pandas()["id"].tolist()))
+        found.append(
+            sorted(session.sql("SELECT ROW__ID, id, name FROM t").to_pandas()["id"].tolist())
+        )
     assert found[0] == found[1] == found[2] == [i for i in range(100) if i % 3]
 
 
@@ -222,4 +459,7 @@ def test_errors_carry_the_text(warehouse: Path) -> None:
         assert "line 1" in str(caught.value)
         with pytest.raises(TableNotFoundError) as missing:
             session.sql("SELECT *\nFROM missing")
-        assert str(missing.value).splitlines()[-2:] == ["  line 2: FROM missing", "               ^^^^^^^"]
+        assert str(missing.value).splitlines()[-2:] == [
+            "  line 2: FROM missing",
+            "               ^^^^^^^",
+        ]

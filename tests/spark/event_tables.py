@@ -1,4 +1,6 @@
-"""ACID tables made for tests event by event, also such as acidsql would never write, and what a reader must see of them by plain Python."""
+"""ACID tables made for tests event by event, also such as acidsql would never write, and what a
+reader must see of them by plain Python.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.planner.plan import Predicate
+from acidsql.expressions.predicate import Predicate
+from acidsql.files.local_files import LocalFileIO
 from acidsql.settings import Settings
-from acidsql.spark.fileio import LocalFileIO
-from acidsql.spark.footers import has_acid_columns
-from acidsql.spark.reader import SnapshotReader, TableSnapshot
-from acidsql.spark.schema import arrow_type
+from acidsql.spark.read.reader import SnapshotReader
+from acidsql.storage.footers import is_event_file, read_footer
+from acidsql.storage.schema import arrow_type
+from acidsql.storage.table_snapshot import TableSnapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +40,10 @@ def bucket_property(bucket: int, statement: int = 0) -> int:
 
 def columns(text: str) -> tuple[Column, ...]:
     """``"k bigint, s string"`` without commas inside types."""
-    return tuple(Column(name=name, type=parse_type(kind)) for name, kind in (part.split(None, 1) for part in text.split(", ")))
+    return tuple(
+        Column(name=name, type=parse_type(kind))
+        for name, kind in (part.split(None, 1) for part in text.split(", "))
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,21 +56,40 @@ class EventTable:
     inserts: list[tuple[Id, int, dict[str, Any]]] = field(default_factory=list)
     deletes: list[tuple[Id, int]] = field(default_factory=list)
 
-    def insert(self, path: str, events: Iterable[tuple[Id, dict[str, Any]]], killer: int | None = None) -> None:
+    def insert(
+        self, path: str, events: Iterable[tuple[Id, dict[str, Any]]], killer: int | None = None
+    ) -> None:
         """``killer``: the currentTransaction, by default the row's write id."""
         found = [(i, i[0] if killer is None else killer, row) for i, row in events]
         self.inserts += found
-        self._write(path, 0, [(i, current) for i, current, _ in found], [row for _, _, row in found])
+        self._write(
+            path, 0, [(i, current) for i, current, _ in found], [row for _, _, row in found]
+        )
 
     def delete(self, path: str, ids: Iterable[Id], killer: int) -> None:
         found = [(i, killer) for i in ids]
         self.deletes += found
         self._write(path, 2, found, None)
 
-    def _write(self, path: str, operation: int, ids: Sequence[tuple[Id, int]], rows: Sequence[dict[str, Any]] | None) -> None:
+    def _write(
+        self,
+        path: str,
+        operation: int,
+        ids: Sequence[tuple[Id, int]],
+        rows: Sequence[dict[str, Any]] | None,
+    ) -> None:
         names = self.names_in_files or tuple(c.name for c in self.columns)
-        kind = pa.struct([pa.field(name, arrow_type(c.type)) for name, c in zip(names, self.columns, strict=False)])
-        inner = pa.nulls(len(ids), kind) if rows is None else pa.array([dict(zip(names, r.values(), strict=False)) for r in rows], kind)
+        kind = pa.struct(
+            [
+                pa.field(name, arrow_type(c.type))
+                for name, c in zip(names, self.columns, strict=False)
+            ]
+        )
+        inner = (
+            pa.nulls(len(ids), kind)
+            if rows is None
+            else pa.array([dict(zip(names, r.values(), strict=False)) for r in rows], kind)
+        )
         table = pa.table(
             {
                 "operation": pa.array([operation] * len(ids), pa.int32()),
@@ -81,15 +106,29 @@ class EventTable:
     @property
     def table(self) -> Table:
         properties = {"transactional": "true"}
-        return Table(name=TableName("default", "t"), columns=self.columns, location=str(self.root), properties=properties)
+        return Table(
+            name=TableName("default", "t"),
+            columns=self.columns,
+            location=str(self.root),
+            properties=properties,
+        )
 
     def snapshot(self, write_ids: ValidWriteIdList) -> TableSnapshot:
         return snapshot(self.table, write_ids)
 
     def live(self, write_ids: ValidWriteIdList) -> list[Row]:
-        """What a reader must see, if every event lies in a directory that is chosen. Sorted by id."""
+        """What a reader must see, if every event lies in a directory that is chosen.
+        Sorted by id.
+        """
         dead = {i for i, killer in self.deletes if write_ids.is_valid(WriteId(killer))}
-        return sorted(((i, row) for i, current, row in self.inserts if write_ids.is_valid(WriteId(current)) and i not in dead), key=by_id)
+        return sorted(
+            (
+                (i, row)
+                for i, current, row in self.inserts
+                if write_ids.is_valid(WriteId(current)) and i not in dead
+            ),
+            key=by_id,
+        )
 
 
 def snapshot(table: Table, write_ids: ValidWriteIdList) -> TableSnapshot:
@@ -100,14 +139,22 @@ def snapshot(table: Table, write_ids: ValidWriteIdList) -> TableSnapshot:
         marker = root / directory / "_metadata_acid"
         return marker.read_bytes() if marker.exists() else None
 
-    def is_raw(path: str) -> bool:
-        return not has_acid_columns(io, f"{root}/{path}")
+    def is_original(path: str) -> bool:
+        return not is_event_file(read_footer(io, f"{root}/{path}"))
 
-    chosen = choose(listing.files, write_ids, directories=listing.directories, is_raw=is_raw, read_marker=read_marker)
+    chosen = choose(
+        listing.files,
+        write_ids,
+        directories=listing.directories,
+        is_original=is_original,
+        read_marker=read_marker,
+    )
     return TableSnapshot.acid(table, write_ids, chosen)
 
 
-def valid(high_watermark: int, *, still_open: Iterable[int] = (), aborted: Iterable[int] = ()) -> ValidWriteIdList:
+def valid(
+    high_watermark: int, *, still_open: Iterable[int] = (), aborted: Iterable[int] = ()
+) -> ValidWriteIdList:
     return ValidWriteIdList(
         table="default.t",
         high_watermark=WriteId(high_watermark),
@@ -117,11 +164,17 @@ def valid(high_watermark: int, *, still_open: Iterable[int] = (), aborted: Itera
 
 
 def rows(
-    spark: SparkSession, reader: SnapshotReader, seen: TableSnapshot, predicates: Iterable[Predicate] = (), where: str = "true"
+    spark: SparkSession,
+    reader: SnapshotReader,
+    seen: TableSnapshot,
+    predicates: Iterable[Predicate] = (),
+    where: str = "true",
 ) -> list[Row]:
     """All rows of a view with ROW__ID, sorted by id."""
     name = reader.view(seen, row_id=True, predicates=predicates)
-    found = [r.asDict(recursive=True) for r in spark.sql(f"SELECT * FROM {name} WHERE {where}").collect()]
+    found = [
+        r.asDict(recursive=True) for r in spark.sql(f"SELECT * FROM {name} WHERE {where}").collect()
+    ]
     pairs = ((tuple(row.pop("ROW__ID").values()), row) for row in found)
     return sorted(pairs, key=by_id)
 
@@ -131,7 +184,11 @@ def by_id(row: Row) -> Id:
 
 
 def readers(spark: SparkSession, **settings: str) -> Iterator[SnapshotReader]:
-    """For a fixture: a reader with these settings (dots written as underscores), closed at the end."""
-    reader = SnapshotReader(spark, Settings({name.replace("_", "."): text for name, text in settings.items()}))
+    """For a fixture: a reader with these settings (dots written as underscores), closed
+    at the end.
+    """
+    reader = SnapshotReader(
+        spark, Settings({name.replace("_", "."): text for name, text in settings.items()})
+    )
     yield reader
     reader.close()

@@ -1,4 +1,6 @@
-"""Reads an ACID directory in the plainest way, and checks every rule a file of ours must keep on the way."""
+"""Reads an ACID directory in the plainest way, and checks every rule a file of ours must keep on
+the way.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from pyarrow import orc
 
 from acidsql.acid.orc_tail import OrcTail, load_tail
 from acidsql.catalog.model import Table
-from acidsql.spark.fileio import LocalFileIO
-from acidsql.spark.schema import orc_row_type
+from acidsql.files.local_files import LocalFileIO
+from acidsql.storage.schema import orc_row_type
 
 Key = tuple[int, int, int]
 """originalTransaction, bucket, rowId."""
@@ -43,7 +45,9 @@ def tail_of(path: Path) -> OrcTail:
 
 
 def read_files(root: Path) -> list[AcidFile]:
-    """All bucket files below ``root``, by directory and name; fails on any name that is not canonical."""
+    """All bucket files below ``root``, by directory and name; fails on any name that is not
+    canonical.
+    """
     found = []
     for directory in sorted(root.iterdir()):
         assert DIRECTORY.fullmatch(directory.name), directory
@@ -53,7 +57,14 @@ def read_files(root: Path) -> list[AcidFile]:
         for name in names:
             assert re.fullmatch(r"bucket_\d{5}", name), name
             path = directory / name
-            found.append(AcidFile(directory=directory.name, bucket=int(name[7:]), tail=tail_of(path), events=orc.ORCFile(path).read()))
+            found.append(
+                AcidFile(
+                    directory=directory.name,
+                    bucket=int(name[7:]),
+                    tail=tail_of(path),
+                    events=orc.ORCFile(path).read(),
+                )
+            )
     return found
 
 
@@ -90,7 +101,9 @@ def check_file(table: Table, file: AcidFile) -> None:
     assert set(file.events.column("currentTransaction").to_pylist()) == {write_id}
     assert file.events.column("row").null_count == (count if deletes else 0)
     if not deletes:
-        assert keys == [(write_id, 1 << 29 | file.bucket << 16 | statement, n) for n in range(count)]
+        assert keys == [
+            (write_id, 1 << 29 | file.bucket << 16 | statement, n) for n in range(count)
+        ]
     check_footer(table, file, count, deletes=deletes)
 
 

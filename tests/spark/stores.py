@@ -1,4 +1,6 @@
-"""File systems for tests: one S3 server on loopback for the run, and Hadoop's ViewFileSystem, which knows a place by another scheme."""
+"""File systems for tests: one S3 server on loopback for the run, and Hadoop's ViewFileSystem, which
+knows a place by another scheme.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from urllib.parse import unquote
 import pytest
 from pyarrow import fs
 
-from acidsql.spark.fileio import FileIO
+from acidsql.files.fileio import FileIO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,8 +59,12 @@ class S3Server:
 
     def names(self, below: str = "") -> list[str]:
         """Of the objects, without the marks some programs leave for directories."""
-        found = self.files.get_file_info(fs.FileSelector(f"{BUCKET}/{below}".rstrip("/"), recursive=True, allow_not_found=True))
-        return sorted(info.path.removeprefix(f"{BUCKET}/") for info in found if info.type is fs.FileType.File)
+        found = self.files.get_file_info(
+            fs.FileSelector(f"{BUCKET}/{below}".rstrip("/"), recursive=True, allow_not_found=True)
+        )
+        return sorted(
+            info.path.removeprefix(f"{BUCKET}/") for info in found if info.type is fs.FileType.File
+        )
 
     @contextmanager
     def requests(self) -> Iterator[list[str]]:
@@ -77,7 +83,14 @@ def s3_server() -> Iterator[S3Server]:
     from moto.server import ThreadedMotoServer
 
     with pytest.MonkeyPatch.context() as environment:
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        for name in (
+            "AWS_PROFILE",
+            "AWS_SESSION_TOKEN",
+            "AWS_ENDPOINT_URL",
+            "AWS_ENDPOINT_URL_S3",
+            "AWS_REGION",
+            "AWS_DEFAULT_REGION",
+        ):
             environment.delenv(name, raising=False)
         environment.setenv("AWS_ACCESS_KEY_ID", "test")
         environment.setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -86,17 +99,26 @@ def s3_server() -> Iterator[S3Server]:
         server.start()
         try:
             host, port = server.get_host_and_port()
-            files = fs.S3FileSystem(endpoint_override=f"{host}:{port}", scheme="http", region="us-east-1", allow_bucket_creation=True)
+            files = fs.S3FileSystem(
+                endpoint_override=f"{host}:{port}",
+                scheme="http",
+                region="us-east-1",
+                allow_bucket_creation=True,
+            )
             yield S3Server(f"http://{host}:{port}", files)
         finally:
             server.stop()
 
 
 def mounted(spark: SparkSession, folder: Path, scheme: str) -> str:
-    """A URL by which Spark's Hadoop sees ``folder``: ``viewfs``, or ``s3a`` in the place of its driver, which PySpark does not bring."""
+    """A URL by which Spark's Hadoop sees ``folder``: ``viewfs``, or ``s3a`` in the place of its
+    driver, which PySpark does not bring.
+    """
     host = f"h{folder.name.replace('_', '-').strip('-')}"
     if scheme != "viewfs":
-        spark.conf.set(f"fs.{scheme}.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+        spark.conf.set(
+            f"fs.{scheme}.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+        )
         committers = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitterFactory"
         spark.conf.set(f"mapreduce.outputcommitter.factory.scheme.{scheme}", committers)
     spark.conf.set(f"fs.viewfs.mounttable.{host}.link./data", folder.as_uri())

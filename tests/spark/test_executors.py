@@ -1,4 +1,6 @@
-"""Files that cannot be changed in place are finished where Spark's tasks run; what does not work there is done here."""
+"""Files that cannot be changed in place are finished where Spark's tasks run; what does not work
+there is done here.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ import pytest
 from pyarrow import fs
 
 from acidsql.errors import CardinalityError, FormatError
+from acidsql.files.arrow_files import ArrowFileIO
+from acidsql.files.fileio import FileIO
 from acidsql.session import Session
-from acidsql.spark import classic, executors, footers
-from acidsql.spark.arrow_files import ArrowFileIO
-from acidsql.spark.classic import jobs
-from acidsql.spark.fileio import FileIO
+from acidsql.spark import jvm
+from acidsql.spark.jvm import jobs
+from acidsql.spark.start import executors
+from acidsql.storage import footers
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_warehouse
-from tests.session.acid_files import check_files
+from tests.session.rows.acid_files import check_files
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +31,9 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 def store(root: Path, *, travels: bool = True) -> ArrowFileIO:
     """Local files as a distant file system shows them: what is written cannot be changed."""
-    return ArrowFileIO(files=fs.LocalFileSystem(), root=str(root), prefix=str(root), renaming=True, travels=travels)
+    return ArrowFileIO(
+        files=fs.LocalFileSystem(), root=str(root), prefix=str(root), renaming=True, travels=travels
+    )
 
 
 @pytest.fixture
@@ -63,9 +69,14 @@ def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
 
 
 def write_tables(far: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """INSERT, UPDATE, DELETE and MERGE of a table with buckets and of one with partitions; this process finishes no file."""
+    """INSERT, UPDATE, DELETE and MERGE of a table with buckets and of one with partitions; this
+    process finishes no file.
+    """
     monkeypatch.setattr(ArrowFileIO, "replace_tail", None)
-    for table, layout in (("b", "CLUSTERED BY (k) INTO 3 BUCKETS"), ("p", "PARTITIONED BY (ds INT)")):
+    for table, layout in (
+        ("b", "CLUSTERED BY (k) INTO 3 BUCKETS"),
+        ("p", "PARTITIONED BY (ds INT)"),
+    ):
         ds = ", CAST(id % 3 AS INT)" if table == "p" else ""
         far.sql(f"CREATE TABLE {table} (k INT, v STRING) {layout} {ACID}")
         far.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), 'a'{ds} FROM range(30)")
@@ -78,38 +89,56 @@ def write_tables(far: Session, monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
-def test_big_statements_are_finished_by_tasks(far: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """INSERT, UPDATE, DELETE and MERGE, with buckets and with partitions: the driver edits no file, and nothing stays behind."""
+def test_big_statements_are_finished_by_tasks(
+    far: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """INSERT, UPDATE, DELETE and MERGE, with buckets and with partitions: the driver edits no file,
+    and nothing stays behind.
+    """
     write_tables(far, monkeypatch)
     for table in ("b", "p"):
-        changed = {1: "u", 11: "u", 21: "u", **dict.fromkeys(range(25, 30), "m"), **dict.fromkeys(range(30, 35), "n")}
+        changed = {
+            1: "u",
+            11: "u",
+            21: "u",
+            **dict.fromkeys(range(25, 30), "m"),
+            **dict.fromkeys(range(30, 35), "n"),
+        }
         expected = [(k, changed.get(k, "a")) for k in range(35) if k not in (2, 12, 22)]
         assert rows(far, f"SELECT k, v FROM {table}") == expected
         check_files(far, table)
 
 
 @pytest.mark.interop
-def test_hive_reads_what_tasks_have_finished(far: Session, monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
+def test_hive_reads_what_tasks_have_finished(
+    far: Session, monkeypatch: pytest.MonkeyPatch, judge: Judge
+) -> None:
     """As it reads what the driver has finished: footers, rows and ids."""
     write_tables(far, monkeypatch)
     assert judge_warehouse(judge, far) >= 10
 
 
 def test_a_transaction_keeps_what_tasks_have_finished(far: Session) -> None:
-    """Its statements see it, a failing one takes its own files away, and the commit names the rest."""
+    """Its statements see it, a failing one takes its own files away, and the commit
+    names the rest.
+    """
     far.sql(f"CREATE TABLE t (k INT, v STRING) CLUSTERED BY (k) INTO 3 BUCKETS {ACID}")
     with far.transaction():
         far.sql("INSERT INTO t SELECT CAST(id AS INT), 'a' FROM range(12)")
         far.sql("UPDATE t SET v = 'u' WHERE k > 8")
         with pytest.raises(CardinalityError):
-            far.sql("MERGE INTO t USING (SELECT CAST(id % 6 AS INT) AS s FROM range(12)) x ON k = s WHEN MATCHED THEN DELETE")
+            far.sql(
+                "MERGE INTO t USING (SELECT CAST(id % 6 AS INT) AS s FROM range(12)) x ON k = s WHEN MATCHED THEN DELETE"
+            )
         assert rows(far, "SELECT k, v FROM t") == [(k, "u" if k > 8 else "a") for k in range(12)]
     assert rows(far, "SELECT k, v FROM t") == [(k, "u" if k > 8 else "a") for k in range(12)]
     check_files(far, "t")
 
 
 def test_very_many_footers_are_read_by_tasks(far: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows, row ids and errors are those of footers that are read here; files of one schema are one scan, wherever they were looked at."""
+    """Rows, row ids and errors are those of footers that are read here; files of one schema are one
+    scan, wherever they were looked at.
+    """
     far.sql(f"CREATE TABLE t (k INT, v STRING) PARTITIONED BY (ds INT) {ACID}")
     far.sql("INSERT INTO t SELECT CAST(id AS INT), 'a', CAST(id % 4 AS INT) FROM range(20)")
     here = sorted(map(repr, far.sql("SELECT ROW__ID, * FROM t").rows()))
@@ -121,7 +150,10 @@ def test_very_many_footers_are_read_by_tasks(far: Session, monkeypatch: pytest.M
         other.spark  # noqa: B018  (a session that has not begun to use Spark starts none for footers)
         assert sorted(map(repr, other.sql("SELECT ROW__ID, * FROM t").rows())) == here
         assert len(other.sql("SELECT * FROM t").df.inputFiles()) == 8
-    assert len({id(facts.columns) for facts in other.engine._known.footers._kept.values()}) == 1
+    assert (
+        len({id(facts.columns) for facts in other.engine.resources.known.footers._kept.values()})
+        == 1
+    )
     broken = next(Path(far.warehouse).rglob("ds=2/delta*/bucket_00000"))
     broken.write_bytes(b"no ORC file at all")
     with Session(far.warehouse, spark=far.spark) as other:
@@ -140,23 +172,37 @@ def test_work_is_done_in_other_processes(far: Session, warehouse: Path) -> None:
         executors.work_on_files(far.spark, io, str(warehouse), failing, range(5))
 
 
-def test_executors_that_lack_something_are_left_alone(far: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executors_that_lack_something_are_left_alone(
+    far: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The work is then done here, from the start, and they are not asked again."""
-    assert executors.work_on_files(far.spark, far.files, str(warehouse), unfit, [HERE] * 3) == [HERE] * 3
-    monkeypatch.setattr(classic, "map_in_tasks", None)
-    assert executors.work_on_files(far.spark, far.files, str(warehouse), process_of, range(3)) == [HERE] * 3
+    assert (
+        executors.work_on_files(far.spark, far.files, str(warehouse), unfit, [HERE] * 3)
+        == [HERE] * 3
+    )
+    monkeypatch.setattr(jvm, "map_in_tasks", None)
+    assert (
+        executors.work_on_files(far.spark, far.files, str(warehouse), process_of, range(3))
+        == [HERE] * 3
+    )
 
 
-def test_local_files_and_those_of_hadoop_stay_here(session: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_files_and_those_of_hadoop_stay_here(
+    session: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the first nothing is gained by tasks, the others go through this process's Java."""
     monkeypatch.setattr(jobs, "_LOCAL", re.compile("yarn"))
-    monkeypatch.setattr(classic, "map_in_tasks", None)
+    monkeypatch.setattr(jvm, "map_in_tasks", None)
     for io in (session.files, store(warehouse, travels=False)):
-        assert executors.work_on_files(session.spark, io, str(warehouse), process_of, range(3)) == [HERE] * 3
+        assert (
+            executors.work_on_files(session.spark, io, str(warehouse), process_of, range(3))
+            == [HERE] * 3
+        )
 
 
 @pytest.mark.parametrize(
-    ("master", "elsewhere"), [("local", False), ("local[*]", False), ("local-cluster[2,1,1024]", True), ("yarn", True)]
+    ("master", "elsewhere"),
+    [("local", False), ("local[*]", False), ("local-cluster[2,1,1024]", True), ("yarn", True)],
 )
 def test_where_tasks_run(master: str, elsewhere: bool) -> None:
     """In threads of one Java process, or not."""

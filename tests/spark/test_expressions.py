@@ -18,8 +18,9 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.murmur import SEED
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
-from acidsql.spark.expressions import SEED_LITERAL, bucket_number, bucket_number_sql
-from acidsql.spark.schema import arrow_type, spark_type
+from acidsql.expressions.spark_words import spark_type
+from acidsql.spark.write.bucket_expressions import SEED_LITERAL, bucket_number, bucket_number_sql
+from acidsql.storage.schema import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +52,10 @@ NATIVE: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "smallint": (lambda: bits(16), [-(2**15), 2**15 - 1, 0, 255, 256, -1, 128, -128]),
     "int": (lambda: bits(32), [-(2**31), 2**31 - 1, 0, -1, 128, 255, 65280]),
     "bigint": (lambda: bits(64), [-(2**63), 2**63 - 1, 0, -1, 1 << 32, 255 << 24]),
-    "date": (lambda: datetime.date.fromordinal(CHANCE.randrange(1, 3_652_059)), [datetime.date(1970, 1, 1), datetime.date(1, 1, 1)]),
+    "date": (
+        lambda: datetime.date.fromordinal(CHANCE.randrange(1, 3_652_059)),
+        [datetime.date(1970, 1, 1), datetime.date(1, 1, 1)],
+    ),
     "string": (text, ["", " ", "a" * 1000, "é" * 7]),
     "varchar(12)": (text, ["", "a "]),
     "char(12)": (text, ["", "   ", "a  ", "\t"]),
@@ -65,8 +69,14 @@ BY_ARROW: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         lambda: Decimal(CHANCE.randrange(-(10**10) + 1, 10**10)).scaleb(-2),
         [Decimal("1.50"), Decimal("100.00"), Decimal(0)],
     ),
-    "decimal(38,18)": (lambda: Decimal(CHANCE.randrange(10**30)).scaleb(-18), [Decimal("-1.5"), Decimal("99999999999999999999")]),
-    "timestamp": (lambda: EPOCH + CHANCE.randrange(-(10**16), 10**17) * MICROSECONDS, [EPOCH, EPOCH - MICROSECONDS]),
+    "decimal(38,18)": (
+        lambda: Decimal(CHANCE.randrange(10**30)).scaleb(-18),
+        [Decimal("-1.5"), Decimal("99999999999999999999")],
+    ),
+    "timestamp": (
+        lambda: EPOCH + CHANCE.randrange(-(10**16), 10**17) * MICROSECONDS,
+        [EPOCH, EPOCH - MICROSECONDS],
+    ),
     "binary": (lambda: CHANCE.randbytes(CHANCE.randrange(10)), [b"", b"\xff"]),
     "array<string>": (lambda: [text() for _ in range(CHANCE.randrange(4))], [[], [None]]),
     "struct<a:int,b:string>": (lambda: {"a": bits(32), "b": text()}, [{"a": None, "b": None}]),
@@ -81,16 +91,30 @@ def column(type_text: str) -> pa.Array:
     return pa.array(values, arrow_type(parse_type(type_text)))
 
 
-def in_spark(spark: SparkSession, columns: dict[str, pa.Array], count: int, version: int, *, sql: bool) -> list[int]:
+def in_spark(
+    spark: SparkSession, columns: dict[str, pa.Array], count: int, version: int, *, sql: bool
+) -> list[int]:
     """Bucket numbers as Spark finds them, of columns given by their Hive types."""
     from pyspark.sql import functions
 
     types = [parse_type(t) for t in columns]
     names = [f"c{n}" for n in range(len(types))]
-    frame = spark.createDataFrame(pa.table([*columns.values(), pa.array(range(ROWS))], names=[*names, "n"]))
-    typed = frame.selectExpr("n", *(f"CAST({name} AS {spark_type(t)}) AS {name}" for name, t in zip(names, types, strict=True)))
+    frame = spark.createDataFrame(
+        pa.table([*columns.values(), pa.array(range(ROWS))], names=[*names, "n"])
+    )
+    typed = frame.selectExpr(
+        "n",
+        *(
+            f"CAST({name} AS {spark_type(t)}) AS {name}"
+            for name, t in zip(names, types, strict=True)
+        ),
+    )
     sources = list(zip(names, types, strict=True))
-    number = functions.expr(bucket_number_sql(sources, count, version)) if sql else bucket_number(sources, count, version)
+    number = (
+        functions.expr(bucket_number_sql(sources, count, version))
+        if sql
+        else bucket_number(sources, count, version)
+    )
     placed = typed.select("n", number.alias("b"))
     return [row.b for row in sorted(placed.collect(), key=lambda row: row.n)]
 
@@ -114,7 +138,9 @@ def test_the_seed(spark: SparkSession) -> None:
 
 
 def test_native_hashes(either: SparkSession) -> None:
-    """Each type that has a SQL expression, random and special values, with both kinds of arithmetic."""
+    """Each type that has a SQL expression, random and special values, with both kinds of
+    arithmetic.
+    """
     for type_text in NATIVE:
         columns = {type_text: column(type_text)}
         assert in_spark(either, columns, 4093, 2, sql=True) == plain(columns, 4093, 2), type_text
@@ -127,7 +153,9 @@ def test_several_columns(either: SparkSession) -> None:
 
 
 def test_hashes_through_arrow(spark: SparkSession) -> None:
-    """The types without a SQL expression, and version 1, go through the Arrow function; the caller need not know."""
+    """The types without a SQL expression, and version 1, go through the Arrow function; the caller
+    need not know.
+    """
     for type_text in BY_ARROW:
         columns = {type_text: column(type_text), "int": column("int")}
         assert in_spark(spark, columns, 4093, 2, sql=False) == plain(columns, 4093, 2), type_text
@@ -140,14 +168,18 @@ def test_version_1_of_every_type(spark: SparkSession) -> None:
     """Each type Hive buckets by, alone and all of them together."""
     columns = {t: column(t) for t in NATIVE | BY_ARROW}
     for type_text, values in columns.items():
-        assert in_spark(spark, {type_text: values}, 4093, 1, sql=False) == plain({type_text: values}, 4093, 1), type_text
+        assert in_spark(spark, {type_text: values}, 4093, 1, sql=False) == plain(
+            {type_text: values}, 4093, 1
+        ), type_text
     assert in_spark(spark, columns, 31, 1, sql=False) == plain(columns, 31, 1)
     assert in_spark(spark, columns, 31, 2, sql=False) == plain(columns, 31, 2)
 
 
 def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
     """The vectors of the native types, without the way through acid.bucketing."""
-    cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))["cases"]
+    cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))[
+        "cases"
+    ]
     of_type: dict[str, list[dict[str, Any]]] = {}
     for case in cases:
         type_text = case["columns"][0]["type"]
@@ -155,13 +187,17 @@ def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
             of_type.setdefault(type_text, []).append(case)
     for type_text, group in of_type.items():
         values = [hive_value(case["columns"][0]["value"], type_text) for case in group]
-        array = pa.array([*values, *[None] * (ROWS - len(values))], arrow_type(parse_type(type_text)))
+        array = pa.array(
+            [*values, *[None] * (ROWS - len(values))], arrow_type(parse_type(type_text))
+        )
         found = in_spark(spark, {type_text: array}, 4096, 2, sql=True)
         assert found[: len(values)] == [case["bucket_v2"]["4096"] for case in group], type_text
 
 
 def hive_value(value: Any, type_text: str) -> Any:
-    return datetime.date.fromisoformat(value) if type_text == "date" and value is not None else value
+    return (
+        datetime.date.fromisoformat(value) if type_text == "date" and value is not None else value
+    )
 
 
 @pytest.mark.parametrize("type_text", ["string", "decimal(10,2)"])
@@ -172,7 +208,9 @@ def test_rows_go_to_the_task_of_their_bucket(spark: SparkSession, type_text: str
     values = column(type_text)
     frame = spark.createDataFrame(pa.table({"c": values, "n": range(ROWS)}))
     number = bucket_number([("c", parse_type(type_text))], 7)
-    placed = frame.repartitionById(7, number).select("n", functions.spark_partition_id().alias("task"))
+    placed = frame.repartitionById(7, number).select(
+        "n", functions.spark_partition_id().alias("task")
+    )
     found = [row.task for row in sorted(placed.collect(), key=lambda row: row.n)]
     assert found == plain({type_text: values}, 7, 2)
 

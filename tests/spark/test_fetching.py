@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.spark import classic, fetching
+from acidsql.spark import jvm
+from acidsql.spark.write import fetching
 from tests.spark.written import make_table, target
 
 if TYPE_CHECKING:
@@ -26,16 +27,20 @@ def texts(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -
     parts = []
     for number in range(request.param):
         rows = spark.range(100).where(f"id % {request.param} = {number}")
-        rows = rows.selectExpr("id", f"{text} AS text", f"array({text}, NULL) AS listed", "id * 2 AS twice")
+        rows = rows.selectExpr(
+            "id", f"{text} AS text", f"array({text}, NULL) AS listed", "id * 2 AS twice"
+        )
         rows.coalesce(1).write.parquet(str(tmp_path / f"texts{number}"))
         parts.append(spark.read.parquet(str(tmp_path / f"texts{number}")))
     whole = reduce(lambda one, other: one.union(other), parts)
-    assert classic.task_count(whole) == request.param
+    assert jvm.task_count(whole) == request.param
     return whole
 
 
 def test_wide_values_are_weighed(texts: DataFrame, tmp_path: Path) -> None:
-    """Values are all there if they fit, whatever their types are taken to weigh; if not there are no rows at all."""
+    """Values are all there if they fit, whatever their types are taken to weigh; if not there are
+    no rows at all.
+    """
     place = target(make_table(tmp_path / "t", {"k": "int"}), 1)
     whole = texts.toArrow().sort_by("id")
     assert whole.nbytes > 200 * WIDTH
@@ -69,6 +74,12 @@ def test_more_than_memory_holds_is_cut_in_its_task(texts: DataFrame) -> None:
     kept = over.index(True)
     assert 3 <= kept <= 11
     assert all(over[kept:])
-    assert all(value is None for value in (*sent.column("text").to_pylist()[kept:], *sent.column("listed").to_pylist()[kept:]))
+    assert all(
+        value is None
+        for value in (
+            *sent.column("text").to_pylist()[kept:],
+            *sent.column("listed").to_pylist()[kept:],
+        )
+    )
     assert None not in sent.column("text").to_pylist()[:kept]
     assert sent.column("twice").null_count == 0

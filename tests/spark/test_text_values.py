@@ -1,4 +1,6 @@
-"""Text read and written as Hive does: hive_text_values.json and the lines below are what Hive 4.0.1 printed and wrote."""
+"""Text read and written as Hive does: hive_text_values.json and the lines below are what Hive 4.0.1
+printed and wrote.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,16 @@ from pyspark.sql import SparkSession
 from acidsql.catalog.model import Column
 from acidsql.catalog.text_format import TextFormat
 from acidsql.catalog.types import parse_type
-from acidsql.spark.text_values import cells, line, texts, values
+from acidsql.spark.read.text_values import cells, line, texts, values
 
 pytestmark = pytest.mark.spark
 
-PRINTED: dict[str, dict[str, str | None]] = json.loads((Path(__file__).parent / "hive_text_values.json").read_text("utf-8"))
-PLAIN = TextFormat(separators="\x01\x02\x03\x04\x05\x06\x07\x08", escape=None, null="\\N", header_lines=0)
+PRINTED: dict[str, dict[str, str | None]] = json.loads(
+    (Path(__file__).parent / "hive_text_values.json").read_text("utf-8")
+)
+PLAIN = TextFormat(
+    separators="\x01\x02\x03\x04\x05\x06\x07\x08", escape=None, null="\\N", header_lines=0
+)
 ESCAPED = TextFormat(separators=",;:\x04\x05\x06\x07\x08", escape="\\", null="nil", header_lines=0)
 
 
@@ -26,20 +32,35 @@ def columns(*types: str) -> tuple[Column, ...]:
     return tuple(Column(name=f"x{i}", type=parse_type(text)) for i, text in enumerate(types))
 
 
-def parsed(spark: SparkSession, path: Path, lines: Sequence[str | bytes], found: tuple[Column, ...], text: TextFormat) -> list[Any]:
-    path.write_bytes(b"".join((one if isinstance(one, bytes) else one.encode()) + b"\n" for one in lines))
+def parsed(
+    spark: SparkSession,
+    path: Path,
+    lines: Sequence[str | bytes],
+    found: tuple[Column, ...],
+    text: TextFormat,
+) -> list[Any]:
+    path.write_bytes(
+        b"".join((one if isinstance(one, bytes) else one.encode()) + b"\n" for one in lines)
+    )
     read = spark.read.text(f"file://{path}").coalesce(1)
     return [
         tuple(row)
-        for row in read.selectExpr(*cells(found, text)).selectExpr(*texts(found, text)).selectExpr(*values(found, text)).collect()
+        for row in read.selectExpr(*cells(found, text))
+        .selectExpr(*texts(found, text))
+        .selectExpr(*values(found, text))
+        .collect()
     ]
 
 
 @pytest.mark.parametrize("hive_type", PRINTED)
-def test_a_value_is_read_as_hive_reads_it(spark: SparkSession, tmp_path: Path, hive_type: str) -> None:
+def test_a_value_is_read_as_hive_reads_it(
+    spark: SparkSession, tmp_path: Path, hive_type: str
+) -> None:
     """And so is what is no value: it is NULL."""
     expected = PRINTED[hive_type]
-    shown = {"binary": "hex(x1)", "decimal(38,18)": "replace(format_number(x1, 18), ',', '')"}.get(hive_type, "CAST(x1 AS string)")
+    shown = {"binary": "hex(x1)", "decimal(38,18)": "replace(format_number(x1, 18), ',', '')"}.get(
+        hive_type, "CAST(x1 AS string)"
+    )
     found = columns("int", hive_type)
     path = tmp_path / "t"
     path.write_text("".join(f"{i}\x01{text}\n" for i, text in enumerate(expected)), "utf-8")
@@ -54,10 +75,18 @@ def test_a_value_is_read_as_hive_reads_it(spark: SparkSession, tmp_path: Path, h
 
 
 def test_escapes(spark: SparkSession, tmp_path: Path) -> None:
-    """An escaped separator separates nothing; \\n and \\r are line breaks, in strings only; NULL is told before."""
+    """An escaped separator separates nothing; \\n and \\r are line breaks, in strings only; NULL is
+    told before.
+    """
     lines = [r"a\,b,x\;y;z,1,k\:1:v", r"a\\,b,2,k:v", r"a\nb\rc\tq,x\ny,3,k\n:v\n", r"\nil,nil;\nil,4,nil:1;a:nil", "trail\\",
              r"a\\\,b,c,5", r"x,y,\6,k:v:w", r"x,y,1\,2,a:1;a:2;:3;b", "", ",,,", "a,b,7,c:1,extra", "nil", r"x,\,10,k"]  # fmt: skip
-    found = parsed(spark, tmp_path / "t", lines, columns("string", "array<string>", "int", "map<string,string>"), ESCAPED)
+    found = parsed(
+        spark,
+        tmp_path / "t",
+        lines,
+        columns("string", "array<string>", "int", "map<string,string>"),
+        ESCAPED,
+    )
     assert found == [
         ("a,b", ["x;y", "z"], 1, {"k:1": "v"}),
         ("a\\", ["b"], 2, {"k": "v"}),
@@ -76,10 +105,17 @@ def test_escapes(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_nested_values(spark: SparkSession, tmp_path: Path) -> None:
-    """Each level has its separator; an empty text is an empty array or map; a missing part is NULL; the first of equal keys counts."""
+    """Each level has its separator; an empty text is an empty array or map; a missing part is NULL;
+    the first of equal keys counts.
+    """
     lines = ["1\x022\x02x\x01k\x031\x02l\x03\x01 1\x02\x02 3\x01a\x03b\x02c", "\x01\x01\x01", "\\N\x01\\N\x01\\N\x01\\N",
              "1\x02\\N\x02\x01\\N\x031\x02a\x03\\N\x02a\x034\x01\\N\x02\\N\x02\\N\x01\\N\x02\\N\x03x", "\x02\x01\x02\x01\x02\x01\x02"]  # fmt: skip
-    types = ("array<int>", "map<string,int>", "struct<x:int,y:string,z:array<int>>", "array<array<string>>")
+    types = (
+        "array<int>",
+        "map<string,int>",
+        "struct<x:int,y:string,z:array<int>>",
+        "array<array<string>>",
+    )
     assert parsed(spark, tmp_path / "t", lines, columns(*types), PLAIN) == [
         ([1, 2, None], {"k": 1, "l": None}, (None, "", [None]), [["a", "b"], ["c"]]),
         ([], {}, (None, None, None), []),
@@ -87,7 +123,13 @@ def test_nested_values(spark: SparkSession, tmp_path: Path) -> None:
         ([1, None, None], {"a": None}, (None, None, None), [None, [None, "x"]]),
         ([None, None], {"": None}, (None, "", None), [[], []]),
     ]
-    keys = parsed(spark, tmp_path / "m", ["1\x03a\x021\x03b\x02x\x03c\x02\x03d\x02 1\x03e\x022"], columns("map<int,string>"), PLAIN)
+    keys = parsed(
+        spark,
+        tmp_path / "m",
+        ["1\x03a\x021\x03b\x02x\x03c\x02\x03d\x02 1\x03e\x022"],
+        columns("map<int,string>"),
+        PLAIN,
+    )
     assert keys == [({1: "a", 2: None},)]
 
 
@@ -102,7 +144,10 @@ def test_bytes_of_another_encoding_stay(spark: SparkSession, tmp_path: Path) -> 
         .selectExpr(*texts(found, PLAIN))
         .selectExpr(*values(found, PLAIN))
     )
-    shown = [tuple(row) for row in read.selectExpr("hex(x0)", "transform(x1, x -> hex(x))", "hex(x2)").collect()]
+    shown = [
+        tuple(row)
+        for row in read.selectExpr("hex(x0)", "transform(x1, x -> hex(x))", "hex(x2)").collect()
+    ]
     assert shown == [("61FF", ["62E9", "35"], "E93D"), ("C3A4", ["C3B6"], "61")]
 
 
@@ -128,12 +173,22 @@ def test_bytes_of_another_encoding_stay(spark: SparkSession, tmp_path: Path) -> 
     ],
     ids=["primitive", "odd", "null", "nested", "escaped", "control"],
 )  # fmt: skip
-def test_a_line_is_written_as_hive_writes_it(spark: SparkSession, types: str, text: TextFormat, row: str, written: str) -> None:
+def test_a_line_is_written_as_hive_writes_it(
+    spark: SparkSession, types: str, text: TextFormat, row: str, written: str
+) -> None:
     """Byte for byte; only strings are escaped."""
     found = columns(*_split(types))
     named = spark.sql(f"SELECT {row}").toDF(*[c.name for c in found])
-    casts = [f"CAST({c.name} AS {'string' if 'char' in str(c.type) else c.type}) AS {c.name}" for c in found]
-    assert named.selectExpr(*casts).selectExpr(line([c.name for c in found], found, text)).collect()[0][0] == written
+    casts = [
+        f"CAST({c.name} AS {'string' if 'char' in str(c.type) else c.type}) AS {c.name}"
+        for c in found
+    ]
+    assert (
+        named.selectExpr(*casts)
+        .selectExpr(line([c.name for c in found], found, text))
+        .collect()[0][0]
+        == written
+    )
 
 
 def _split(types: str) -> list[str]:

@@ -1,7 +1,11 @@
-"""The plugin as a project of somebody else uses it: its own ini file, its own goldens, its own run of pytest."""
+"""The plugin as a project of somebody else uses it: its own ini file, its own goldens, its own run
+of pytest.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -15,19 +19,23 @@ OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:time
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Imports everything once: a run inside this one forgets the modules it imported, and SQLAlchemy cannot be imported twice."""
+    """Imports everything once: a run inside this one forgets the modules it imported, and
+    SQLAlchemy cannot be imported twice.
+    """
     path = tmp_path_factory.mktemp("loaded")
     with Session(str(path)) as session:
         golden.run_compiled("error", SCRIPT, session)
-        golden.run_compiled("plan", "CREATE TABLE u (a INT) STORED AS ORC; INSERT INTO u VALUES (1)", session)
+        golden.run_compiled(
+            "plan", "CREATE TABLE u (a INT) STORED AS ORC; INSERT INTO u VALUES (1)", session
+        )
         golden.run_script("INSERT INTO u VALUES (1); SHOW TABLES", session, path)
 
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project with one golden script of the family ``error`` and no expected text yet."""
-    pytester.makeini("[pytest]\nacidsql_golden = golden")
-    folder = pytester.mkdir("golden") / "error"
+    """A project with one golden script in the mode ``error`` and no expected text yet."""
+    pytester.makeini("[pytest]\nacidsql_golden = golden\nacidsql_golden_modes = refused error")
+    folder = pytester.mkdir("golden") / "refused"
     folder.mkdir()
     (folder / "unknown.sql").write_text(SCRIPT, encoding="utf-8")
     return pytester
@@ -38,15 +46,27 @@ def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
 
 
 def expected_path(project: pytest.Pytester) -> Path:
-    return project.path / "golden" / "error" / "unknown.out"
+    return project.path / "golden" / "refused" / "unknown.out"
 
 
 def test_a_missing_expected_text_fails_and_is_shown(project: pytest.Pytester) -> None:
     """Nothing is written unasked; the message says how to write it and what it would be."""
     result = run(project)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*unknown.out is missing*--snapshot-update*", "*> UPDATE t SET b = 1*"])
+    result.stdout.fnmatch_lines(
+        ["*unknown.out is missing*--snapshot-update*", "*> UPDATE t SET b = 1*"]
+    )
     assert not expected_path(project).exists()
+
+
+def test_a_script_that_is_not_utf8_fails_at_its_byte(project: pytest.Pytester) -> None:
+    """The place is told, and no traceback."""
+    (project.path / "golden" / "refused" / "unknown.sql").write_bytes(b"SHOW TABLES;\n'\xff'")
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["unknown.sql: byte 0xff is not UTF-8 (line 2, column 2, offset 14)"]
+    )
 
 
 def test_update_writes_what_then_passes(project: pytest.Pytester) -> None:
@@ -62,7 +82,9 @@ def test_a_difference_is_a_line_diff(project: pytest.Pytester) -> None:
     """A changed outcome fails with the lines that differ."""
     run(project, "--snapshot-update")
     path = expected_path(project)
-    path.write_text(path.read_text(encoding="utf-8").replace("\nok\n", "\nfine\n"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("\nok\n", "\nfine\n"), encoding="utf-8"
+    )
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["-fine", "+ok"])
@@ -79,7 +101,8 @@ def test_an_orphan_fails(project: pytest.Pytester) -> None:
 
 def test_a_misspelt_directive_fails(project: pytest.Pytester) -> None:
     """A script that cannot be read says why, without a traceback."""
-    (project.path / "golden" / "error" / "unknown.sql").write_text("-- !acid shwo: files\nSELECT 1;\n", encoding="utf-8")
+    script = expected_path(project).with_suffix(".sql")
+    script.write_text("-- !acid shwo: files\nSELECT 1;\n", encoding="utf-8")
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unknown.sql: line 1: unknown directive*"])
@@ -91,34 +114,57 @@ def test_other_sql_files_are_left_alone(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes()
 
 
-def test_variants_run_a_family_once_each(project: pytest.Pytester) -> None:
+INI = "[pytest]\nacidsql_golden = golden\n"
+
+
+def test_variants_run_a_folder_once_each(project: pytest.Pytester) -> None:
     """Each variant is a test of its own, and only the first writes the expected text."""
-    project.makeini(
-        "[pytest]\nacidsql_golden = golden\nacidsql_golden_variants =\n    error acidsql.ansi=true\n    error acidsql.ansi=false\n"
-    )
+    modes = "acidsql_golden_modes = refused error\n"
+    variants = "\n    refused acidsql.ansi=true\n    refused acidsql.ansi=false"
+    project.makeini(f"{INI}{modes}acidsql_golden_variants ={variants}")
     result = run(project, "--snapshot-update", "-v")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*unknown?acidsql.ansi=true? PASSED*", "*unknown?acidsql.ansi=false? PASSED*"])
-
-
-def test_scripts_run_on_the_session_the_project_brings(pytester: pytest.Pytester) -> None:
-    """Families that run take the fixture ``acidsql_session``, which a conftest.py may override."""
-    pytester.makeini("[pytest]\nacidsql_golden = golden")
-    pytester.makeconftest(
-        """
-        import pytest
-        from acidsql.session import Session
-
-        @pytest.fixture
-        def acidsql_session(acidsql_warehouse):
-            with Session(str(acidsql_warehouse)) as session:
-                session.sql("CREATE TABLE mine (a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-                yield session
-        """
+    result.stdout.fnmatch_lines(
+        ["*unknown?acidsql.ansi=true? PASSED*", "*unknown?acidsql.ansi=false? PASSED*"]
     )
-    folder = pytester.mkdir("golden") / "run"
-    folder.mkdir()
-    (folder / "mine.sql").write_text("-- !acid show: files\nINSERT INTO mine VALUES (1), (2);\nSHOW TABLES;\n", encoding="utf-8")
+
+
+def test_a_variant_holds_in_every_mode(project: pytest.Pytester) -> None:
+    """The setting of a variant is one of the session that compiles, too."""
+    modes = "acidsql_golden_modes = refused error\n"
+    project.makeini(f"{INI}{modes}acidsql_golden_variants = refused acidsql.ansi=true")
+    expected_path(project).with_suffix(".sql").write_text("SET acidsql.ansi;", encoding="utf-8")
+    run(project, "--snapshot-update").assert_outcomes(passed=1)
+    assert "acidsql.ansi=true" in expected_path(project).read_text(encoding="utf-8")
+
+
+CONFTEST = """
+    import pytest
+    from acidsql.session import Session
+
+    @pytest.fixture
+    def acidsql_session(acidsql_warehouse):
+        with Session(str(acidsql_warehouse)) as session:
+            session.sql(
+                "CREATE TABLE mine (a INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+            )
+            yield session
+"""
+SHOWS_FILES = "-- !acid show: files\nINSERT INTO mine VALUES (1), (2);\nSHOW TABLES;\n"
+
+
+@pytest.mark.parametrize("place", ["run", "parse", "plan", "error", "."])
+def test_scripts_run_on_the_session_the_project_brings(
+    pytester: pytest.Pytester,
+    place: str,
+) -> None:
+    """Scripts take the fixture ``acidsql_session``, which a conftest.py may override, whatever
+    their folder is called."""
+    pytester.makeini(INI)
+    pytester.makeconftest(CONFTEST)
+    folder = pytester.mkdir("golden") / place
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.sql").write_text(SHOWS_FILES, encoding="utf-8")
     run(pytester, "--snapshot-update").assert_outcomes(passed=1)
     assert (folder / "mine.out").read_text(encoding="utf-8").splitlines()[:4] == [
         "> INSERT INTO mine VALUES (1), (2)",
@@ -126,3 +172,81 @@ def test_scripts_run_on_the_session_the_project_brings(pytester: pytest.Pytester
         "+ mine/delta_0000001_0000001_0000/_orc_acid_version",
         "+ mine/delta_0000001_0000001_0000/bucket_00000 rows=2",
     ]
+
+
+@pytest.mark.processes
+def test_a_strict_project_runs_them_too(pytester: pytest.Pytester) -> None:
+    """The plugin's own markers and settings are known to pytest. In a process of its own: this one
+    knows the marker already."""
+    pytester.makeini(INI)
+    pytester.makeconftest(CONFTEST)
+    (pytester.mkdir("golden") / "mine.sql").write_text(SHOWS_FILES, encoding="utf-8")
+    options = ("--strict-markers", "--strict-config", "-W", "error", "--snapshot-update")
+    pytester.runpytest_subprocess(*OUTSIDE, *options).assert_outcomes(passed=1)
+
+
+def test_the_root_has_a_mode_too(project: pytest.Pytester) -> None:
+    """``.`` stands for the scripts that lie in no folder."""
+    (project.path / "golden" / "tree.sql").write_text("SHOW TABLES", encoding="utf-8")
+    project.makeini(f"{INI}acidsql_golden_modes =\n    refused error\n    . parse")
+    run(project, "--snapshot-update").assert_outcomes(passed=2)
+    text = (project.path / "golden" / "tree.out").read_text(encoding="utf-8")
+    assert text.startswith("> SHOW TABLES\nShowTables")
+
+
+def test_what_runs_is_marked_spark(project: pytest.Pytester) -> None:
+    """``-m "not spark"`` leaves out what may need Java; pytest knows the marker."""
+    project.makeini(INI)
+    run(project, "-m", "not spark").assert_outcomes(deselected=1)
+    known = run(project, "--markers").stdout
+    known.fnmatch_lines(["@pytest.mark.spark: needs a Java virtual machine"])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "modes = refused explain",
+            '*modes: unknown mode "explain", expected run, parse, plan, error',
+        ),
+        ("modes = refused", '*modes: expected a folder and a word on it, not "refused"'),
+        ("modes = refusd error", '*modes: no folder "refusd" below acidsql_golden'),
+        ("variants = refusd a=b", '*variants: no folder "refusd" below acidsql_golden'),
+        ("variants = refused", '*variants: expected a folder and a word on it, not "refused"'),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_refused(
+    project: pytest.Pytester,
+    line: str,
+    told: str,
+) -> None:
+    """A misspelt mode or folder stops the run, or the scripts would run in another way unseen."""
+    project.makeini(f"{INI}acidsql_golden_{line}")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([told])
+
+
+@pytest.mark.spark
+def test_the_example_of_the_page_runs(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """docs/testing.md's set-up, script and session, as they stand there, make a test
+    that passes.
+    """
+    from acidsql.spark.start.java import ensure_java
+
+    page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+    blocks = re.findall(r"```(\w+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    first = dict(reversed(blocks))
+    environment = dict(os.environ)
+    ensure_java(environment)
+    monkeypatch.setenv("JAVA_HOME", environment["JAVA_HOME"])
+    pytester.makepyprojecttoml(first["toml"])
+    pytester.makeconftest(first["python"])
+    path = pytester.path / first["sql"].split()[1]
+    path.parent.mkdir(parents=True)
+    path.write_text(first["sql"], encoding="utf-8")
+    pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update").assert_outcomes(passed=1)
+    assert "\n1\tcancelled\n2\tcancelled\n3\tsent\n" in path.with_suffix(".out").read_text("utf-8")

@@ -14,14 +14,26 @@ def test_statements_come_with_their_lines_and_without_leading_comments() -> None
 
 
 def test_show_and_sort_hold_on_error_and_conf_do_not() -> None:
-    """``show`` and ``sort`` stay until told otherwise; ``error`` and the act of setting belong to the next statement."""
+    """``show`` and ``sort`` stay until told otherwise; ``error`` and the act of setting belong to
+    the next statement.
+    """
     text = (
         "-- !acid show: files\n-- !acid sort: none\n-- !acid conf: a.b=c=d\n-- !acid error: ParseError\nSELECT 1;\n"
         "SELECT 2;\n-- !acid show: rows\n-- !acid sort: rows\n-- !acid error:\nSELECT 3;\n"
     )
     first, second, third = read_steps(text)
-    assert (first.show_files, first.sort, first.settings, first.error) == (True, False, (("a.b", "c=d"),), "ParseError")
-    assert (second.show_files, second.sort, second.settings, second.error) == (True, False, (), None)
+    assert (first.show_files, first.sort, first.settings, first.error) == (
+        True,
+        False,
+        (("a.b", "c=d"),),
+        "ParseError",
+    )
+    assert (second.show_files, second.sort, second.settings, second.error) == (
+        True,
+        False,
+        (),
+        None,
+    )
     assert (third.show_files, third.sort, third.error) == (False, True, "")
 
 

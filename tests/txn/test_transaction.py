@@ -33,8 +33,12 @@ def manager(warehouse: Path) -> Iterator[EmbeddedMetastore]:
         yield metastore
 
 
-def component(txn: Transaction, operation: OperationType = OperationType.INSERT, table: TableName = T) -> TxnComponent:
-    return TxnComponent(table=table, partition=None, operation=operation, write_id=txn.write_id(table))
+def component(
+    txn: Transaction, operation: OperationType = OperationType.INSERT, table: TableName = T
+) -> TxnComponent:
+    return TxnComponent(
+        table=table, partition=None, operation=operation, write_id=txn.write_id(table)
+    )
 
 
 def insert(manager: EmbeddedMetastore, operation: OperationType = OperationType.INSERT) -> None:
@@ -102,7 +106,9 @@ def test_write_ids_come_with_the_beginning_or_on_demand(manager: EmbeddedMetasto
 
 
 def test_own_writes_join_a_snapshot_already_taken(manager: EmbeddedMetastore) -> None:
-    """A write id taken after the first read is read by the next statement; those others took meanwhile are not."""
+    """A write id taken after the first read is read by the next statement; those others took
+    meanwhile are not.
+    """
     insert(manager)
     with Transaction.begin(manager) as txn:
         assert str(txn.write_ids(T)) == "default.t:1:9223372036854775807::"
@@ -177,7 +183,9 @@ def test_an_abort_tells_the_cleaner_what_was_recorded(manager: EmbeddedMetastore
             told.extend(components)
 
     with Listening(manager.warehouse) as listening, Transaction.begin(listening, [T]) as txn:
-        recorded = TxnComponent(table=T, partition="p=1", operation=OperationType.INSERT, write_id=txn.write_id(T))
+        recorded = TxnComponent(
+            table=T, partition="p=1", operation=OperationType.INSERT, write_id=txn.write_id(T)
+        )
         txn.record([recorded])
     assert told == [recorded]
 
@@ -188,7 +196,12 @@ class Unreliable(EmbeddedMetastore):
     failure: BaseException
     happens = False
 
-    def commit(self, txn_id: TxnId, components: Iterable[TxnComponent] = (), statistics: Iterable[StatisticsChange] = ()) -> None:
+    def commit(
+        self,
+        txn_id: TxnId,
+        components: Iterable[TxnComponent] = (),
+        statistics: Iterable[StatisticsChange] = (),
+    ) -> None:
         if self.happens:
             super().commit(txn_id, components, statistics)
         raise self.failure
@@ -211,7 +224,9 @@ def test_an_unknown_commit_is_left_alone(unreliable: Unreliable) -> None:
         txn.abort()
 
 
-def test_a_commit_refused_before_it_began_leaves_the_transaction_open(unreliable: Unreliable) -> None:
+def test_a_commit_refused_before_it_began_leaves_the_transaction_open(
+    unreliable: Unreliable,
+) -> None:
     """A busy store: it may be tried again, and is aborted when left."""
     unreliable.failure = MetastoreError("busy")
     with Transaction.begin(unreliable) as txn:
@@ -223,13 +238,21 @@ def test_a_commit_refused_before_it_began_leaves_the_transaction_open(unreliable
 
 @pytest.mark.parametrize("happens", [False, True])
 def test_an_interrupted_commit(unreliable: Unreliable, happens: bool) -> None:
-    """Control-C in the middle of it: aborted if that is still possible, else the interruption says that it is committed."""
+    """Control-C in the middle of it: aborted if that is still possible, else the interruption says
+    that it is committed.
+    """
     unreliable.failure, unreliable.happens = KeyboardInterrupt(), happens
     with pytest.raises(KeyboardInterrupt) as caught, Transaction.begin(unreliable) as txn:
         txn.commit()
     assert states(unreliable) == ([] if happens else ["a"])
     notes = getattr(caught.value, "__notes__", [])
-    assert notes == ([f"transaction txnid:{txn.txn_id} could not be aborted: Transaction txnid:1 is already committed."] if happens else [])
+    assert notes == (
+        [
+            f"transaction txnid:{txn.txn_id} could not be aborted: Transaction txnid:1 is already committed."
+        ]
+        if happens
+        else []
+    )
 
 
 def test_no_thread_outlives_a_transaction(manager: EmbeddedMetastore) -> None:

@@ -1,0 +1,132 @@
+"""A transaction as a unit of work: what its statements write is visible when the metastore has
+committed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from acidsql import crash_points, interrupts
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import Partition, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.changes.unit_of_work import Done, Leg, Store, UnitOfWork
+from acidsql.local.trace import Trace
+from acidsql.planner.steps.step import ENDING, Commit
+from acidsql.spark.engine import Engine
+from acidsql.spark.write.targets import Work
+from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.write.pending import PendingRoot, Roots
+from acidsql.storage.write.target import Written
+from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.transaction import Transaction, TransactionState
+
+
+class TransactionWork(UnitOfWork):
+    """A unit of work in a transaction, ``txn``, whose heartbeats begin and end with it."""
+
+    ending = ENDING
+
+    def __init__(self, store: Store, engine: Engine, txn: Transaction) -> None:
+        super().__init__(store, engine)
+        self._partitions: dict[TableName, dict[str, Partition]] = {}
+        self.txn = txn
+
+    @classmethod
+    def begin(
+        cls,
+        store: Store,
+        engine: Engine,
+        tables: Sequence[TableName] = (),
+        *,
+        heartbeat_seconds: float,
+    ) -> Self:
+        """A unit of work in a new transaction. ``tables``: those that are sure to be written to."""
+        txn = Transaction.begin(store, tables, heartbeat_seconds=heartbeat_seconds)
+        work = cls(store, engine, txn)
+        crash_points.reached("begun")
+        return work
+
+    def __str__(self) -> str:
+        return f"transaction txnid:{self.txn.txn_id}"
+
+    @property
+    def txn_id(self) -> TxnId:
+        return self.txn.txn_id
+
+    @property
+    def write_ids(self) -> Mapping[TableName, WriteId]:
+        return self.txn.allocated
+
+    def snapshots(self) -> Snapshots:
+        """What a query in this transaction sees."""
+        return self._engine.snapshots(self.txn, dict(self._pending.roots))
+
+    def run(self, legs: Sequence[Leg]) -> list[Done]:
+        partitions = {table: dict(known) for table, known in self._partitions.items()}
+        try:
+            return super().run(legs)
+        except BaseException:
+            self._partitions = partitions
+            raise
+
+    def _work_on(self, leg: Leg, before: Roots) -> Work:
+        snapshots = self._engine.snapshots(self.txn, before)
+        snapshots.check_unchanged(leg.table)
+        return Work(
+            snapshots=snapshots,
+            txn_id=self.txn.txn_id,
+            write_id=self.txn.write_id(leg.table.name),
+            pending=self._pending,
+        )
+
+    def _note(self, leg: Leg, written: Written, work: Work) -> None:
+        known = self._partitions.setdefault(leg.table.name, {})
+        begun = self._engine.publisher.begun(leg.table, written.partitions, work.snapshots)
+        for partition in begun:
+            known.setdefault(partition.location, partition)
+
+    @contextmanager
+    def _committing(self, trace: Trace) -> Iterator[None]:
+        """Commits behind the files' new names; it fails as ``Transaction.commit`` does."""
+        yield
+        with trace.running_a(Commit):
+            statistics = self._engine.publisher.statistics(self._pending)
+            self.txn.record(self._components(), statistics)
+            for table, partitions in self._partitions.items():
+                self._store.add_partitions(table, partitions.values(), if_not_exists=True)
+            crash_points.reached("written")
+            interrupts.too_late()
+            self.txn.commit()
+
+    def rollback(self) -> None:
+        """Aborts the transaction, unless it is committed or nobody knows."""
+        if self.txn.state in (TransactionState.COMMITTED, TransactionState.UNKNOWN):
+            return
+        try:
+            self.txn.abort()
+        finally:
+            if self.txn.state is TransactionState.ABORTED:
+                super().rollback()
+
+    def _components(self) -> list[TxnComponent]:
+        """What was written to: each table, or each partition by its name."""
+        return [
+            TxnComponent(
+                table=root.table.name,
+                partition=None if root.partition is None else name_of(root.table, root.partition),
+                operation=_operation(root),
+                write_id=root.write_id,
+            )
+            for root in self._pending.roots.values()
+        ]
+
+
+def _operation(root: PendingRoot) -> OperationType:
+    if root.overwritten:
+        return OperationType.OVERWRITE
+    if not root.deletes:
+        return OperationType.INSERT
+    return OperationType.UPDATE if root.inserts else OperationType.DELETE

@@ -1,0 +1,74 @@
+"""CREATE TABLE .. AS: the query's rows are written below a hidden name; then the table appears in
+the catalog, its files in place.
+
+Nobody ever sees the table without its rows. A query that fails leaves no table and no directory. Of
+two sessions that make the same table the slower one fails. Killed in the one step in which the
+files get their names, the statement leaves them without a table: CREATE TABLE then says that the
+directory is not empty.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from acidsql.catalog.model import Table
+from acidsql.changes.at_once import NewTableWork
+from acidsql.changes.statement import carry_out
+from acidsql.ddl.file_errors import file_errors
+from acidsql.ddl.tables import NOT_EMPTY, check_location
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import BindError
+from acidsql.files.fileio import FileIO
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.planner.steps.new_table import new_table
+from acidsql.planner.steps.plans import plan_insert
+from acidsql.planner.steps.runnable import check_runnable
+from acidsql.result import Result
+from acidsql.txn.transaction import ReadSnapshot
+
+
+def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
+    engine, io = warehouse.engine, warehouse.files
+    snapshots = engine.snapshots(ReadSnapshot(warehouse.store))
+    table, insert = new_table(action, engine.new_columns(action.query, snapshots))
+    first = plan_insert(insert, warehouse.settings)
+    check_runnable(first)
+    check_location(warehouse, table, action.location_span)
+    with file_errors("CREATE TABLE"):
+        _check_empty(io, table, action)
+        was_there = io.exists(table.location)
+    work = NewTableWork(warehouse.store, engine, table, snapshots)
+    try:
+        return Result((), carry_out([first], work, ends=True, warehouse=warehouse.root))
+    except BaseException:
+        if not was_there:
+            _tidy(warehouse, table)
+        raise
+
+
+def _check_empty(io: FileIO, table: Table, action: BoundCreateTableAs) -> None:
+    if not io.list_files(table.location):
+        return
+    if action.location_span is None:
+        raise BindError(
+            f'directory "{table.location}" of the new table is not empty',
+            hint=NOT_EMPTY,
+            span=action.span,
+        )
+    message = (
+        "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory."
+        f" {table.location}"
+    )
+    raise BindError(message, code=10304, span=action.location_span)
+
+
+def _tidy(warehouse: Warehouse, table: Table) -> None:
+    """Takes away the empty directories of a table that was not made; those of another session's
+    table are its own.
+    """
+    io = warehouse.files
+    with suppress(OSError):
+        if warehouse.store.find_table(table.name) is None:
+            for path in reversed(io.listing(table.location).directories):
+                io.remove_empty_directory(f"{table.location}/{path}")
+            io.remove_empty_directory(table.location)

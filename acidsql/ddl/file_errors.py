@@ -1,0 +1,39 @@
+"""What fails on the file system, as an error of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from acidsql.errors import ExecutionError
+
+
+@contextmanager
+def file_errors(what: str) -> Iterator[None]:
+    """Turns OSErrors from inside into ExecutionError: ``what`` failed."""
+    try:
+        yield
+    except OSError as error:
+        where = f' "{error.filename}"' if error.filename else ""
+        raise ExecutionError(
+            f"{what} failed: cannot read or write{where}", detail=error.strerror or str(error)
+        ) from error
+
+
+def delete_all(
+    directories: Iterable[str], delete: Callable[[str], None], what: str, hint: str
+) -> None:
+    """Deletes as many of the paths as can be; ExecutionError names one that cannot. ``what``: whose
+    they were.
+    """
+    failed: list[tuple[str, OSError]] = []
+    for directory in directories:
+        try:
+            delete(directory)
+        except OSError as error:
+            failed.append((directory, error))
+    if failed:
+        path, reason = failed[0]
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        message = f'directory "{path}"{more} of {what} could not be deleted'
+        raise ExecutionError(message, detail=reason.strerror or str(reason), hint=hint) from reason

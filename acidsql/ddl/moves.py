@@ -1,0 +1,55 @@
+"""Files and directories that ALTER TABLE moves, one after the other, and back again if it fails."""
+
+from __future__ import annotations
+
+from acidsql.ddl.file_errors import file_errors
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import parent
+
+
+class Moves:
+    """What one ``statement`` has moved so far; errors name it."""
+
+    def __init__(self, io: FileIO, statement: str) -> None:
+        self._io = io
+        self._statement = statement
+        self._done: list[tuple[str, str]] = []
+        self._created: list[str] = []
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to undo or to end."""
+        return bool(self._done or self._created)
+
+    def make_directory(self, path: str) -> None:
+        if not self._io.exists(path):
+            self._io.make_directory(path)
+            self._created.append(path)
+
+    def directory(self, old: str, new: str) -> None:
+        self._io.move_directory(old, new)
+        self._done.append((old, new))
+
+    def file(self, old: str, new: str) -> None:
+        self._io.move_file(old, new)
+        self._done.append((old, new))
+
+    def sync(self) -> None:
+        """Makes them outlive a crash of the machine."""
+        for directory in dict.fromkeys(parent(path) for pair in self._done for path in pair):
+            self._io.sync_directory(directory)
+
+    def end(self) -> None:
+        """After the commit."""
+        with file_errors(f"{self._statement} is done, but deleting what was copied"):
+            for old, _ in self._done:
+                self._io.end_move(old)
+
+    def undo(self) -> None:
+        """ExecutionError that names what could not be moved back."""
+        for old, new in reversed(self._done):
+            with file_errors(f'{self._statement} failed and moving "{new}" back to "{old}"'):
+                self._io.undo_move(old, new)
+        for path in self._created:
+            with file_errors(self._statement):
+                self._io.remove_empty_directory(path)

@@ -1,0 +1,279 @@
+"""ADD, DROP, RENAME PARTITION and SET LOCATION: the catalog's entries, and the directories that
+belong to them.
+
+Whenever the process dies between the two, no partition of the catalog is without its rows, but for
+one instant of RENAME: ADD makes its directories first; DROP forgets the partitions first and then
+takes each directory away in one step, by a hidden name; RENAME moves the directory inside the
+catalog's transaction, after all that could refuse it. (Killed before that commits, MSCK REPAIR
+TABLE .. SYNC PARTITIONS puts it right.)
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from acidsql import crash_points
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import nothing_yet
+from acidsql.ddl.answers import done
+from acidsql.ddl.file_errors import delete_all, file_errors
+from acidsql.ddl.locations import (
+    at_span,
+    check_ids,
+    check_partition_location,
+    ids_at,
+    lies_elsewhere,
+)
+from acidsql.ddl.moves import Moves
+from acidsql.ddl.repair import repair_table
+from acidsql.ddl.tables import check_apart, is_inside
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import AlreadyExistsError, BindError, Error, ExecutionError
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import parent, real_entry, real_path
+from acidsql.planner.bind.bound_catalog import (
+    BoundAddPartitions,
+    BoundDropPartitions,
+    BoundRenamePartition,
+    BoundSetPartitionLocation,
+    BoundSetTableLocation,
+    PartitionAction,
+)
+from acidsql.result import Result
+
+
+def run_partition_command(warehouse: Warehouse, action: PartitionAction) -> Result:
+    match action:
+        case BoundAddPartitions():
+            add_partitions(warehouse, action)
+        case BoundDropPartitions():
+            drop_partitions(warehouse, action)
+        case BoundRenamePartition():
+            rename_partition(warehouse, action)
+        case BoundSetPartitionLocation():
+            set_partition_location(warehouse, action)
+        case BoundSetTableLocation():
+            set_table_location(warehouse, action)
+        case _:
+            return repair_table(warehouse, action)
+    return done()
+
+
+# ---- ADD
+
+
+def add_partitions(warehouse: Warehouse, action: BoundAddPartitions) -> None:
+    """All or none; of directories that were not there, none stays if it fails."""
+    table = action.table
+    known = list(warehouse.store.list_partitions(table))
+    elsewhere = [partition for partition in known if lies_elsewhere(table, partition)]
+    for partition, span in zip(action.partitions, action.spans, strict=True):
+        with at_span(span), file_errors("ADD PARTITION"):
+            check_partition_location(
+                warehouse,
+                table,
+                partition,
+                known if lies_elsewhere(table, partition) else elsewhere,
+            )
+            check_ids(
+                warehouse, table, {partition.location: ids_at(warehouse.files, partition.location)}
+            )
+        known.append(partition)
+        elsewhere += [partition] if lies_elsewhere(table, partition) else []
+    new_directories: list[str] = []
+    try:
+        with file_errors("ADD PARTITION"):
+            for partition in action.partitions:
+                _make_directory(warehouse.files, partition.location, new_directories)
+            new = [
+                _with_statistics(warehouse, table, partition, new_directories)
+                for partition in action.partitions
+            ]
+        crash_points.reached("directories made")
+        warehouse.store.add_partitions(table.name, new, if_not_exists=action.if_not_exists)
+    except BaseException:
+        with file_errors("ADD PARTITION"):
+            for path in reversed(new_directories):
+                warehouse.files.remove_empty_directory(path)
+        raise
+
+
+def _with_statistics(
+    warehouse: Warehouse, table: Table, partition: Partition, new_directories: list[str]
+) -> Partition:
+    """The partition with the statistics of an empty one, if its directory is new or empty: nobody
+    has counted the rows of files that lie in it already.
+    """
+    if not warehouse.settings.flag("hive.stats.autogather"):
+        return partition
+    is_new = partition.location in new_directories
+    if not is_new and warehouse.files.list_files(partition.location):
+        return partition
+    return replace(partition, statistics=nothing_yet(table.columns))
+
+
+def _make_directory(io: FileIO, path: str, new_directories: list[str]) -> None:
+    """Makes a directory, and notes those on its path that are new, the outermost first."""
+    missing = []
+    while path and not io.exists(path):
+        missing.append(path)
+        path = parent(path)
+    for directory in reversed(missing):
+        new_directories.append(directory)
+        io.make_directory(directory)
+
+
+# ---- DROP
+
+
+def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
+    dropped = warehouse.store.drop_partitions(action.table, action.partitions)
+    crash_points.reached("partitions dropped")
+    if action.table.owns_files:
+        delete_directories(warehouse.files, action.table, dropped)
+
+
+def delete_directories(io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
+    """Deletes what belonged to partitions that were dropped, each directory in one step."""
+    locations = [partition.location for partition in partitions]
+    dropped = "The partitions are dropped. Delete the directories by hand"
+    hint = f"{dropped}, or their rows come back with partitions of these names."
+    delete_all(
+        locations, lambda path: _delete_directory(io, table, path), "dropped partitions", hint
+    )
+
+
+def _delete_directory(io: FileIO, table: Table, path: str) -> None:
+    """Deletes a directory. One rename makes it disappear first, however much there is to delete,
+    and whoever still writes into it.
+    """
+    if not io.exists(path) or is_inside(real_path(table.location), real_entry(path)):
+        return
+    if not io.renames(path):
+        io.delete_tree(path)
+        return
+    below = path.startswith(f"{table.location}/")
+    hidden = f"{table.location if below else parent(path)}/.acidsql_dropped_{uuid.uuid4().hex[:12]}"
+    try:
+        io.move_directory(path, hidden)
+    # its parent is not ours, it is a file system of its own, or there are links in it
+    except OSError:
+        hidden = path
+        io.delete_tree(path)
+    _remove_empty_parents(io, table, path)
+    crash_points.reached("directory hidden")
+    io.delete_tree(hidden)
+
+
+def _remove_empty_parents(io: FileIO, table: Table, path: str) -> None:
+    """Removes directories above a partition's while they are empty, up to the table's own, which
+    stays. Above a partition that lies outside the table nothing is removed.
+    """
+    above = parent(path)
+    while above.startswith(f"{table.location}/") and io.remove_empty_directory(above):
+        above = parent(above)
+
+
+# ---- RENAME
+
+
+def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None:
+    table, before, after = action.table, action.before, action.after
+    others = [p for p in warehouse.store.list_partitions(table) if p.values != before.values]
+    with at_span(action.span):
+        if after.location != before.location:
+            check_partition_location(warehouse, table, after, others)
+    moves = Moves(warehouse.files, "RENAME")
+    warehouse.store.reap()
+    try:
+        warehouse.store.alter_partition(
+            table, before, after, move=lambda: _move(warehouse.files, moves, action)
+        )
+    except BaseException:
+        if moves.any and _is_there(warehouse, table, before):
+            moves.undo()
+        raise
+    if moves.any:
+        moves.end()
+        with file_errors("RENAME"):
+            _remove_empty_parents(warehouse.files, table, before.location)
+
+
+def _move(io: FileIO, moves: Moves, action: BoundRenamePartition) -> None:
+    """Moves the partition's directory to its new location, if that is another one."""
+    old, new = action.before.location, action.after.location
+    if old == new:
+        return
+    try:
+        with file_errors("RENAME"):
+            if io.exists(old) or io.exists(new):
+                moves.directory(old, new)
+                moves.sync()
+            else:
+                moves.make_directory(new)
+    except ExecutionError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise
+        hint = (
+            "MSCK REPAIR TABLE makes a partition of it; with SYNC PARTITIONS it also ends a"
+            " RENAME that was killed."
+        )
+        message = f'directory "{new}" of the new partition is there already'
+        raise AlreadyExistsError(message, hint=hint, span=action.span) from error
+    crash_points.reached("directory moved")
+
+
+def _is_there(warehouse: Warehouse, table: Table, partition: Partition) -> bool:
+    """Whether the partition still has its old name. Not known counts as no: what may be in place
+    must not be taken away.
+    """
+    try:
+        return any(p.values == partition.values for p in warehouse.store.list_partitions(table))
+    except Error:
+        return False
+
+
+# ---- SET LOCATION
+
+
+def set_partition_location(warehouse: Warehouse, action: BoundSetPartitionLocation) -> None:
+    table, before, after = action.table, action.before, action.after
+    others = [p for p in warehouse.store.list_partitions(table) if p.values != before.values]
+    with at_span(action.span), file_errors("SET LOCATION"):
+        check_partition_location(warehouse, table, after, others)
+        check_ids(warehouse, table, {after.location: ids_at(warehouse.files, after.location)})
+    warehouse.store.reap()
+    warehouse.store.alter_partition(table, before, after)
+
+
+def set_table_location(warehouse: Warehouse, action: BoundSetTableLocation) -> None:
+    before, after = action.before, action.after
+    partitions = warehouse.store.list_partitions(before)
+    with at_span(action.span), file_errors("SET LOCATION"):
+        check_apart(warehouse, after)
+        if after.owns_files:
+            _check_outside(after, partitions)
+        if not after.partition_columns:
+            check_ids(warehouse, after, {after.location: ids_at(warehouse.files, after.location)})
+    warehouse.store.reap()
+    warehouse.store.alter_table(before, after)
+
+
+def _check_outside(table: Table, partitions: Sequence[Partition]) -> None:
+    """A partition that lies elsewhere must not hold its table, nor lie where another partition
+    would.
+    """
+    table_path = real_path(table.location)
+    for partition in partitions:
+        partition_path = real_path(partition.location)
+        if lies_elsewhere(table, partition) and (
+            is_inside(table_path, partition_path) or is_inside(partition_path, table_path)
+        ):
+            message = (
+                f'directory "{table.location}" overlaps that of partition'
+                f" {name_of(table, partition)}"
+            )
+            raise BindError(message, hint="Choose a directory of its own.")

@@ -1,0 +1,23 @@
+"""The things that the statements of the catalog work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.files.fileio import FileIO
+from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.settings import Settings
+from acidsql.spark.engine import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warehouse:
+    """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
+    the directory of the store.
+    """
+
+    root: str
+    store: EmbeddedMetastore
+    files: FileIO
+    engine: Engine
+    settings: Settings

@@ -1,0 +1,54 @@
+"""Literals of a condition as constants with Spark's types."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, PrimitiveType
+from acidsql.errors import Span
+from acidsql.expressions.cursor import NotReadError
+from acidsql.expressions.literals import parse_literal
+from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.tree import Constant
+
+
+def literal_constant(source: str, span: Span) -> Constant:
+    """The constant that a word, a text, a day or a moment stands for. NotReadError."""
+    try:
+        value = parse_literal(span.cut(source))
+    except NotPlain:
+        raise NotReadError from None
+    name = {
+        "NoneType": "void",
+        "bool": "boolean",
+        "str": "string",
+        "date": "date",
+        "datetime": "timestamp",
+    }[type(value).__name__]
+    return Constant(value, PrimitiveType(name), span)
+
+
+def number_constant(source: str, span: Span) -> Constant:
+    """Spark's type of a number: INT, BIGINT or DECIMAL by its size, DECIMAL with a point,
+    DOUBLE with an exponent. NotReadError.
+    """
+    text = span.cut(source)
+    try:
+        value = parse_literal(text)
+    except NotPlain:
+        raise NotReadError from None
+    match value:
+        case float():
+            return Constant(value, PrimitiveType("double"), span)
+        case int() if text[-1] not in "sSyY":
+            small = -(1 << 31) <= value < 1 << 31 and text[-1] not in "lL"
+            return Constant(value, PrimitiveType("int" if small else "bigint"), span)
+        case Decimal():
+            _, digits, exponent = value.as_tuple()
+            if (
+                isinstance(exponent, int)
+                and exponent <= 0
+                and max(len(digits), -exponent) <= MAX_DECIMAL_PRECISION
+            ):
+                return Constant(value, DecimalType(max(len(digits), -exponent), -exponent), span)
+    raise NotReadError(text)

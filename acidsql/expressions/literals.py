@@ -1,0 +1,145 @@
+"""Literals as their own values, without an engine, as Spark reads them.
+
+Only plain literals are read here, of which there is one agreed reading. Everything else is
+``NotPlain`` and Spark evaluates it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from decimal import Decimal
+
+from acidsql.catalog.types import MAX_DECIMAL_PRECISION
+from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.times import DATE, TIMESTAMP, text_to_date, text_to_timestamp, writable
+
+Literal = None | bool | int | float | Decimal | str | bytes | datetime.date | datetime.datetime
+
+_NUMBER = re.compile(
+    r"([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?(BD|[LSYDF])?", re.IGNORECASE | re.ASCII
+)
+_TYPED = re.compile(r"(DATE|TIMESTAMP)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE | re.ASCII)
+_BYTES = re.compile(r"unhex\('((?:[0-9a-f]{2})*)'\)")
+_NOT_FINITE = re.compile(r"CAST\('(NaN|-?Infinity)' AS DOUBLE\)")
+_UNICODE = re.compile(r"u([0-9A-Fa-f]{4})")
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "0": "\0",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "Z": "\x1a",
+}
+_SUFFIX_BITS = {"Y": 8, "S": 16, "L": 64}
+
+
+def parse_literal(text: str, *, in_rows: bool = True) -> Literal:
+    """The literal's own value, also of the calls that stand for values without a literal
+    (parser.parameters). NotPlain for anything else.
+    """
+    literal = literal_of(text)
+    return writable(literal) if in_rows else literal
+
+
+def literal_of(text: str) -> Literal:
+    word = text.strip()
+    match word.upper():
+        case "NULL":
+            return None
+        case "TRUE":
+            return True
+        case "FALSE":
+            return False
+    if word[:1] in "'\"" and word:
+        return _string(word)
+    if typed := _TYPED.fullmatch(word):
+        return _typed(typed[1].upper(), typed[2][1:-1])
+    if number := _NUMBER.fullmatch(word):
+        return _number(number)
+    if given := _BYTES.fullmatch(word):
+        return bytes.fromhex(given[1])
+    if given := _NOT_FINITE.fullmatch(word):
+        return float(given[1])
+    raise NotPlain(word)
+
+
+def _string(word: str) -> str:
+    quote, body = word[0], word[1:-1]
+    if len(word) < 2 or word[-1] != quote:
+        raise NotPlain(word)
+    out: list[str] = []
+    at = 0
+    while at < len(body):
+        mark = body[at]
+        if mark == quote:
+            raise NotPlain(word)
+        if mark == "\\":
+            at += 1
+            escaped = body[at : at + 1]
+            if (code := _UNICODE.match(body, at)) and not 0xD800 <= int(code[1], 16) <= 0xDFFF:
+                out.append(chr(int(code[1], 16)))
+                at = code.end()
+                continue
+            octal = escaped == "0" and body[at + 1 : at + 2] in tuple("0123456789")
+            if escaped not in _ESCAPES or octal or not escaped:
+                raise NotPlain(word)
+            mark = _ESCAPES[escaped]
+        out.append(mark)
+        at += 1
+    return "".join(out)
+
+
+def _typed(kind: str, text: str) -> datetime.date | datetime.datetime:
+    """DATE '..' or TIMESTAMP '..'; Spark reads the odd ones, or refuses them."""
+    if not DATE.fullmatch(text) if kind == "DATE" else not TIMESTAMP.fullmatch(text):
+        raise NotPlain(text)
+    value = text_to_date(text) if kind == "DATE" else text_to_timestamp(text)
+    if isinstance(value, Lossy):
+        raise NotPlain(text)
+    return value
+
+
+def _number(match: re.Match[str]) -> int | float | Decimal:
+    """A value of Spark's type of the literal.
+
+    DOUBLE with an exponent, DECIMAL with a point or where no BIGINT holds it.
+    """
+    sign, digits, exponent, suffix = match[1], match[2], match[3], (match[4] or "").upper()
+    text = ("-" if sign == "-" else "") + digits + (exponent or "")
+    if suffix == "F":
+        raise NotPlain(text)
+    if suffix == "D" or (exponent and not suffix):
+        return _finite(float(text))
+    if suffix == "BD" or (not suffix and "." in digits):
+        return _decimal_literal(text)
+    if exponent or "." in digits:
+        raise NotPlain(text)
+    value = int(text)
+    bits = _SUFFIX_BITS.get(suffix, 64)
+    if -(1 << bits - 1) <= value < 1 << bits - 1:
+        return value
+    if suffix:
+        raise NotPlain(text)
+    return _decimal_literal(text)
+
+
+def _finite(value: float) -> float:
+    """Spark refuses literals that no DOUBLE holds, as Hive does."""
+    if math.isinf(value):
+        raise NotPlain(str(value))
+    return value
+
+
+def _decimal_literal(text: str) -> Decimal:
+    """Spark refuses those of more than 38 digits; no decimal zero has a sign."""
+    value = Decimal(text)
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    if max(len(digits), len(digits) + exponent, -exponent) > MAX_DECIMAL_PRECISION:
+        raise NotPlain(text)
+    return value or value.copy_abs()

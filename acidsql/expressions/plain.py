@@ -1,0 +1,26 @@
+"""What is said of a value that is to be converted without an engine: that only Spark can tell, or
+that the column does not hold it as it is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class NotPlain(Exception):  # noqa: N818  (a signal between two functions, not an error)
+    """The expression is no plain literal, or its conversion is Spark's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lossy:
+    """What a column holds in place of a literal it cannot hold: NULL, or what is left of it.
+
+    ``refused``: strict SQL (``acidsql.ansi``) takes the literal for an error.
+    """
+
+    value: Any
+    refused: bool = True
+
+
+NULL = Lossy(None)

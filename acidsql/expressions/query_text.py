@@ -1,0 +1,102 @@
+"""The text Spark receives: the user's own words, cut by span, with our pieces between them.
+
+Nothing of a query is ever regenerated from a syntax tree, because that changes meaning; it is
+copied, and only table names, ``*`` beside ROW__ID and the like are replaced. Because every piece
+knows where it came from, a place in Spark's text leads back to a place in the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from acidsql.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The user's own text."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where the name of the view of read number ``index`` will stand."""
+
+    index: int
+
+
+Piece = str | Slice | Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace ``span`` of the source by ``pieces``; an empty span inserts."""
+
+    span: Span
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    source: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def slots(self) -> frozenset[int]:
+        """The numbers of the reads that stand in it."""
+        return frozenset(piece.index for piece in self.pieces if isinstance(piece, Slot))
+
+    def render(self, views: Sequence[str]) -> str:
+        """The SQL for Spark; ``views[i]`` is the view of read ``i``."""
+        return "".join(text for text, _ in self._rendered(views))
+
+    def source_span(self, offset: int, views: Sequence[str]) -> Span | None:
+        """The user's place of a character of the rendered text: None where the
+        character is ours.
+        """
+        at = 0
+        for text, origin in self._rendered(views):
+            if at <= offset < at + len(text):
+                if origin is None:
+                    return None
+                start = (
+                    origin.start
+                    if origin.end - origin.start != len(text)
+                    else origin.start + offset - at
+                )
+                return Span(start, _word_end(self.source, start))
+            at += len(text)
+        return None
+
+    def _rendered(self, views: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
+        for piece in self.pieces:
+            match piece:
+                case str():
+                    yield piece, None
+                case Slice(span):
+                    yield span.cut(self.source), span
+                case Slot(index):
+                    yield views[index], None
+
+
+def edited(span: Span, edits: Iterable[Edit]) -> tuple[Piece, ...]:
+    """The slice ``span`` with ``edits`` (all inside it, not overlapping) applied."""
+    ordered = sorted(edits, key=lambda e: (e.span.start, e.span.end))
+    for before, after in pairwise(ordered):
+        assert before.span.end <= after.span.start, (before, after)
+    pieces: list[Piece] = []
+    at = span.start
+    for edit in ordered:
+        pieces += [Slice(Span(at, edit.span.start)), *edit.pieces]
+        at = edit.span.end
+    return (*pieces, Slice(Span(at, span.end)))
+
+
+def _word_end(source: str, start: int) -> int:
+    end = start
+    while end < len(source) and (source[end].isalnum() or source[end] in "_$"):
+        end += 1
+    return max(end, start + 1)

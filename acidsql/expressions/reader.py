@@ -1,0 +1,397 @@
+"""Reads conditions from our own tokens, in Spark's order of precedence.
+
+sqlglot's trees will not do: they keep neither the place of every part nor its words (there
+``date_sub(d, 1)`` is a sum and ``CAST(x AS VARCHAR(3))`` a cast to STRING), and a partition may
+only be dropped by what is understood word for word. Whatever is not is ``Unread``, as far as the
+next AND or OR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from acidsql.catalog.types import HiveType, parse_type
+from acidsql.errors import BindError
+from acidsql.expressions.constants import literal_constant, number_constant
+from acidsql.expressions.cursor import Cursor, NotReadError, join_operators
+from acidsql.expressions.tree import (
+    TODAY,
+    VOID,
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    Constant,
+    Unread,
+    is_higher,
+)
+from acidsql.parser.tokens import Token, TokenKind
+
+
+def read_condition(
+    source: str, tokens: Sequence[Token], *, in_join: bool = False
+) -> Condition | None:
+    """The condition ``tokens`` begin with, up to the next clause; ``in_join``: up to the next join
+    too. None where its end is in doubt, and for a tree that is too high for those who go down it.
+    """
+    return read_joined(source, join_operators(tokens), 0, in_join=in_join)
+
+
+def read_expression(source: str, tokens: Sequence[Token]) -> Condition | None:
+    """The expression that ``tokens`` are, all of them; None where they are not one."""
+    reader = _Reader(source, join_operators(tokens), 0, in_join=False)
+    try:
+        tree = reader.whole()
+    except (NotReadError, RecursionError):
+        return None
+    return tree if reader.is_past_end() and not is_higher(tree, _MAX_LEVELS) else None
+
+
+def read_joined(
+    source: str, tokens: Sequence[Token], start: int, *, in_join: bool
+) -> Condition | None:
+    """The condition that begins at token number ``start`` of ``join_operators``, up to the next
+    clause; ``in_join``: up to the next join too. None as for ``read_condition``.
+    """
+    try:
+        tree = _Reader(source, tokens, start, in_join).whole()
+    except (NotReadError, RecursionError):
+        return None
+    return None if is_higher(tree, _MAX_LEVELS) else tree
+
+
+_MAX_LEVELS = 40
+_MOST_OPERATORS = 30
+"""The longest sum or product that is looked into: each operator of it is one level of the tree."""
+
+
+_COMPARISONS = {sign: sign for sign in ("=", "<>", "<=>", "<", "<=", ">", ">=")}
+_COMPARISONS |= {"==": "=", "!=": "<>"}
+_CLAUSES = frozenset(
+    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS INTERSECT"
+    " QUALIFY LATERAL SELECT INSERT".split()
+)
+_JOINS = frozenset(
+    "JOIN LEFT RIGHT FULL INNER CROSS SEMI ANTI NATURAL WHERE ON USING PIVOT UNPIVOT".split()
+)
+_BETWEEN_OPERANDS = frozenset(
+    "AND OR NOT IN LIKE RLIKE REGEXP BETWEEN IS DIV CASE WHEN THEN ELSE ILIKE ESCAPE".split()
+)
+"""Words behind which an operand stands: a word of ``_CLAUSES`` there is a name."""
+_INSIDE = frozenset("WHEN THEN ELSE END AS".split())
+_NO_NAMES = frozenset(
+    "AND OR NOT IN LIKE RLIKE REGEXP ILIKE BETWEEN IS DIV CASE WHEN THEN ELSE END AS FROM SELECT"
+    " EXISTS INTERVAL DISTINCT ALL ANY SOME ON CURRENT_DATE CURRENT_TIMESTAMP CURRENT_TIME"
+    " CURRENT_USER SESSION_USER USER LOCALTIMESTAMP DEFAULT ARRAY MAP STRUCT".split()
+)
+"""Words that are no plain column or function where they stand alone."""
+_UNITS_FIRST = frozenset("DATEDIFF DATE_DIFF DATEADD DATE_ADD TIMESTAMPADD TIMESTAMPDIFF".split())
+"""With three arguments the first is a unit of time, no column."""
+
+
+class _Reader(Cursor):
+    """Recursive descent. Of a boolean operand that is not understood the words are skipped as a
+    whole.
+    """
+
+    def __init__(self, source: str, tokens: Sequence[Token], at: int, in_join: bool) -> None:
+        super().__init__(tokens, at)
+        self.source = source
+        self.ends = _CLAUSES | _JOINS if in_join else _CLAUSES
+        self.depth = 0
+
+    def at_end(self) -> bool:
+        """Whether an operand that ends here is complete."""
+        if self.is_past_end():
+            return True
+        if self.mark():
+            return self.mark() in (")", "]", ",", "|>", ";")
+        return (
+            self.word() in _INSIDE
+            or self.word() in ("AND", "OR")
+            or (self.depth == 0 and self.word() in self.ends)
+        )
+
+    # ---- AND, OR, NOT
+
+    def whole(self) -> Condition:
+        condition = self.boolean()
+        if self.word() in _INSIDE or self.mark() == "]":
+            raise NotReadError(self.word())
+        return condition
+
+    def boolean(self) -> Condition:
+        return self.chain("OR", lambda: self.chain("AND", self.negation))
+
+    def chain(self, word: str, operand: Callable[[], Condition]) -> Condition:
+        start = self.at
+        operands = [operand()]
+        while self.take(word):
+            operands.append(operand())
+        return operands[0] if len(operands) == 1 else Call(word, tuple(operands), self.since(start))
+
+    def negation(self) -> Condition:
+        start = self.at
+        if self.take("NOT") or self.take("!"):
+            return Call("NOT", (self.negation(),), self.since(start))
+        try:
+            predicate = self.predicate()
+            if not self.at_end():
+                raise NotReadError
+        except NotReadError:
+            self.at = start
+            return self.skipped()
+        return predicate
+
+    def skipped(self) -> Condition:
+        """The words up to the next AND or OR that is neither BETWEEN's nor inside
+        brackets or CASE.
+        """
+        start, depth, cases, betweens = self.at, 0, 0, 0
+        while self.at < len(self.tokens):
+            mark, word = self.mark(), self.word()
+            if depth == cases == 0 and self.at > start and self.stops(betweens > 0):
+                break
+            depth += (mark in ("(", "[")) - (mark in (")", "]"))
+            cases += (word == "CASE") - (word == "END" and cases > 0)
+            betweens += (word == "BETWEEN") - (
+                word == "AND" and depth == cases == 0 and betweens > 0
+            )
+            if depth < 0:
+                break
+            self.at += 1
+        if self.at == start or depth > 0 or cases or betweens:
+            raise NotReadError
+        return Unread(self.since(start))
+
+    def stops(self, between: bool) -> bool:
+        """Whether the words skipped end here: an operator before a word makes a name of it."""
+        before = self.tokens[self.at - 1]
+        if self.mark() in (")", "]"):
+            return True
+        if (
+            before.kind is TokenKind.MARK and before.text not in (")", "]")
+        ) or before.word in _BETWEEN_OPERANDS:
+            return False
+        return self.at_end() and not (between and self.word() == "AND")
+
+    # ---- predicates and operators
+
+    def predicate(self) -> Condition:
+        start = self.at
+        left = self.sum()
+        if self.mark() in _COMPARISONS:
+            operator = _COMPARISONS[self.mark()]
+            self.at += 1
+            return Call(operator, (left, self.sum()), self.since(start))
+        negated = self.take("NOT")
+        test = self.behind(left, start)
+        if test is None:
+            if negated:
+                raise NotReadError
+            return left
+        return Call("NOT", (test,), self.since(start)) if negated else test
+
+    def behind(self, left: Condition, start: int) -> Condition | None:
+        """IN, BETWEEN, LIKE, RLIKE or IS and what follows."""
+        match self.word():
+            case "IN" if self.mark(1) == "(":
+                self.at += 2
+                arguments = self.arguments()
+                if not arguments:
+                    raise NotReadError
+                return Call("IN", (left, *arguments), self.since(start))
+            case "BETWEEN":
+                self.at += 1
+                low = self.sum()
+                self.expect("AND")
+                return Call("BETWEEN", (left, low, self.sum()), self.since(start))
+            case "LIKE" | "RLIKE" | "REGEXP" as name:
+                self.at += 1
+                return Call(
+                    "LIKE" if name == "LIKE" else "RLIKE", (left, self.sum()), self.since(start)
+                )
+            case "IS":
+                self.at += 1
+                return self.behind_is(left, start)
+        return None
+
+    def behind_is(self, left: Condition, start: int) -> Condition:
+        negated = self.take("NOT")
+        if self.take("DISTINCT"):
+            self.expect("FROM")
+            test = Call("<=>", (left, self.sum()), self.since(start))
+            negated = not negated
+        else:
+            name = next((name for name in ("NULL", "TRUE", "FALSE") if self.take(name)), None)
+            if name is None:
+                raise NotReadError
+            test = Call(f"IS {name}", (left,), self.since(start))
+        return Call("NOT", (test,), self.since(start)) if negated else test
+
+    def sum(self) -> Condition:
+        return self.operators(
+            ("+", "-", "||"), lambda: self.operators(("*", "/", "%", "DIV"), self.sign)
+        )
+
+    def operators(self, marks: tuple[str, ...], operand: Callable[[], Condition]) -> Condition:
+        start = self.at
+        left = operand()
+        count = 0
+        while (operator := next((m for m in marks if self.take(m)), None)) is not None:
+            count += 1
+            if count > _MOST_OPERATORS:
+                raise NotReadError(operator)
+            left = Call(operator, (left, operand()), self.since(start))
+        return left
+
+    def sign(self) -> Condition:
+        start = self.at
+        if (
+            self.mark() == "-"
+            and self.at + 1 < len(self.tokens)
+            and self.tokens[self.at + 1].kind is TokenKind.NUMBER
+        ):
+            self.at += 2
+            return self.subscripts(number_constant(self.source, self.since(start)), start)
+        if self.take("-"):
+            return Call("NEGATIVE", (self.sign(),), self.since(start))
+        if self.take("+"):
+            return self.sign()
+        return self.subscripts(self.primary(), start)
+
+    def subscripts(self, value: Condition, start: int) -> Condition:
+        while True:
+            if self.take("["):
+                index = self.boolean()
+                self.expect("]")
+                value = Call("[]", (value, index), self.since(start))
+            elif self.take("::"):
+                hive_type = self.type_name()
+                value = Cast(value, hive_type, self.since(start))
+            else:
+                return value
+
+    # ---- operands
+
+    def primary(self) -> Condition:  # noqa: C901  (one arm for each thing an operand begins with)
+        if self.is_past_end():
+            raise NotReadError
+        start, token = self.at, self.tokens[self.at]
+        self.at += 1
+        match token.kind:
+            case TokenKind.STRING:
+                return literal_constant(self.source, token.span)
+            case TokenKind.NUMBER:
+                return number_constant(self.source, token.span)
+            case TokenKind.MARK:
+                return self.brackets(token)
+            case TokenKind.WORD if token.word == TODAY and self.mark() != ".":
+                if self.take("("):
+                    self.expect(")")
+                return Call(TODAY, (), self.since(start))
+            case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_NAMES:
+                return self.call(token.word, start)
+            case TokenKind.WORD if token.word in ("NULL", "TRUE", "FALSE"):
+                return literal_constant(self.source, token.span)
+            case TokenKind.WORD if (
+                token.word in ("DATE", "TIMESTAMP")
+                and self.at < len(self.tokens)
+                and self.on_string()
+            ):
+                self.at += 1
+                return literal_constant(self.source, self.since(start))
+            case TokenKind.WORD if token.word == "CASE":
+                return self.case(start)
+            case TokenKind.WORD if token.word in _NO_NAMES and self.mark() != ".":
+                raise NotReadError(token.word)
+        return self.column(start)
+
+    def on_string(self) -> bool:
+        return self.tokens[self.at].kind is TokenKind.STRING
+
+    def brackets(self, token: Token) -> Condition:
+        if token.text != "(" or self.word() in ("SELECT", "WITH", "FROM", "VALUES"):
+            raise NotReadError(token.text)
+        condition = self.nested(self.boolean)
+        self.expect(")")
+        return condition
+
+    def column(self, start: int) -> ColumnRef:
+        parts = [self.tokens[start]]
+        while self.mark() == "." and self.at + 1 < len(self.tokens):
+            parts.append(self.tokens[self.at + 1])
+            self.at += 2
+        if self.mark() in ("(", ".") or any(
+            p.kind not in (TokenKind.WORD, TokenKind.QUOTED) for p in parts
+        ):
+            raise NotReadError
+        return ColumnRef(tuple(p.text.lower() for p in parts), self.since(start))
+
+    def call(self, name: str, start: int) -> Condition:
+        self.at += 1
+        if name == "CAST":
+            return self.cast(start)
+        arguments = self.arguments()
+        if name in _UNITS_FIRST and len(arguments) > 2:
+            raise NotReadError(name)
+        return Call(name, arguments, self.since(start))
+
+    def cast(self, start: int) -> Condition:
+        argument = self.nested(self.boolean)
+        self.expect("AS")
+        hive_type = self.type_name()
+        self.expect(")")
+        return Cast(argument, hive_type, self.since(start))
+
+    def arguments(self) -> tuple[Condition, ...]:
+        """The arguments up to the closing bracket, which is taken too."""
+        if self.word() in ("SELECT", "WITH", "FROM", "VALUES"):
+            raise NotReadError
+        arguments: list[Condition] = []
+        while not self.take(")"):
+            if arguments:
+                self.expect(",")
+            arguments.append(self.nested(self.boolean))
+        return tuple(arguments)
+
+    def nested(self, operand: Callable[[], Condition]) -> Condition:
+        """Inside brackets no clause begins."""
+        self.depth += 1
+        try:
+            return operand()
+        finally:
+            self.depth -= 1
+
+    def case(self, start: int) -> Condition:
+        subject = None if self.word() == "WHEN" else self.nested(self.boolean)
+        parts: list[Condition] = []
+        while self.take("WHEN"):
+            begin = self.at
+            when = self.nested(self.boolean)
+            if subject is not None:
+                when = Call("=", (subject, when), self.since(begin))
+            self.expect("THEN")
+            parts += [when, self.nested(self.boolean)]
+        if not parts:
+            raise NotReadError
+        parts.append(
+            self.nested(self.boolean)
+            if self.take("ELSE")
+            else Constant(None, VOID, self.since(start))
+        )
+        self.expect("END")
+        return Call("CASE", tuple(parts), self.since(start))
+
+    def type_name(self) -> HiveType:
+        start = self.at
+        self.at += 1
+        if self.mark() == "(":
+            while not self.take(")"):
+                self.at += 1
+                if self.at >= len(self.tokens):
+                    raise NotReadError
+        try:
+            return parse_type(self.since(start).cut(self.source))
+        except BindError:
+            raise NotReadError from None

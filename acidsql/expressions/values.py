@@ -1,0 +1,312 @@
+"""Values of partitions and what Spark makes of them: casts and comparisons, as far as they are
+certain.
+
+``UNKNOWN`` stands for a value only Spark can tell: whatever is made of it is ``UNKNOWN`` too. NULL
+is None.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from acidsql.catalog.model import DEFAULT_PARTITION
+from acidsql.catalog.types import (
+    MAX_DECIMAL_PRECISION,
+    CharType,
+    DecimalType,
+    HiveType,
+    PrimitiveType,
+    VarcharType,
+)
+from acidsql.expressions.decimals import rescaled
+from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.stores import store
+from acidsql.expressions.tree import VOID
+
+
+class _Unknown(Enum):
+    UNKNOWN = "unknown"
+
+
+UNKNOWN = _Unknown.UNKNOWN
+Conversion = Callable[[Any], Any]
+"""Makes another value of one that is neither NULL nor UNKNOWN."""
+
+BOOLEAN, STRING, DATE, TIMESTAMP = (
+    PrimitiveType(name) for name in ("boolean", "string", "date", "timestamp")
+)
+INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def bits_of(hive_type: HiveType | None) -> int:
+    """0 for what is no integer type."""
+    return _BITS.get(hive_type.name, 0) if isinstance(hive_type, PrimitiveType) else 0
+
+
+# ---- the text of a partition
+
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?\d{1,38}(?:\.\d{0,38})?", re.ASCII)
+_FLOAT = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?)?", re.ASCII)
+
+
+def partition_value(text: str, hive_type: HiveType) -> Any:
+    """A partition's value: None for NULL, UNKNOWN for text that is not plainly of the type."""
+    if text == DEFAULT_PARTITION:
+        return None
+    match hive_type:
+        case PrimitiveType("string"):
+            return text or UNKNOWN
+        case VarcharType(length) | CharType(length):
+            return text if text and len(text) <= length and not text.endswith(" ") else UNKNOWN
+        case PrimitiveType("tinyint" | "smallint" | "int" | "bigint"):
+            return _fitting(int(text), hive_type) if _INTEGER.fullmatch(text) else UNKNOWN
+        case PrimitiveType("date"):
+            return _day(text) if _DAY.fullmatch(text) else UNKNOWN
+        case PrimitiveType("timestamp"):
+            return _moment(text)
+        case PrimitiveType("boolean"):
+            return {"true": True, "false": False}.get(text, UNKNOWN)
+        case PrimitiveType("double"):
+            return float(text) if _FLOAT.fullmatch(text) else UNKNOWN
+        case DecimalType(_, scale) if _DECIMAL.fullmatch(text):
+            value = rescaled(Decimal(text), hive_type)
+            return value if value is not None and value == Decimal(text) and scale >= 0 else UNKNOWN
+    return UNKNOWN
+
+
+def _fitting(value: int, hive_type: HiveType) -> Any:
+    half = 1 << bits_of(hive_type) - 1
+    return value if -half <= value < half else UNKNOWN
+
+
+def _day(text: str) -> Any:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return UNKNOWN
+
+
+def _moment(text: str) -> Any:
+    """The wall clock of a timestamp's text."""
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        return UNKNOWN
+    try:
+        clock = datetime.time.fromisoformat(match[2] or "00:00:00").replace(
+            microsecond=int((match[3] or "0").ljust(6, "0"))
+        )
+        return datetime.datetime.combine(datetime.date.fromisoformat(match[1]), clock)
+    except ValueError:
+        return UNKNOWN
+
+
+# ---- casts
+
+
+def caster(  # noqa: C901  (one arm for each pair of types)
+    source: HiveType | None, target: HiveType | None, *, ansi: bool
+) -> Conversion | None:
+    """How Spark casts a value of one type to another; None where that is not known here."""
+    if source is None or target is None:
+        return None
+    if source in (target, VOID):
+        return _same
+    # with ANSI semantics it is an error, which Spark shall raise
+    failed = UNKNOWN if ansi else None
+    match source, target:
+        case PrimitiveType("string"), _:
+            return _from_text(target, failed)
+        case PrimitiveType("boolean"), PrimitiveType("string"):
+            return lambda value: "true" if value else "false"
+        case PrimitiveType("boolean"), _ if bits_of(target):
+            return int
+        case PrimitiveType("date"), PrimitiveType("string"):
+            return datetime.date.isoformat
+        case PrimitiveType("date"), PrimitiveType("timestamp"):
+            return lambda value: datetime.datetime.combine(value, datetime.time())
+        case DecimalType(), _:
+            return _from_decimal(target, failed)
+        case PrimitiveType("double"), _ if bits_of(target):
+            return lambda value: _fitting(int(value), target) if math.isfinite(value) else UNKNOWN
+        case PrimitiveType("double"), PrimitiveType("boolean"):
+            return bool
+    return _from_integer(target, failed) if bits_of(source) else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _from_integer(target: HiveType, failed: Any) -> Conversion | None:
+    match target:
+        case PrimitiveType("string"):
+            return str
+        case PrimitiveType("double"):
+            return float
+        case PrimitiveType("boolean"):
+            return bool
+        case DecimalType():
+            return lambda value: _or_failed(rescaled(Decimal(value), target), failed)
+    half = (1 << bits_of(target)) >> 1
+    return (
+        (
+            lambda value: (
+                value
+                if -half <= value < half
+                else (value + half) % (2 * half) - half
+                if failed is None
+                else failed
+            )
+        )
+        if half
+        else None
+    )
+
+
+def _from_decimal(target: HiveType, failed: Any) -> Conversion | None:
+    match target:
+        case PrimitiveType("string"):
+            return lambda value: f"{value:f}" if "E" not in str(value) else UNKNOWN
+        case PrimitiveType("double"):
+            return float
+        case PrimitiveType("boolean"):
+            return bool
+        case DecimalType():
+            return lambda value: _or_failed(rescaled(value, target), failed)
+    return (lambda value: _fitting(int(value), target)) if bits_of(target) else None
+
+
+def _or_failed(value: Any, failed: Any) -> Any:
+    return failed if value is None else value
+
+
+def _from_text(target: HiveType, failed: Any) -> Conversion | None:
+    if (
+        not bits_of(target)
+        and target not in (DOUBLE, BOOLEAN, DATE, TIMESTAMP)
+        and not isinstance(target, DecimalType)
+    ):
+        return None
+
+    def convert(text: str) -> Any:
+        try:
+            value = store(text, target)
+        except NotPlain:
+            return UNKNOWN
+        if isinstance(value, Lossy):
+            return failed if value.refused and failed is not None else value.value
+        return value
+
+    return convert
+
+
+# ---- comparisons
+
+
+def common_type(left: HiveType | None, right: HiveType | None, *, ansi: bool) -> HiveType | None:
+    """What both sides of a comparison are cast to; None where that is not known here."""
+    if left is None or right is None or left == right or VOID in (left, right):
+        return left if left != VOID else right
+    if STRING in (left, right):
+        other = right if left == STRING else left
+        if ansi:
+            return None
+        return DOUBLE if isinstance(other, DecimalType) else other
+    if {left, right} == {DATE, TIMESTAMP}:
+        return TIMESTAMP
+    return wider_number(left, right)
+
+
+def wider_number(left: HiveType, right: HiveType) -> HiveType | None:
+    """A type that holds the numbers of both exactly, or DOUBLE if one is; None if there is none or
+    one is no number.
+    """
+    if DOUBLE in (left, right):
+        other = right if left == DOUBLE else left
+        return (
+            DOUBLE if bits_of(other) or isinstance(other, DecimalType) or other == DOUBLE else None
+        )
+    if bits_of(left) and bits_of(right):
+        return left if bits_of(left) >= bits_of(right) else right
+    one, two = as_decimal(left), as_decimal(right)
+    return (
+        decimal_type(
+            max(one.precision - one.scale, two.precision - two.scale), max(one.scale, two.scale)
+        )
+        if one and two
+        else None
+    )
+
+
+def as_decimal(hive_type: HiveType) -> DecimalType | None:
+    """The DECIMAL that holds every number of a type exactly."""
+    if isinstance(hive_type, DecimalType):
+        return hive_type
+    return DecimalType(_DIGITS[str(hive_type)], 0) if bits_of(hive_type) else None
+
+
+def decimal_type(whole: int, scale: int) -> DecimalType | None:
+    """None where Spark would have to give up digits."""
+    return (
+        DecimalType(max(whole + scale, 1), scale)
+        if whole + scale <= MAX_DECIMAL_PRECISION
+        else None
+    )
+
+
+def common_type_of_list(types: Sequence[HiveType | None], *, ansi: bool) -> HiveType | None:
+    """What the operands of IN are cast to: all to STRING as soon as one is."""
+    named = [t for t in types if t != VOID]
+    if STRING in named and any(t != STRING for t in named):
+        convertible = all(
+            t in (STRING, DATE) or isinstance(t, DecimalType) or bits_of(t) for t in named
+        )
+        return STRING if convertible and not ansi else None
+    common: HiveType | None = named[0] if named else VOID
+    for hive_type in named[1:]:
+        common = (
+            None
+            if common is None or hive_type is None
+            else common
+            if common == hive_type
+            else wider_number(common, hive_type)
+        )
+    return common
+
+
+_A_DAY_AND_MORE = datetime.timedelta(days=2)
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<=>": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def comparer(sign: str, hive_type: HiveType) -> Callable[[Any, Any], Any] | None:
+    """A comparison of two values of a type, neither NULL; the answer may be UNKNOWN."""
+    compare = _COMPARE[sign]
+    match hive_type:
+        case PrimitiveType("timestamp"):
+            # two clocks may show one moment
+            return lambda a, b: compare(a, b) if a == b or abs(a - b) > _A_DAY_AND_MORE else UNKNOWN
+        case PrimitiveType("double"):
+            return lambda a, b: compare(a, b) if a == a and b == b else UNKNOWN
+        case PrimitiveType("string" | "boolean" | "date" | "void") | DecimalType():
+            return compare
+    return compare if bits_of(hive_type) else None

@@ -1,0 +1,1 @@
+"""File systems behind one protocol: local ones, and those pyarrow opens."""

@@ -1,0 +1,1 @@
+"""Steps that are carried out on the driver alone, without Java."""

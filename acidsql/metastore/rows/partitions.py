@@ -1,0 +1,172 @@
+"""The partitions of a table as rows of PARTITIONS, PARTITION_KEY_VALS, PARTITION_PARAMS and SDS,
+and back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlalchemy import BigInteger, Connection, bindparam, delete, insert, select, update
+
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partitions import name_of, partition_name
+from acidsql.catalog.statistics import KEYS
+from acidsql.errors import AlreadyExistsError, WriteConflictError
+from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.rows.storage import delete_storage, insert_storage
+from acidsql.metastore.store import insert_row
+from acidsql.metastore.tables import PARTITION_KEY_VALS, PARTITION_PARAMS, PARTITIONS, SDS, TBLS
+
+PARTITION_EXISTS = 10118
+_BATCH = 500
+"""The most ids in one IN list."""
+
+
+def insert_partitions(
+    connection: Connection,
+    table: Table,
+    partitions: Iterable[Partition],
+    warehouse: str,
+    *,
+    if_not_exists: bool = False,
+) -> tuple[Partition, ...]:
+    """Stores partitions of a stored table. Returns the new ones; AlreadyExistsError if one is
+    there, unless ``if_not_exists`` passes over it.
+    """
+    cd_id = connection.scalar(_COLUMNS_OF_TABLE, {"id": table.table_id})
+    keys = [c.name for c in table.partition_columns]
+    added = []
+    for partition in partitions:
+        name = partition_name(keys, partition.values)
+        if connection.execute(_BY_NAME, {"id": table.table_id, "name": name}).first() is not None:
+            if if_not_exists:
+                continue
+            raise AlreadyExistsError(
+                f"Partition already exists: {table.name} {name}", code=PARTITION_EXISTS
+            )
+        added.append(partition)
+        located = replace(table, location=partition.location)
+        part_id = insert_row(
+            connection,
+            PARTITIONS,
+            TBL_ID=table.table_id,
+            SD_ID=insert_storage(connection, located, cd_id or 0, warehouse),
+            PART_NAME=name,
+            CREATE_TIME=partition.created_at,
+        )
+        values = [
+            {"PART_ID": part_id, "INTEGER_IDX": i, "PART_KEY_VAL": value}
+            for i, value in enumerate(partition.values)
+        ]
+        connection.execute(insert(PARTITION_KEY_VALS), values)
+        texts = {**partition.properties, **partition.statistics}
+        params = [{"PART_ID": part_id, "PARAM_KEY": k, "PARAM_VALUE": v} for k, v in texts.items()]
+        if params:
+            connection.execute(insert(PARTITION_PARAMS), params)
+    return tuple(added)
+
+
+def delete_partitions(
+    connection: Connection, table: Table, partitions: Iterable[Partition], warehouse: str
+) -> tuple[Partition, ...]:
+    """Deletes the partitions that are there, with their storage; they come back as they were
+    stored."""
+    wanted = {partition.values for partition in partitions}
+    dropped = tuple(
+        p for p in read_partitions(connection, table.table_id, warehouse) if p.values in wanted
+    )
+    ids = {row.PART_NAME: row for row in connection.execute(_PARTITIONS, {"id": table.table_id})}
+    rows = [ids[name_of(table, partition)] for partition in dropped]
+    if rows:
+        connection.execute(
+            delete(PARTITIONS).where(PARTITIONS.c.PART_ID == bindparam("part")),
+            [{"part": row.PART_ID} for row in rows],
+        )
+    for start in range(0, len(rows), _BATCH):
+        delete_storage(connection, [row.SD_ID for row in rows[start : start + _BATCH]])
+    return dropped
+
+
+def update_partition(
+    connection: Connection, table: Table, before: Partition, after: Partition, warehouse: str
+) -> None:
+    """Changes the values and the location of a partition. WriteConflictError if it is not what
+    ``before`` says, AlreadyExistsError if ``after`` is there.
+    """
+    old, new = name_of(table, before), name_of(table, after)
+    row = connection.execute(_BY_NAME, {"id": table.table_id, "name": old}).first()
+    if row is None or given_location(row.LOCATION, warehouse) != before.location:
+        hint = "Run the statement again: it will see the other session's change."
+        raise WriteConflictError(
+            f'partition {old} of table "{table.name}" was changed by another session meanwhile',
+            hint=hint,
+        )
+    if (
+        new != old
+        and connection.execute(_BY_NAME, {"id": table.table_id, "name": new}).first() is not None
+    ):
+        raise AlreadyExistsError(
+            f"Partition already exists: {table.name} {new}", code=PARTITION_EXISTS
+        )
+    connection.execute(
+        update(PARTITIONS).where(PARTITIONS.c.PART_ID == row.PART_ID).values(PART_NAME=new)
+    )
+    values = PARTITION_KEY_VALS.c
+    new_values = update(PARTITION_KEY_VALS).where(
+        values.PART_ID == row.PART_ID, values.INTEGER_IDX == bindparam("ordinal")
+    )
+    texts = [{"ordinal": i, "value": value} for i, value in enumerate(after.values)]
+    connection.execute(new_values.values(PART_KEY_VAL=bindparam("value")), texts)
+    location = stored_location(after.location, warehouse)
+    connection.execute(update(SDS).where(SDS.c.SD_ID == row.SD_ID).values(LOCATION=location))
+
+
+def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tuple[Partition, ...]:
+    """The partitions of a table, sorted by name."""
+    values: defaultdict[int, list[str]] = defaultdict(list)
+    for part_id, value in connection.execute(_VALUES, {"id": table_id}):
+        values[part_id].append(value)
+    params: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    for part_id, key, value in connection.execute(_PARAMS, {"id": table_id}):
+        params[part_id][key] = value
+    return tuple(
+        Partition(
+            values=tuple(values[row.PART_ID]),
+            location=given_location(row.LOCATION, warehouse),
+            properties={k: v for k, v in params[row.PART_ID].items() if k not in KEYS},
+            statistics={k: v for k, v in params[row.PART_ID].items() if k in KEYS},
+            created_at=row.CREATE_TIME,
+        )
+        for row in connection.execute(_PARTITIONS, {"id": table_id})
+    )
+
+
+_ID = bindparam("id", type_=BigInteger)
+_COLUMNS_OF_TABLE = (
+    select(SDS.c.CD_ID).join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID).where(TBLS.c.TBL_ID == _ID)
+)
+_BY_NAME = (
+    select(PARTITIONS.c.PART_ID, PARTITIONS.c.SD_ID, SDS.c.LOCATION)
+    .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID, PARTITIONS.c.PART_NAME == bindparam("name"))
+)
+_PARTITIONS = (
+    select(PARTITIONS, SDS.c.LOCATION)
+    .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID)
+    .order_by(PARTITIONS.c.PART_NAME)
+)
+_VALUES = (
+    select(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.PART_KEY_VAL)
+    .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_KEY_VALS.c.PART_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID)
+    .order_by(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.INTEGER_IDX)
+)
+_PARAMS = (
+    select(PARTITION_PARAMS)
+    .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_PARAMS.c.PART_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID)
+    .order_by(PARTITION_PARAMS.c.PARAM_KEY)
+)

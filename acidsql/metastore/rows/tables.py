@@ -1,0 +1,348 @@
+"""A table as rows of TBLS, CDS, COLUMNS_V2, PARTITION_KEYS, TABLE_PARAMS and its storage
+descriptor, and back.
+
+Hive keeps a table's comment and its bucketing version among the table's parameters; the former
+comes back as ``Table.comment``, the latter stays visible as the property it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from acidsql.catalog.model import Column, FileFormat, Storage, Table, TableKind, TableName, View
+from acidsql.catalog.statistics import KEYS, doubted
+from acidsql.catalog.storage import recognized
+from acidsql.catalog.types import parse_type
+from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.rows.constraints import insert_constraints, read_constraints
+from acidsql.metastore.rows.statistics import change_tables
+from acidsql.metastore.rows.storage import (
+    BUCKETING_VERSION,
+    delete_storage,
+    insert_storage,
+    read_bucketing,
+    read_skew,
+    read_storage,
+)
+from acidsql.metastore.store import insert_row
+from acidsql.metastore.tables import (
+    BUCKETING_COLS,
+    CDS,
+    COLUMNS_V2,
+    DBS,
+    KEY_CONSTRAINTS,
+    PARTITION_KEYS,
+    PARTITIONS,
+    SDS,
+    SERDE_PARAMS,
+    SERDES,
+    SKEWED_COL_NAMES,
+    SORT_COLS,
+    TABLE_PARAMS,
+    TBLS,
+)
+
+COMMENT = "comment"
+
+
+def insert_table(connection: Connection, table: Table, db_id: int, warehouse: str) -> int:
+    """Returns the new table id."""
+    cd_id = insert_row(connection, CDS)
+    _insert_columns(connection, cd_id, table.columns)
+    tbl_id = insert_row(
+        connection,
+        TBLS,
+        DB_ID=db_id,
+        SD_ID=insert_storage(connection, table, cd_id, warehouse),
+        TBL_NAME=table.name.table,
+        TBL_TYPE=table.kind.value,
+        OWNER=table.owner,
+        CREATE_TIME=table.created_at,
+        **_view_texts(table),
+    )
+    keys = [
+        {
+            "TBL_ID": tbl_id,
+            "PKEY_NAME": c.name,
+            "PKEY_TYPE": str(c.type),
+            "PKEY_COMMENT": c.comment,
+            "INTEGER_IDX": i,
+        }
+        for i, c in enumerate(table.partition_columns)
+    ]
+    if keys:
+        connection.execute(insert(PARTITION_KEYS), keys)
+    _insert_params(connection, tbl_id, table)
+    change_tables(connection, [tbl_id], lambda _, before: table.statistics)
+    insert_constraints(connection, table, tbl_id, cd_id)
+    return tbl_id
+
+
+def update_table(connection: Connection, table: Table) -> None:
+    """Kind, properties, comment, columns and view texts of a stored table become those of
+    ``table``; the rest stays.
+
+    So do statistics, but for those that somebody sets as if they were properties: nobody answers
+    for them.
+    """
+    tbl_id = table.table_id
+    connection.execute(
+        update(TBLS)
+        .where(TBLS.c.TBL_ID == tbl_id)
+        .values(TBL_TYPE=table.kind.value, **_view_texts(table))
+    )
+    connection.execute(
+        delete(TABLE_PARAMS).where(
+            TABLE_PARAMS.c.TBL_ID == tbl_id, TABLE_PARAMS.c.PARAM_KEY.not_in(KEYS)
+        )
+    )
+    _insert_params(connection, tbl_id, table)
+    given = {key: text for key, text in table.properties.items() if key in KEYS}
+    if given:
+        change_tables(connection, [tbl_id], lambda _, before: doubted({**before, **given}))
+    cd_id = connection.execute(_IDS, {"id": tbl_id}).one().CD_ID
+    connection.execute(delete(COLUMNS_V2).where(COLUMNS_V2.c.CD_ID == cd_id))
+    _insert_columns(connection, cd_id, table.columns)
+
+
+def update_bucketing(connection: Connection, table: Table) -> None:
+    """The names of the bucketing and sort columns of a stored table, and of its partitions, become
+    those of ``table``; their number stays.
+    """
+    if table.bucketing is None:
+        return
+    storages = select(TBLS.c.SD_ID).where(TBLS.c.TBL_ID == table.table_id)
+    storages_too = select(PARTITIONS.c.SD_ID).where(PARTITIONS.c.TBL_ID == table.table_id)
+    for columns, name, names in (
+        (BUCKETING_COLS, BUCKETING_COLS.c.BUCKET_COL_NAME, table.bucketing.columns),
+        (SORT_COLS, SORT_COLS.c.COLUMN_NAME, tuple(key.name for key in table.bucketing.sorted_by)),
+    ):
+        of_table = or_(columns.c.SD_ID.in_(storages), columns.c.SD_ID.in_(storages_too))
+        for ordinal, new in enumerate(names):
+            connection.execute(
+                update(columns)
+                .where(of_table, columns.c.INTEGER_IDX == ordinal)
+                .values({name: new})
+            )
+
+
+def rename_table(
+    connection: Connection, before: Table, after: Table, db_id: int, warehouse: str
+) -> None:
+    """A stored table gets the name and the properties of ``after``, and its location; partitions
+    below the old one are below the new one.
+    """
+    connection.execute(
+        update(TBLS)
+        .where(TBLS.c.TBL_ID == before.table_id)
+        .values(TBL_NAME=after.name.table, DB_ID=db_id)
+    )
+    update_table(connection, after)
+    if after.location == before.location:
+        return
+    update_location(connection, after, warehouse)
+    for sd_id, stored in connection.execute(_PARTITION_LOCATIONS, {"id": before.table_id}).all():
+        location = given_location(stored, warehouse)
+        if location.startswith(f"{before.location}/"):
+            moved = stored_location(
+                after.location + location.removeprefix(before.location), warehouse
+            )
+            connection.execute(update(SDS).where(SDS.c.SD_ID == sd_id).values(LOCATION=moved))
+
+
+def update_location(connection: Connection, table: Table, warehouse: str) -> None:
+    """A stored table lies where ``table`` says; its partitions stay where they are."""
+    sd_id = connection.execute(_IDS, {"id": table.table_id}).one().SD_ID
+    connection.execute(
+        update(SDS)
+        .where(SDS.c.SD_ID == sd_id)
+        .values(LOCATION=stored_location(table.location, warehouse))
+    )
+
+
+def delete_table(connection: Connection, table_id: int) -> None:
+    """Deletes a table with its partitions, and with the foreign keys that refer to it."""
+    ids = connection.execute(_IDS, {"id": table_id}).one()
+    storages = [
+        ids.SD_ID,
+        *connection.scalars(select(PARTITIONS.c.SD_ID).where(PARTITIONS.c.TBL_ID == table_id)),
+    ]
+    connection.execute(delete(TBLS).where(TBLS.c.TBL_ID == table_id))
+    delete_storage(connection, storages)
+    connection.execute(delete(CDS).where(CDS.c.CD_ID == ids.CD_ID))
+
+
+def find_table(connection: Connection, name: TableName, warehouse: str) -> Table | None:
+    row = connection.execute(_HEAD, {"database": name.database, "table": name.table}).first()
+    if row is None:
+        return None
+    params = {
+        param.PARAM_KEY: param.PARAM_VALUE
+        for param in connection.execute(_PARAMS, {"id": row.TBL_ID})
+    }
+    columns = _columns(connection, _COLUMNS, row.CD_ID)
+    keys = _columns(connection, _KEYS, row.TBL_ID) if row.HAS_KEYS else ()
+    kind = TableKind(row.TBL_TYPE)
+    file_format, storage = _format(kind, read_storage(connection, row))
+    return Table(
+        name=name,
+        columns=columns,
+        location=given_location(row.LOCATION, warehouse) if kind is not TableKind.VIEW else "",
+        partition_columns=keys,
+        bucketing=read_bucketing(connection, row, params.get(BUCKETING_VERSION)),
+        skew=read_skew(connection, row),
+        file_format=file_format,
+        storage=storage,
+        kind=kind,
+        constraints=(
+            read_constraints(connection, row.TBL_ID, columns, keys) if row.HAS_CONSTRAINTS else ()
+        ),
+        view=(
+            View(original=row.VIEW_ORIGINAL_TEXT or "", expanded=row.VIEW_EXPANDED_TEXT or "")
+            if kind is TableKind.VIEW
+            else None
+        ),
+        comment=params.pop(COMMENT, None),
+        properties={key: value for key, value in params.items() if key not in KEYS},
+        statistics={key: value for key, value in params.items() if key in KEYS},
+        owner=row.OWNER or "",
+        created_at=row.CREATE_TIME,
+        table_id=row.TBL_ID,
+    )
+
+
+def table_locations(connection: Connection, warehouse: str) -> tuple[tuple[TableName, str], ...]:
+    """Every table that has files, and where; after them the partitions that do not lie below their
+    table.
+    """
+    rows = [
+        *connection.execute(_LOCATIONS, {"view": TableKind.VIEW.value}),
+        *connection.execute(_LOCATIONS_ELSEWHERE),
+    ]
+    return tuple(
+        (TableName(row.NAME, row.TBL_NAME), given_location(row.LOCATION, warehouse)) for row in rows
+    )
+
+
+def _insert_columns(connection: Connection, cd_id: int, columns: tuple[Column, ...]) -> None:
+    rows = [
+        {
+            "CD_ID": cd_id,
+            "COLUMN_NAME": c.name,
+            "TYPE_NAME": str(c.type),
+            "COMMENT": c.comment,
+            "INTEGER_IDX": i,
+        }
+        for i, c in enumerate(columns)
+    ]
+    connection.execute(insert(COLUMNS_V2), rows)
+
+
+def _insert_params(connection: Connection, tbl_id: int, table: Table) -> None:
+    params = {key: value for key, value in table.properties.items() if key not in KEYS}
+    if table.bucketing:
+        params[BUCKETING_VERSION] = str(table.bucketing.version)
+    if table.comment is not None:
+        params[COMMENT] = table.comment
+    rows = [
+        {"TBL_ID": tbl_id, "PARAM_KEY": key, "PARAM_VALUE": value} for key, value in params.items()
+    ]
+    if rows:
+        connection.execute(insert(TABLE_PARAMS), rows)
+
+
+def _view_texts(table: Table) -> dict[str, str | None]:
+    view = table.view
+    return {
+        "VIEW_ORIGINAL_TEXT": view.original if view else None,
+        "VIEW_EXPANDED_TEXT": view.expanded if view else None,
+    }
+
+
+def _columns(connection: Connection, query: Select[Any, Any, Any], key: int) -> tuple[Column, ...]:
+    rows = connection.execute(query, {"id": key})
+    return tuple(
+        Column(name=name, type=parse_type(text), comment=comment) for name, text, comment in rows
+    )
+
+
+def _format(kind: TableKind, storage: Storage) -> tuple[FileFormat, Storage | None]:
+    return (FileFormat.ORC, None) if kind is TableKind.VIEW else recognized(storage)
+
+
+_ID = bindparam("id", type_=BigInteger)
+_K = KEY_CONSTRAINTS.c
+_HEAD = (
+    select(
+        TBLS,
+        SDS,
+        SERDES.c.SLIB,
+        exists().where(PARTITION_KEYS.c.TBL_ID == TBLS.c.TBL_ID).label("HAS_KEYS"),
+        exists().where(SERDE_PARAMS.c.SERDE_ID == SDS.c.SERDE_ID).label("HAS_SERDE_PARAMS"),
+        exists().where(SKEWED_COL_NAMES.c.SD_ID == SDS.c.SD_ID).label("HAS_SKEW"),
+        exists()
+        .where(or_(_K.PARENT_TBL_ID == TBLS.c.TBL_ID, _K.CHILD_TBL_ID == TBLS.c.TBL_ID))
+        .label("HAS_CONSTRAINTS"),
+    )
+    .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
+    .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
+    .join(SERDES, SERDES.c.SERDE_ID == SDS.c.SERDE_ID)
+    .where(DBS.c.NAME == bindparam("database"), TBLS.c.TBL_NAME == bindparam("table"))
+)
+_IDS = (
+    select(SDS.c.SD_ID, SDS.c.CD_ID)
+    .join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID)
+    .where(TBLS.c.TBL_ID == _ID)
+)
+_PARAMS = (
+    select(TABLE_PARAMS.c.PARAM_KEY, TABLE_PARAMS.c.PARAM_VALUE)
+    .where(TABLE_PARAMS.c.TBL_ID == _ID)
+    .order_by(TABLE_PARAMS.c.PARAM_KEY)
+)
+_COLUMNS = (
+    select(COLUMNS_V2.c.COLUMN_NAME, COLUMNS_V2.c.TYPE_NAME, COLUMNS_V2.c.COMMENT)
+    .where(COLUMNS_V2.c.CD_ID == _ID)
+    .order_by(COLUMNS_V2.c.INTEGER_IDX)
+)
+_KEYS = (
+    select(PARTITION_KEYS.c.PKEY_NAME, PARTITION_KEYS.c.PKEY_TYPE, PARTITION_KEYS.c.PKEY_COMMENT)
+    .where(PARTITION_KEYS.c.TBL_ID == _ID)
+    .order_by(PARTITION_KEYS.c.INTEGER_IDX)
+)
+_LOCATIONS = (
+    select(DBS.c.NAME, TBLS.c.TBL_NAME, SDS.c.LOCATION)
+    .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
+    .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
+    .where(TBLS.c.TBL_TYPE != bindparam("view"))
+)
+_PARTITION_LOCATIONS = (
+    select(SDS.c.SD_ID, SDS.c.LOCATION)
+    .join(PARTITIONS, PARTITIONS.c.SD_ID == SDS.c.SD_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID)
+)
+_PARTITION_SDS = SDS.alias()
+_LOCATIONS_ELSEWHERE = (
+    select(DBS.c.NAME, TBLS.c.TBL_NAME, _PARTITION_SDS.c.LOCATION)
+    .join(TBLS, TBLS.c.DB_ID == DBS.c.DB_ID)
+    .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
+    .join(PARTITIONS, PARTITIONS.c.TBL_ID == TBLS.c.TBL_ID)
+    .join(_PARTITION_SDS, _PARTITION_SDS.c.SD_ID == PARTITIONS.c.SD_ID)
+    .where(
+        func.substr(_PARTITION_SDS.c.LOCATION, 1, func.length(SDS.c.LOCATION) + 1)
+        != SDS.c.LOCATION + "/"
+    )
+)

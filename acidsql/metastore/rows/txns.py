@@ -1,0 +1,164 @@
+"""What several of the store's transaction steps share: the state of a transaction, open ids, and
+how a transaction ends in abort.
+
+Functions on a connection inside somebody's read or write transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import IntEnum
+
+from sqlalchemy import Connection, delete, exists, func, insert, literal, null, select, update
+
+from acidsql.acid.ids import TxnId
+from acidsql.acid.write_ids import ValidTxnList
+from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.metastore.tables import MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
+from acidsql.txn.manager import OperationType, TxnState
+
+TXN_ABORTED = 10263
+TXN_NO_SUCH_TRANSACTION = 10262
+
+
+class AbortReason(IntEnum):
+    """TXN_META_INFO of an aborted transaction. Hive: TxnErrorMsg."""
+
+    NONE = 50000
+    ABORT_COMMAND = 50001
+    CONCURRENT = 50002
+    WRITE_CONFLICT = 50003
+    TIME_OUT = 50004
+    ROLLBACK = 50005
+    PROCESS_GONE = 50900
+    """Ours: the process that opened it has ended."""
+    TABLE_DROPPED = 50901
+    """Ours: a table it wrote to was dropped."""
+    PARTITION_DROPPED = 50902
+    """Ours: a partition it wrote to was dropped."""
+
+
+_WORDS = {
+    AbortReason.ABORT_COMMAND: "by ABORT TRANSACTIONS",
+    AbortReason.CONCURRENT: "a concurrent transaction had changed the same data",
+    AbortReason.WRITE_CONFLICT: "a concurrent transaction had changed the same data",
+    AbortReason.TIME_OUT: "its heartbeat timed out",
+    AbortReason.ROLLBACK: "it was rolled back",
+    AbortReason.PROCESS_GONE: "the process that opened it has ended",
+    AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
+    AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
+}
+
+
+def find_state(connection: Connection, txn_id: TxnId) -> TxnState | None:
+    """The state of a transaction; None: never opened, or so long over that its row was purged."""
+    state = connection.scalar(select(TXNS.c.TXN_STATE).where(TXNS.c.TXN_ID == txn_id))
+    return None if state is None else TxnState(state)
+
+
+def require_open(connection: Connection, txn_id: TxnId) -> None:
+    match find_state(connection, txn_id):
+        case TxnState.OPEN:
+            return
+        case TxnState.ABORTED:
+            raise aborted_error(connection, txn_id)
+        case TxnState.COMMITTED:
+            raise MetastoreError(
+                f"Transaction txnid:{txn_id} is already committed.", code=TXN_NO_SUCH_TRANSACTION
+            )
+        case None:
+            raise unknown_error(txn_id)
+
+
+def aborted_error(connection: Connection, txn_id: TxnId) -> TransactionAbortedError:
+    reason = connection.scalar(select(TXNS.c.TXN_META_INFO).where(TXNS.c.TXN_ID == txn_id))
+    words = (
+        _WORDS.get(AbortReason(int(reason))) if reason and int(reason) in set(AbortReason) else None
+    )
+    return TransactionAbortedError(
+        f"Transaction txnid:{txn_id} already aborted", detail=words, code=TXN_ABORTED
+    )
+
+
+def unknown_error(txn_id: TxnId) -> MetastoreError:
+    """The error for an unknown transaction. It is not retryable: a transaction whose row is gone
+    may well have been committed.
+    """
+    return MetastoreError(
+        f"No record of transaction txnid:{txn_id} could be found, may have timed out",
+        code=TXN_NO_SUCH_TRANSACTION,
+    )
+
+
+def highest_txn(connection: Connection) -> TxnId:
+    return TxnId(connection.scalar(select(func.max(TXNS.c.TXN_ID))) or 0)
+
+
+def lowest_open_txn(connection: Connection) -> TxnId | None:
+    txn_id = connection.scalar(
+        select(func.min(TXNS.c.TXN_ID)).where(TXNS.c.TXN_STATE == TxnState.OPEN)
+    )
+    return None if txn_id is None else TxnId(txn_id)
+
+
+def valid_txns(connection: Connection, txn_id: TxnId | None) -> ValidTxnList:
+    """The valid transactions. Hive: TxnCommonUtils.createValidReadTxnList. The own transaction is
+    no exception: it sees what it writes.
+    """
+    top = highest_txn(connection)
+    if txn_id is not None:
+        top = min(txn_id, top)
+    undecided = connection.execute(
+        select(TXNS.c.TXN_ID, TXNS.c.TXN_STATE).where(
+            TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED)),
+            TXNS.c.TXN_ID <= top,
+            TXNS.c.TXN_ID != (txn_id or 0),
+        )
+    ).all()
+    return ValidTxnList(
+        high_watermark=top,
+        open=tuple(TxnId(txn) for txn, state in undecided if state == TxnState.OPEN),
+        aborted=tuple(TxnId(txn) for txn, state in undecided if state == TxnState.ABORTED),
+    )
+
+
+def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: AbortReason) -> None:
+    """Aborts open transactions. Hive: AbortTxnsFunction.
+
+    TXN_COMPONENTS stay, they tell the cleaner where the garbage is. Where a write id was given out
+    but nothing recorded yet, there may be files all the same: a component for the whole table
+    stands for them, and keeps the aborted row from being purged.
+    """
+    if not txn_ids:
+        return
+    t2w, recorded = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
+    unrecorded = select(
+        t2w.T2W_TXNID,
+        t2w.T2W_DATABASE,
+        t2w.T2W_TABLE,
+        null(),
+        literal(OperationType.INSERT.value),
+        t2w.T2W_WRITEID,
+    ).where(
+        t2w.T2W_TXNID.in_(txn_ids),
+        ~exists().where(
+            recorded.TC_TXNID == t2w.T2W_TXNID,
+            recorded.TC_DATABASE == t2w.T2W_DATABASE,
+            recorded.TC_TABLE == t2w.T2W_TABLE,
+        ),
+    )
+    columns = (
+        "TC_TXNID",
+        "TC_DATABASE",
+        "TC_TABLE",
+        "TC_PARTITION",
+        "TC_OPERATION_TYPE",
+        "TC_WRITEID",
+    )
+    connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
+    connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
+    connection.execute(
+        update(TXNS)
+        .where(TXNS.c.TXN_ID.in_(txn_ids))
+        .values(TXN_STATE=TxnState.ABORTED.value, TXN_META_INFO=str(reason.value))
+    )

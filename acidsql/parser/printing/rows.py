@@ -1,0 +1,119 @@
+"""Statements to text: queries, INSERT, UPDATE, DELETE, MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acidsql.parser.printing.pieces import (
+    alias,
+    clauses,
+    name,
+    names,
+    partition,
+    qualified,
+    texts,
+    where,
+    words,
+)
+from acidsql.parser.statements import (
+    Assignment,
+    Delete,
+    Fragment,
+    Insert,
+    InsertBranch,
+    Merge,
+    MergeClause,
+    MergeDelete,
+    MergeInsert,
+    MergeUpdate,
+    MultiInsert,
+    Update,
+    Values,
+)
+
+
+def print_insert(statement: Insert) -> str:
+    with_clause = statement.with_clause.text if statement.with_clause else None
+    return clauses(with_clause, _target(statement), _source(statement.source))
+
+
+def _target(statement: Insert | InsertBranch) -> str:
+    return words(
+        "INSERT OVERWRITE TABLE" if statement.overwrite else "INSERT INTO TABLE",
+        qualified(statement.target),
+        partition(statement.partition),
+        statement.if_not_exists and "IF NOT EXISTS",
+        None if statement.columns is None else names(statement.columns),
+    )
+
+
+def _source(source: Values | Fragment) -> str:
+    if isinstance(source, Fragment):
+        return source.text
+    *before, last = (texts(row) for row in source.rows)
+    return "VALUES " + clauses(*(row + "," for row in before), last)
+
+
+def print_multi_insert(statement: MultiInsert) -> str:
+    with_clause = statement.with_clause.text if statement.with_clause else None
+    branches = (clauses(_target(branch), branch.query.text) for branch in statement.branches)
+    return "\n".join(part for part in (with_clause, statement.from_clause.text, *branches) if part)
+
+
+def print_update(statement: Update) -> str:
+    return clauses(
+        words("UPDATE", qualified(statement.target), alias(statement.alias)),
+        "SET " + _assignments(statement.assignments),
+        where(statement.where),
+    )
+
+
+def _assignments(assignments: Iterable[Assignment]) -> str:
+    return ", ".join(f"{name(item.column)} = {item.value.text}" for item in assignments)
+
+
+def print_delete(statement: Delete) -> str:
+    return clauses(
+        words("DELETE FROM", qualified(statement.target), alias(statement.alias)),
+        where(statement.where),
+    )
+
+
+def print_merge(statement: Merge) -> str:
+    source = (
+        statement.source.text
+        if isinstance(statement.source, Fragment)
+        else qualified(statement.source)
+    )
+    return "\n".join(
+        (
+            words("MERGE INTO", qualified(statement.target), alias(statement.alias)),
+            words("USING", source, alias(statement.source_alias)),
+            f"ON {statement.on.text}",
+            *(_merge_clause(clause) for clause in statement.clauses),
+        )
+    )
+
+
+def _merge_clause(clause: MergeClause) -> str:
+    condition = f"AND {clause.condition.text}" if clause.condition else None
+    return words("WHEN", str(clause.match), condition, "THEN", _merge_action(clause.action))
+
+
+def _merge_action(action: MergeUpdate | MergeDelete | MergeInsert) -> str:
+    match action:
+        case MergeUpdate():
+            return "UPDATE SET " + (
+                "*" if action.assignments is None else _assignments(action.assignments)
+            )
+        case MergeDelete():
+            return "DELETE"
+        case MergeInsert():
+            if action.values is None:
+                return "INSERT *"
+            return words(
+                "INSERT",
+                None if action.columns is None else names(action.columns),
+                "VALUES",
+                texts(action.values),
+            )

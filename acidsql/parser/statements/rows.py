@@ -1,0 +1,188 @@
+"""Queries, changes of rows, and what is said about statements: EXPLAIN, DRY RUN, SET."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from acidsql.errors import Span
+from acidsql.parser.statements.pieces import Fragment, Name, PartitionSpec, QualifiedName
+
+if TYPE_CHECKING:
+    from acidsql.parser.statements import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """``VALUES (..), (..)``: each row a tuple of expressions."""
+
+    span: Span
+    rows: tuple[tuple[Fragment, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """INSERT INTO | OVERWRITE [TABLE] t [PARTITION (..)] [(columns)] [IF NOT EXISTS] source.
+
+    ``with_clause`` is the text before INSERT, if any (``WITH q AS (..)``).
+    """
+
+    span: Span
+    target: QualifiedName
+    columns: tuple[Name, ...] | None
+    source: Values | Fragment
+    with_clause: Fragment | None = None
+    overwrite: bool = False
+    partition: PartitionSpec | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertBranch:
+    """One INSERT of a multi-insert; ``query`` is a SELECT without FROM."""
+
+    span: Span
+    target: QualifiedName
+    columns: tuple[Name, ...] | None
+    query: Fragment
+    overwrite: bool = False
+    partition: PartitionSpec | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiInsert:
+    """FROM source INSERT .. SELECT .. INSERT .. SELECT ..: one read, several writes."""
+
+    span: Span
+    from_clause: Fragment
+    branches: tuple[InsertBranch, ...]
+    with_clause: Fragment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    column: Name
+    value: Fragment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    span: Span
+    target: QualifiedName
+    alias: Name | None
+    assignments: tuple[Assignment, ...]
+    where: Fragment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    span: Span
+    target: QualifiedName
+    alias: Name | None
+    where: Fragment | None
+
+
+class Match(StrEnum):
+    """Which rows a WHEN clause of MERGE is about."""
+
+    MATCHED = "MATCHED"
+    NOT_MATCHED = "NOT MATCHED"
+    NOT_MATCHED_BY_SOURCE = "NOT MATCHED BY SOURCE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeUpdate:
+    """UPDATE SET assignments; ``assignments`` None for ``UPDATE SET *``."""
+
+    span: Span
+    assignments: tuple[Assignment, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeDelete:
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeInsert:
+    """INSERT [(columns)] VALUES (..); ``values`` None for ``INSERT *``."""
+
+    span: Span
+    columns: tuple[Name, ...] | None
+    values: tuple[Fragment, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeClause:
+    """WHEN match [AND condition] THEN action."""
+
+    span: Span
+    match: Match
+    condition: Fragment | None
+    action: MergeUpdate | MergeDelete | MergeInsert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """``source`` is a table, or a sub-query with its parentheses."""
+
+    span: Span
+    target: QualifiedName
+    alias: Name | None
+    source: QualifiedName | Fragment
+    source_alias: Name | None
+    on: Fragment
+    clauses: tuple[MergeClause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """SELECT .., WITH .. SELECT .., VALUES .., FROM .. SELECT ..: whatever only reads."""
+
+    span: Span
+    body: Fragment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    """EXPLAIN [mode] statement; ``mode`` is Hive's word in upper case (EXTENDED, FORMATTED, LOCKS,
+    ANALYZE, ..) or None.
+    """
+
+    span: Span
+    statement: Statement
+    mode: str | None = None
+
+
+ChangingStatement = Insert | MultiInsert | Update | Delete | Merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """DRY RUN statement: what it would do."""
+
+    span: Span
+    statement: ChangingStatement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetVariable:
+    """SET, SET k, SET k=v: ``key`` None lists all (``verbose``: SET -v), ``value`` None shows one.
+    The value is verbatim.
+    """
+
+    span: Span
+    key: str | None
+    value: str | None
+    verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetVariable:
+    """RESET [-d] [k ..]: all settings without ``keys``; ``to_default`` is -d."""
+
+    span: Span
+    keys: tuple[str, ...] = ()
+    to_default: bool = False

@@ -1,0 +1,239 @@
+"""Databases, tables and views: CREATE, DROP, SHOW, DESCRIBE, LOAD DATA, ANALYZE, MSCK."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.errors import Span
+from acidsql.parser.statements.pieces import (
+    ClusteredBy,
+    ColumnDefinition,
+    Constraint,
+    Fragment,
+    Name,
+    PartitionSpec,
+    Property,
+    QualifiedName,
+    RowFormat,
+    SkewedBy,
+    SortKey,
+    StorageClasses,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateDatabase:
+    span: Span
+    name: Name
+    if_not_exists: bool = False
+    comment: str | None = None
+    location: str | None = None
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropDatabase:
+    span: Span
+    name: Name
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseDatabase:
+    span: Span
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeDatabase:
+    span: Span
+    name: Name
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowDatabases:
+    span: Span
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """CREATE TABLE with columns, or AS a query (``query``; ``partitioned_by_names`` are then bare
+    names of PARTITIONED BY).
+    """
+
+    span: Span
+    name: QualifiedName
+    columns: tuple[ColumnDefinition, ...]
+    if_not_exists: bool = False
+    transactional_word: bool = False
+    external: bool = False
+    comment: str | None = None
+    clustered_by: ClusteredBy | None = None
+    stored_as: Name | None = None
+    location: str | None = None
+    properties: tuple[Property, ...] = ()
+    row_format: RowFormat | None = None
+    temporary: bool = False
+    managed: bool = False
+    partitioned_by: tuple[ColumnDefinition, ...] = ()
+    partitioned_by_names: tuple[Name, ...] = ()
+    skewed_by: SkewedBy | None = None
+    storage_classes: StorageClasses | None = None
+    constraints: tuple[Constraint, ...] = ()
+    query: Fragment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableLike:
+    """CREATE TABLE t LIKE s [STORED AS ..] [LOCATION ..] [TBLPROPERTIES ..]."""
+
+    span: Span
+    name: QualifiedName
+    like: QualifiedName
+    if_not_exists: bool = False
+    transactional_word: bool = False
+    external: bool = False
+    temporary: bool = False
+    managed: bool = False
+    stored_as: Name | None = None
+    row_format: RowFormat | None = None
+    storage_classes: StorageClasses | None = None
+    location: str | None = None
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTable:
+    span: Span
+    name: QualifiedName
+    if_exists: bool = False
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    name: Name
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView:
+    span: Span
+    name: QualifiedName
+    query: Fragment
+    columns: tuple[ViewColumn, ...] = ()
+    if_not_exists: bool = False
+    or_replace: bool = False
+    comment: str | None = None
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropView:
+    span: Span
+    name: QualifiedName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateTable:
+    span: Span
+    name: QualifiedName
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTables:
+    span: Span
+    database: Name | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe:
+    span: Span
+    name: QualifiedName
+    formatted: bool = False
+    extended: bool = False
+    column: Name | None = None
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCreateTable:
+    span: Span
+    name: QualifiedName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowViews:
+    span: Span
+    database: Name | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPartitions:
+    span: Span
+    name: QualifiedName
+    partition: PartitionSpec | None = None
+    where: Fragment | None = None
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTableProperties:
+    """SHOW TBLPROPERTIES t [('key')]."""
+
+    span: Span
+    name: QualifiedName
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowColumns:
+    span: Span
+    name: QualifiedName
+    database: Name | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadData:
+    """LOAD DATA [LOCAL] INPATH 'path' [OVERWRITE] INTO TABLE t [PARTITION (..)]."""
+
+    span: Span
+    path: str
+    target: QualifiedName
+    local: bool = False
+    overwrite: bool = False
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeTable:
+    """ANALYZE TABLE t COMPUTE STATISTICS [NOSCAN | FOR COLUMNS [a, ..]]; ``columns`` () means FOR
+    COLUMNS without a list.
+    """
+
+    span: Span
+    name: QualifiedName
+    partition: PartitionSpec | None = None
+    columns: tuple[Name, ...] | None = None
+    noscan: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairTable:
+    """MSCK [REPAIR] TABLE t [ADD | DROP | SYNC PARTITIONS]; ``mode`` is the word or None. Without
+    REPAIR it only looks.
+    """
+
+    span: Span
+    name: QualifiedName
+    mode: str | None = None
+    only_check: bool = False

@@ -1,0 +1,93 @@
+"""Statements to bound statements: every one is checked against the catalog here, before anything is
+opened. Pure but for look-ups.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from acidsql.errors import Error, UnsupportedStatementError
+from acidsql.parser import statements as ast
+from acidsql.planner.bind.bound import (
+    BoundChange,
+    BoundDryRun,
+    BoundExplain,
+    BoundReset,
+    BoundSet,
+    BoundStatement,
+)
+from acidsql.planner.bind.ddl.catalog import bind_catalog
+from acidsql.planner.bind.insert import bind_insert, bind_multi_insert
+from acidsql.planner.bind.merge import bind_merge
+from acidsql.planner.bind.names import Names, Surroundings
+from acidsql.planner.bind.rows import bind_delete, bind_update
+from acidsql.planner.bind.transactions import bind_transaction
+
+__all__ = ["Surroundings", "bind"]
+
+
+def bind(statement: ast.Statement, source: str, around: Surroundings) -> BoundStatement:
+    """BindError and its children, UnsupportedStatementError: each with its place in ``source``."""
+    try:
+        return _bind(Names(source, around), statement)
+    except Error as error:
+        if error.source is None:
+            error.at(source)
+        raise
+
+
+def _bind(  # noqa: C901  (one arm for each statement)
+    names: Names, statement: ast.Statement
+) -> BoundStatement:
+    match statement:
+        case ast.Query():
+            return names.query(statement.body)
+        case ast.Insert():
+            return bind_insert(names, statement)
+        case ast.Update():
+            return bind_update(names, statement)
+        case ast.Delete():
+            return bind_delete(names, statement)
+        case ast.DryRun():
+            return BoundDryRun(statement=cast(BoundChange, _bind(names, statement.statement)))
+        case ast.Explain():
+            return BoundExplain(
+                statement=_bind(names, statement.statement), mode=explain_mode(statement)
+            )
+        case ast.MultiInsert():
+            return bind_multi_insert(names, statement)
+        case ast.Merge():
+            return bind_merge(names, statement)
+        case ast.SetVariable():
+            return BoundSet(
+                key=statement.key,
+                value=statement.value,
+                verbose=statement.verbose,
+                span=statement.span,
+            )
+        case ast.ResetVariable():
+            return BoundReset(
+                keys=statement.keys, to_default=statement.to_default, span=statement.span
+            )
+        case (
+            ast.StartTransaction() | ast.Commit() | ast.Rollback() | ast.SetAutocommit()
+            | ast.ShowTransactions() | ast.AbortTransactions()
+            | ast.ShowCompactions() | ast.AbortCompactions() | ast.ShowLocks()
+            | ast.LockTable() | ast.UnlockTable() | ast.LockDatabase() | ast.UnlockDatabase()
+        ):  # fmt: skip
+            return bind_transaction(names, statement)
+        case _:
+            return bind_catalog(names, statement)
+
+
+EXPLAIN_MODES = ("ANALYZE", "EXTENDED", "FORMATTED", "LOCKS", "DEPENDENCY")
+
+
+def explain_mode(statement: ast.Explain) -> str | None:
+    """Hive's further modes show what only Hive has."""
+    if statement.mode is None or statement.mode in EXPLAIN_MODES:
+        return statement.mode
+    hint = f"Use EXPLAIN or one of EXPLAIN {', '.join(EXPLAIN_MODES)}."
+    raise UnsupportedStatementError(
+        f"EXPLAIN {statement.mode} is not supported", hint=hint, span=statement.span
+    )

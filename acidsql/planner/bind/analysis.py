@@ -1,0 +1,397 @@
+"""What a query or expression refers to: tables, ROW__ID, stars, columns, and the conjuncts a scan
+may use.
+
+sqlglot parses the user's slice for this analysis only; all results are spans of the user's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import PrimitiveType
+from acidsql.errors import BindError, Error, NestingError, Span
+from acidsql.expressions.predicate import Predicate, predicates
+from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
+from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.tree import Condition, PartitionCondition
+from acidsql.planner.bind.columns import (
+    ROW_ID,
+    ColumnFinder,
+    Facts,
+    Visible,
+    may_be_shortened,
+    shorter,
+)
+from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
+from acidsql.planner.bind.query_scopes import Clauses, QueryScopes, asks_results, joined_tables
+from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+MAX_VIEWS = 100
+"""Views that read one another; each costs some calls inside the calls for the one before."""
+
+Resolve = Callable[[tuple[str, ...], Span], Table | None]
+"""Name parts and their place -> the catalog's table, or None when Spark knows the name; raises when
+nobody does.
+"""
+
+
+@dataclass(slots=True)
+class Read:
+    """One reference to a catalog table. ``row_id``: the query asks for ROW__ID.
+    ``partition_filter``: every one must hold. ``condition``: the WHERE over it alone, as far as it
+    is understood.
+    """
+
+    table: Table
+    span: Span
+    alias: str
+    row_id: bool = False
+    predicates: tuple[Predicate, ...] = ()
+    partition_filter: list[PartitionCondition] = field(default_factory=list)
+    condition: Condition | None = None
+
+
+@dataclass(slots=True)
+class Analysis:
+    """``verbatim``: no condition is put into fewer words, as in the text of a view. ``views``: in
+    how many views, one inside the other, the text stands.
+    """
+
+    reads: list[Read] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    verbatim: bool = False
+    views: int = 0
+
+
+def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
+    """Adds the reads and edits of the query ``span`` of ``source`` and returns its tree.
+    ParseError, or whatever ``resolve`` raises.
+    """
+    tree = parse_query(source, span)
+    _Walk(source, span.start, tree, resolve, analysis, span).query()
+    return tree
+
+
+def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> tuple[Piece, ...]:
+    """The slot of a table; of a view its query in brackets, whose tables have slots. Adds them to
+    the reads of ``analysis``.
+    """
+    if read.table.view is None:
+        analysis.reads.append(read)
+        return (Slot(len(analysis.reads) - 1),)
+    text = read.table.view.expanded
+    if analysis.views == MAX_VIEWS:
+        raise NestingError(
+            f"view {read.table.name} is the last of more than {MAX_VIEWS} views, each of which"
+            " reads the next",
+            hint="Write the rows of one of them to a table.",
+            span=read.span,
+            source=source,
+        )
+    inner = Analysis(reads=analysis.reads, views=analysis.views + 1)
+    first = len(inner.reads)
+    try:
+        analyse_query(text, Span(0, len(text)), resolve, inner)
+    except Error as error:  # a table that is gone since: the user's text has the view's name only
+        error.span, error.source, error.detail = (
+            read.span,
+            source,
+            f"in the query of view {read.table.name}",
+        )
+        raise
+    for one in inner.reads[first:]:
+        one.span = read.span
+    pieces = edited(Span(0, len(text)), inner.edits)
+    return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
+
+
+def analyse_value(
+    source: str, span: Span, resolve: Resolve, analysis: Analysis, parsed: Parsed | None = None
+) -> None:
+    """Adds the reads and edits of an expression over no table; sub-queries in it may read some."""
+    parsed = parsed or parse_expression(source, span)
+    _Walk(source, parsed.base, parsed.tree, resolve, analysis, span).query()
+
+
+def analyse_expression(
+    source: str,
+    span: Span,
+    resolve: Resolve,
+    analysis: Analysis,
+    visible: Sequence[Visible],
+    parsed: Parsed | None = None,
+) -> Facts:
+    """Adds the reads and edits of an expression over the columns of ``visible``, which are
+    checked: ColumnNotFoundError, AmbiguousColumnError.
+    """
+    parsed = parsed or parse_expression(source, span)
+    walk = _Walk(source, parsed.base, parsed.tree, resolve, analysis, span)
+    walk.given = list(visible)
+    walk.query()
+    return walk.facts(visible)
+
+
+def filter_partitions(
+    source: str, condition: Condition | None, read: Read, others: Sequence[Visible] = ()
+) -> None:
+    """Takes down what a condition of ``source`` over the columns of ``read`` and ``others`` asks of
+    the partitions of ``read``.
+    """
+    filter_by(source, condition, _relation(read), others)
+
+
+def _relation(read: Read) -> Relation:
+    return Relation.of(read.table, read.alias, read.partition_filter)
+
+
+class _Walk:
+    """One pass over the tree of ``text``; offset 0 of what was parsed stands for ``base`` of the
+    source.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        base: int,
+        tree: exp.Expr,
+        resolve: Resolve,
+        analysis: Analysis,
+        text: Span,
+    ) -> None:
+        self.source = source
+        self.base = base
+        self.text = text
+        self.tree = tree
+        self.queries = QueryScopes(tree)
+        self.clauses = Clauses(source, text, base, self.queries)
+        self.resolve = resolve
+        self.analysis = analysis
+        self.scopes: dict[int, list[Read]] = {}
+        self.tables: dict[int, Read] = {}
+        self.given: list[Visible] | None = None
+        self.seen: dict[int, list[Visible] | None] = {}
+        self.finder: ColumnFinder[exp.Expr] = ColumnFinder(source, self.span)
+
+    def span(self, node: exp.Expr, last: exp.Expr | None = None) -> Span:
+        end = (last or node).meta["end"] + 1
+        return Span(self.base + node.meta["start"], self.base + end)
+
+    def query(self) -> None:
+        from sqlglot import exp
+
+        nodes = self.queries.nodes
+        for node in nodes:
+            if isinstance(node, exp.Table):
+                self.table(node)
+        if not self.analysis.reads:
+            return
+        for node in nodes:
+            if isinstance(node, exp.Column):
+                self.column(node)
+        for node in nodes:
+            if isinstance(node, exp.Star):
+                self.star(node)
+            elif isinstance(node, exp.Select):
+                self.conditions(node)
+        self.check_queries()
+
+    def table(self, node: exp.Table) -> None:
+        from sqlglot import exp
+
+        parts = [
+            p
+            for p in (node.args.get("catalog"), node.args.get("db"), node.this)
+            if isinstance(p, exp.Identifier)
+        ]
+        if (
+            not isinstance(node.this, exp.Identifier)
+            or self.queries.in_hint(node)
+            or (len(parts) == 1 and self.queries.is_cte(node))
+        ):
+            return
+        span = self.span(parts[0], parts[-1])
+        table = self.resolve(tuple(p.name for p in parts), span)
+        if table is None:
+            return
+        name = node.alias or node.name
+        if node.args.get("version") is not None:
+            message = (
+                f"Time travel is not allowed for {name}. Please choose a storage format which"
+                " supports the feature."
+            )
+            raise BindError(message, code=10429, span=span, source=self.source)
+        read = Read(table=table, span=span, alias=name.lower())
+        named = () if node.alias or node.args.get("sample") else (f" AS {identifier(node.name)}",)
+        self.analysis.edits.append(
+            Edit(span, (*relation(read, self.source, self.resolve, self.analysis), *named))
+        )
+        self.scopes.setdefault(id(self.queries.select_of(node)), []).append(read)
+        self.tables[id(node)] = read
+
+    def column(self, node: exp.Column) -> None:
+        """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has
+        not.
+        """
+
+        names = [p.name.lower() for p in node.parts]
+        if ROW_ID in names:
+            asked: list[Read] = []
+            select = self.queries.select_of(node)
+            while select is not None:
+                asked += self.scopes.get(id(select), ())
+                select = self.queries.select_of(select)
+            for read in asked:
+                read.row_id |= read.table.is_transactional
+            ordinal = names.index(ROW_ID)
+            self.check_row_ids(
+                node.parts[ordinal], [r for r in asked if not ordinal or r.alias in names[:ordinal]]
+            )
+        if len(names) > 2:
+            owner = (names[0], names[1])
+            if any(
+                owner == (r.table.name.database, r.table.name.table) and r.alias == names[1]
+                for r in self.analysis.reads
+            ):
+                start = self.span(node.parts[0]).start
+                self.analysis.edits.append(Edit(Span(start, self.span(node.parts[1]).start), ()))
+
+    def check_row_ids(self, node: exp.Expr, asked: Sequence[Read]) -> None:
+        """``asked``: the tables whose ROW__ID the name ``node`` may mean."""
+        if asked and all(read.table.is_insert_only for read in asked):
+            message = f"rows of insert-only table {asked[0].table.name} have no ROW__ID"
+            raise BindError(message, span=self.span(node), source=self.source)
+
+    def star(self, node: exp.Star) -> None:
+        from sqlglot import exp
+
+        parent = node.parent
+        qualified = isinstance(parent, exp.Column)
+        holder = parent.parent if qualified and parent is not None else parent
+        if not isinstance(holder, exp.Select):
+            return
+        reads = [r for r in self.scopes.get(id(holder), ()) if r.row_id and r.table.view is None]
+        if qualified:
+            reads = [r for r in reads if r.alias == cast("exp.Column", parent).table.lower()]
+        if reads:
+            end = self.span(node).end
+            hidden = (
+                [ROW_ID_COLUMN]
+                if qualified
+                else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
+            )
+            self.analysis.edits.append(Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",)))
+
+    def conditions(self, select: exp.Select) -> None:
+        """A WHERE over exactly one table and nothing joined to it may be used by that table's scan;
+        any condition may leave out partitions.
+        """
+        reads = self.scopes.get(id(select), [])
+        if len(reads) == 1 and not select.args.get("joins") and not select.args.get("laterals"):
+            [read] = reads
+            read.condition = self.clauses.where(select)
+            if read.condition is not None:
+                read.predicates = predicates(read.condition, read.table, read.alias)
+        if any(read.table.partition_columns for read in self.tables.values()):
+            collect(self.source, select, self.clauses, self.relation)
+        if may_be_shortened(self.text) and not self.analysis.verbatim:
+            self.shorten(select)
+
+    def shorten(self, select: exp.Select) -> None:
+        visible = self.visible(select)
+        joins = select.args.get("joins") or ()
+        on = [self.clauses.behind("ON", select, join.args.get("on")) for join in joins]
+        for condition in (*on, self.clauses.where(select)):
+            if condition is not None and visible is not None:
+                edits = shorter(self.source, condition, visible, self.analysis.edits, filters=True)
+                self.analysis.edits = edits
+
+    def relation(self, node: exp.Expr) -> Relation:
+        """What stands in a FROM, for the conditions on it; a table of the catalog takes down those
+        on its partitions.
+        """
+        read = self.tables.get(id(node))
+        plain = {name for name, value in node.args.items() if value} <= {
+            "this",
+            "db",
+            "catalog",
+            "alias",
+        } and not node.alias_column_names
+        if read is None or not plain:
+            return Relation(Visible(alias=node.alias_or_name.lower(), name=node.alias_or_name))
+        return _relation(read)
+
+    def facts(self, visible: Sequence[Visible]) -> Facts:
+        """What is known of an expression, whose every column outside sub-queries must be one of
+        ``visible``'s.
+        """
+        from sqlglot import exp
+
+        [node] = self.tree.expressions
+        used = []
+        for column in self.queries.columns_of(self.tree):
+            parts = list(column.parts)
+            owner = self.finder.owner(parts, visible)
+            if owner is not None:
+                used.append((column, owner, parts))
+        columns = frozenset((o.alias, self.finder.name_of(parts, o)) for _, o, parts in used)
+        if isinstance(node, exp.Literal):
+            return Facts(columns, PrimitiveType("string" if node.is_string else "double"))
+        if not used or used[0][0] is not node:
+            return Facts(columns, None)
+        _, owner, parts = used[0]
+        hive_type = self.finder.type_of(parts, visible)
+        return Facts(columns, hive_type, mere=self.finder.is_mere(parts, owner))
+
+    def check_queries(self) -> None:
+        """Checks the columns of every SELECT all of whose tables, and those of the queries around
+        it, are known.
+        """
+        from sqlglot import exp
+
+        for select in (node for node in self.queries.nodes if isinstance(node, exp.Select)):
+            if self.given is not None and select is self.tree:
+                continue
+            levels = self.levels(select)
+            if levels:
+                names = {
+                    e.alias.lower()
+                    for level in self.queries.enclosing(select)
+                    for e in level.selects
+                    if isinstance(e, exp.Alias)
+                }
+                for node in self.queries.columns_of(select):
+                    self.finder.check(list(node.parts), levels, names, partial(asks_results, node))
+
+    def levels(self, select: exp.Select) -> list[list[Visible]]:
+        """What is visible in a query, then in each around it; [] where something is known to Spark
+        only.
+        """
+        levels = []
+        for level in self.queries.enclosing(select):
+            if id(level) not in self.seen:
+                is_given = self.given is not None and level is self.tree
+                self.seen[id(level)] = self.given if is_given else self.visible(level)
+            visible = self.seen[id(level)]
+            if visible is None:
+                return []
+            levels.append(visible)
+        return levels
+
+    def visible(self, select: exp.Select) -> list[Visible] | None:
+        """The tables of FROM, None unless every one is the catalog's and they are joined by ON or
+        not at all.
+        """
+        tables = joined_tables(select)
+        reads = self.scopes.get(id(select), [])
+        if tables is None or len(reads) != len(tables):
+            return None
+        return [Visible.of(read.table, read.alias) for read in reads]

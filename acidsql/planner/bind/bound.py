@@ -1,0 +1,236 @@
+"""Statements after binding: names are tables and columns of the catalog, types are known, the
+target is writable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from acidsql.catalog.model import Column, Table
+from acidsql.errors import Span
+from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.query_text import Piece, QueryText
+from acidsql.expressions.tree import Condition, PartitionCondition
+from acidsql.parser.statements import Match
+from acidsql.planner.bind.bound_catalog import CatalogAction
+from acidsql.planner.bind.bound_transactions import TransactionAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRead:
+    """One reference to a table. ``row_id``: the query asks for ROW__ID. ``predicates`` may be used
+    to skip data.
+
+    ``partition_filter``: a partition for which one of them is not true holds no row the statement
+    needs (``planner.pruning``). ``condition``: the WHERE of the query that reads this table alone,
+    as far as it is understood.
+    """
+
+    table: Table
+    span: Span
+    row_id: bool = False
+    predicates: tuple[Predicate, ...] = ()
+    partition_filter: tuple[PartitionCondition, ...] = ()
+    condition: Condition | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundQuery:
+    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
+    knows.
+
+    ``width``: how many columns it gives, None where only Spark can tell.
+    """
+
+    text: QueryText
+    reads: tuple[BoundRead, ...]
+    views: tuple[str, ...] = ()
+    width: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRows:
+    """Literal rows in the order of ``BoundInsert.columns``, as values Arrow takes."""
+
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPartition:
+    """Where an INSERT into a partitioned table goes: values of the leading columns, then columns
+    whose values come with the rows.
+
+    Values are Hive's text.
+    """
+
+    static: tuple[tuple[str, str], ...]
+    dynamic: tuple[str, ...]
+
+    @property
+    def values(self) -> tuple[str, ...] | None:
+        """The one partition all rows go to, None if they say it themselves."""
+        return None if self.dynamic else tuple(text for _, text in self.static)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundInsert:
+    """``columns``: the target columns the source's columns go to, in the source's order; the others
+    become NULL.
+
+    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition
+    is there. ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the
+    partition values that what it empties has.
+    """
+
+    table: Table
+    columns: tuple[Column, ...]
+    source: BoundRows | BoundQuery
+    span: Span
+    overwrite: bool = False
+    partition: BoundPartition | None = None
+    if_not_exists: bool = False
+    truncate: bool = False
+    truncated: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMultiInsert:
+    """FROM .. INSERT .. INSERT ..: legs that are written under one snapshot and become visible
+    together.
+    """
+
+    legs: tuple[BoundInsert, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundLoad:
+    """LOAD DATA: the files that ``path`` means become files of the table. ``local``: they are
+    copied, else moved.
+
+    ``span``: of the path.
+    """
+
+    table: Table
+    path: str
+    local: bool
+    span: Span
+    overwrite: bool = False
+    partition: BoundPartition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUpdate:
+    """``query`` gives originalTransaction, bucket, rowId, then every column's new value, then the
+    partition columns.
+    """
+
+    table: Table
+    changed: tuple[Column, ...]
+    query: BoundQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDelete:
+    """``query`` gives originalTransaction, bucket, rowId, then the partition columns."""
+
+    table: Table
+    query: BoundQuery
+
+
+class MergeAction(StrEnum):
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    INSERT = "INSERT"
+
+
+NOTHING = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMergeClause:
+    """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target
+    in its order; () for DELETE.
+
+    ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the
+    column of the source that it is a mere copy of, NOTHING for NULL, None for any other value.
+    ``of_source``: the condition asks for nothing but columns of the source.
+    """
+
+    match: Match
+    action: MergeAction
+    span: Span
+    condition: tuple[Piece, ...] | None = None
+    values: tuple[tuple[Piece, ...], ...] = ()
+    changed: tuple[Column, ...] = ()
+    copies: tuple[str | None, ...] = ()
+    of_source: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMerge:
+    """Pieces of Spark SQL over the target (``reads[0]``, under ``alias``) and ``source`` (a
+    relation with its alias).
+
+    The first clause whose condition holds is the one that acts. ``text_source`` is the user's
+    statement, which the pieces cut. ``keys``: columns of the target that ON equates with columns of
+    the source.  ``asked``: the source's columns in ON and in the conditions of WHEN MATCHED, None
+    if there may be others.  ``only_keys``: ON says nothing but that the keys are equal.
+    """
+
+    table: Table
+    alias: str
+    source: tuple[Piece, ...]
+    source_alias: str
+    on: tuple[Piece, ...]
+    clauses: tuple[BoundMergeClause, ...]
+    reads: tuple[BoundRead, ...]
+    views: tuple[str, ...]
+    text_source: str
+    span: Span
+    keys: tuple[tuple[str, str], ...] = ()
+    asked: frozenset[str] | None = None
+    only_keys: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSet:
+    """``key`` None lists what was set (``verbose``: all settings), ``value`` None shows one."""
+
+    key: str | None
+    value: str | None
+    verbose: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReset:
+    """All settings without ``keys``; ``to_default``: not to what the session began with."""
+
+    keys: tuple[str, ...]
+    to_default: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundExplain:
+    """``mode``: Hive's word behind EXPLAIN, or None."""
+
+    statement: BoundStatement
+    mode: str | None = None
+
+
+BoundChange = BoundInsert | BoundLoad | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDryRun:
+    statement: BoundChange
+
+
+SessionAction = TransactionAction | BoundSet | BoundReset
+BoundStatement = (
+    CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain
+)

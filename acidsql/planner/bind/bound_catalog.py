@@ -1,0 +1,350 @@
+"""Bound statements about the catalog: DDL, SHOW, DESCRIBE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Column, Database, Partition, Table, TableName
+from acidsql.catalog.statistics import ColumnStatistics
+from acidsql.errors import Span
+from acidsql.planner.bind.output_names import Output
+
+if TYPE_CHECKING:
+    from acidsql.planner.bind.bound import BoundQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateDatabase:
+    database: Database
+    if_not_exists: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropDatabase:
+    name: str
+    if_exists: bool
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUse:
+    database: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowDatabases:
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribeDatabase:
+    database: Database
+    extended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateTable:
+    """``exists``: a table of that name is there already and IF NOT EXISTS was said. ``span``: the
+    place of LOCATION, if any.
+    """
+
+    table: Table
+    exists: bool
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateTableAs:
+    """``table`` has no columns yet: they are those of ``query``, which the engine knows.
+    ``outputs``: what its text tells of their names.
+
+    ``partitioned_by``: names of columns of the query and their places.  ``span``: of the query.
+    ``location_span``: of LOCATION, if any.
+    """
+
+    table: Table
+    query: BoundQuery
+    outputs: tuple[Output, ...]
+    partitioned_by: tuple[tuple[str, Span], ...]
+    span: Span
+    location_span: Span | None
+    facts: tuple[tuple[str, str], ...]
+    words: str = "CREATE TABLE .. AS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """One name of a view's column list."""
+
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCreateView:
+    """``view`` has no columns yet: the engine finds the types of ``query``'s, which then take the
+    ``names``, if there are any.
+
+    ``replaced``: the view of that name that goes.  ``exists``: there is one and IF NOT EXISTS was
+    said.
+    """
+
+    view: Table
+    query: BoundQuery
+    names: tuple[ViewColumn, ...]
+    replaced: Table | None
+    exists: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropTable:
+    """``name`` None: there is none and IF EXISTS was said."""
+
+    name: TableName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropView:
+    """``name`` None: there is none and IF EXISTS was said."""
+
+    name: TableName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAlterTable:
+    """A change of the catalog alone: the table is to be ``after`` what it was ``before``.
+
+    ``words`` name it ("ALTER TABLE .. ADD COLUMNS"), ``facts`` are what EXPLAIN tells of it, as for
+    those that follow.
+    """
+
+    before: Table
+    after: Table
+    words: str = "ALTER TABLE"
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRenameTable:
+    """ALTER TABLE .. RENAME TO: ``after`` has another name and, where the directory moves with it,
+    another location.
+
+    ``span``: the place of the new name.
+    """
+
+    before: Table
+    after: Table
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundConvertTable:
+    """A table becomes transactional. ``directory``: where its files move, below the table or
+    partition; None: they stay, and must be named as Hive names them.  ``span``: the place of the
+    property.
+    """
+
+    before: Table
+    after: Table
+    directory: str | None
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAddPartitions:
+    """``partitions``: those that were not there when the statement was bound. ``spans``: of each,
+    the place of its LOCATION or its spec.
+    """
+
+    table: Table
+    partitions: tuple[Partition, ...]
+    spans: tuple[Span, ...]
+    if_not_exists: bool
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDropPartitions:
+    table: Table
+    partitions: tuple[Partition, ...]
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRenamePartition:
+    """``after`` has other values, and another location where the directory moves. ``span``: the
+    place of the new spec.
+    """
+
+    table: Table
+    before: Partition
+    after: Partition
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSetPartitionLocation:
+    """The partition's files are those at another place from now on; none is moved. ``span``: the
+    location's.
+    """
+
+    table: Table
+    before: Partition
+    after: Partition
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundSetTableLocation:
+    """ALTER TABLE .. SET LOCATION of a table; its partitions stay where they are. ``span``: the
+    location's.
+    """
+
+    before: Table
+    after: Table
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRepairTable:
+    """MSCK: the partitions that directories tell of are compared with the catalog's.
+
+    ``add``: those the catalog lacks are added, as of ``now``.  ``drop``: those without a directory
+    are dropped.  Neither: it only tells.
+    """
+
+    table: Table
+    add: bool
+    drop: bool
+    now: int
+    span: Span
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAnalyze:
+    """``partitions``: those to measure, None of a table that has none. ``columns``: those to
+    measure. ``noscan``: no rows are read.
+    """
+
+    table: Table
+    partitions: tuple[Partition, ...] | None
+    columns: tuple[Column, ...]
+    noscan: bool
+    words: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowTables:
+    database: str
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowViews:
+    database: str
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowColumns:
+    columns: tuple[Column, ...]
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowTableProperties:
+    """``key`` None: all of them."""
+
+    table: Table
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowPartitions:
+    """``partitions``: those asked for, in the order asked for; ``undecided``: conditions that some
+    of them may fail, as Spark SQL.
+
+    ``limit``: how many of those that meet them are shown; None: all.
+    """
+
+    table: Table
+    partitions: tuple[Partition, ...]
+    undecided: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribe:
+    """``column`` or ``partition`` narrow what is described. ``partitions``: of a whole table, where
+    statistics are shown.
+
+    ``statistics``: of ``column``.
+    """
+
+    table: Table
+    formatted: bool = False
+    extended: bool = False
+    column: Column | None = None
+    partition: Partition | None = None
+    partitions: tuple[Partition, ...] = ()
+    statistics: tuple[ColumnStatistics, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundShowCreateTable:
+    table: Table
+    qualified: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUnbuilt:
+    """A statement that was checked against the catalog and that acidsql does not carry out yet.
+
+    ``words`` name it ("ALTER TABLE .. COMPACT"), ``facts`` are what EXPLAIN tells of it, name and
+    value.
+    """
+
+    words: str
+    span: Span
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+PartitionAction = (
+    BoundAddPartitions | BoundDropPartitions | BoundRenamePartition
+    | BoundSetPartitionLocation | BoundSetTableLocation | BoundRepairTable
+)  # fmt: skip
+"""What changes where rows lie: partitions, and the places of their files."""
+
+CatalogAction = (
+    BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
+    | BoundCreateTable | BoundCreateTableAs | BoundDropTable | BoundCreateView | BoundDropView
+    | BoundAlterTable | BoundRenameTable | BoundConvertTable | BoundAnalyze
+    | PartitionAction
+    | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
+    | BoundShowPartitions
+    | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
+)  # fmt: skip
+
+READING_ACTIONS = (
+    BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews,
+    BoundShowColumns, BoundShowTableProperties, BoundShowPartitions, BoundDescribe,
+    BoundShowCreateTable,
+)  # fmt: skip
+"""Actions that change nothing in the catalog."""

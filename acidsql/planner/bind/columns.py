@@ -1,0 +1,387 @@
+"""Which relation a column of a query or an expression belongs to, and the error where it belongs to
+none or to two.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Generic, Protocol, TypeVar
+
+from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import HiveType, PrimitiveType, StructType
+from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
+from acidsql.expressions.query_text import Edit
+from acidsql.expressions.shortening import FEWEST_TERMS, shortened
+from acidsql.expressions.tree import ColumnRef, Condition, Unread, parts_of
+from acidsql.parser.tokens import tokenize
+
+ROW_ID = ROW_ID_COLUMN.lower()
+
+_WORDS_FOR_SPARK = frozenset(
+    "year yearofweek quarter month week day dayofweek dayofyear hour minute second millisecond"
+    " microsecond nanosecond years months weeks days hours minutes seconds doy dow user"
+    " current_user session_user localtimestamp current_time current_catalog current_database"
+    " current_schema grouping__id spark_grouping_id _metadata input__file__name"
+    " block__offset__inside__file".split()
+)
+"""Words that look like columns to a parser but are units or functions: Spark judges them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visible:
+    """A relation whose columns an expression may use. ``columns``: name to type; None when only
+    Spark knows them. ``typed``: it has these types and no others, as a view may by now.
+    """
+
+    alias: str
+    name: str
+    database: str = ""
+    columns: Mapping[str, HiveType | None] | None = None
+    typed: bool = True
+
+    @classmethod
+    def of(cls, table: Table, alias: str) -> Visible:
+        columns: dict[str, HiveType | None] = {
+            c.name: c.type for c in (*table.columns, *table.partition_columns)
+        }
+        if table.is_full_acid:
+            columns[ROW_ID] = None
+        return cls(
+            alias=alias,
+            name=str(table.name),
+            database=table.name.database,
+            columns=columns,
+            typed=table.view is None,
+        )
+
+
+def certain_type(parts: tuple[str, ...], visible: Sequence[Visible]) -> HiveType | None:
+    """The type of the one column that these parts of a name, in lower case, can mean; None where
+    that is in doubt.
+    """
+    match parts:
+        case (name,):
+            owners = [one for one in visible if one.columns is None or name in one.columns]
+        case (alias, name):
+            owners = [one for one in visible if one.alias == alias]
+        case _:
+            return None
+    if len(owners) != 1 or not owners[0].typed:
+        return None
+    return (owners[0].columns or {}).get(name)
+
+
+class Part(Protocol):
+    """One name of a dotted column."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A Part that needed no parser."""
+
+    name: str
+    span: Span
+
+
+_COLUMN = r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)?"
+_ATOM = rf"(?:{_COLUMN}|\d+(?:\.\d+)?|'[^'\\]*')"
+_OPERAND = rf"(?:[A-Za-z]\w*\(\s*{_ATOM}(?:\s*,\s*{_ATOM})*\s*\)|{_ATOM})"
+_OPERATOR = r"(?:\s*(?:<=|>=|<>|!=|[-+*/%=<>])\s*|\s+(?:AND|OR)\s+)"
+_SIMPLE = re.compile(rf"\s*{_OPERAND}(?:{_OPERATOR}{_OPERAND})*\s*", re.ASCII | re.IGNORECASE)
+_PART = re.compile(r"'[^']*'|([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?(\s*\()?", re.ASCII)
+_VALUES = frozenset({"null", "true", "false", "current_date", "current_timestamp"})
+_OPERATORS = frozenset({"and", "or"})
+_NOT_SIMPLE = frozenset(
+    {
+        ROW_ID,
+        "default",
+        "case",
+        "not",
+        "date",
+        "timestamp",
+        "interval",
+        "select",
+        "exists",
+        "distinct",
+        "all",
+        "any",
+        "in",
+        "is",
+    }
+)
+
+
+@lru_cache(maxsize=256)
+def simple_columns(source: str, span: Span) -> list[list[Word]] | None:
+    """The columns of an expression that shows them without a parser: names, plain literals, calls
+    of them and operators between.
+
+    None for anything else. It is most of what DML holds, and each takes a fiftieth of the time.
+    """
+    if _SIMPLE.fullmatch(source, span.start, span.end) is None:
+        return None
+    columns = []
+    for match in _PART.finditer(source, span.start, span.end):
+        first = match[1]
+        if (
+            first is None
+            or first.lower() in _OPERATORS
+            or (match[2] is None and first.lower() in _VALUES)
+        ):
+            continue
+        words = [Word(match[i], Span(*match.span(i))) for i in (1, 2) if match[i] is not None]
+        if any(word.name.lower() in _NOT_SIMPLE for word in words):
+            return None
+        if match[3] is None:
+            columns.append(words)
+    return columns
+
+
+def named_columns(source: str, condition: Condition) -> list[list[Word]] | None:
+    """The columns of an expression of which every word is understood; None for one that asks for
+    ROW__ID or names a database too.
+    """
+    columns = []
+    for part in parts_of(condition):
+        match part:
+            case Unread():
+                return None
+            case ColumnRef(parts, span):
+                if len(parts) > 2 or ROW_ID in parts:
+                    return None
+                columns.append(_words(source, span))
+    return columns
+
+
+def _words(source: str, span: Span) -> list[Word]:
+    text = span.cut(source)
+    if text.isidentifier():
+        return [Word(text, span)]
+    return [Word(t.text, t.moved(span.start).span) for t in tokenize(text) if not t.is_mark(".")]
+
+
+def may_be_shortened(span: Span) -> bool:
+    """Whether a text is long enough to hold a chain that is worth a second look."""
+    return span.end - span.start >= FEWEST_TERMS * len("a=1 OR ")
+
+
+def shorter(
+    source: str,
+    condition: Condition,
+    visible: Sequence[Visible],
+    edits: Sequence[Edit],
+    *,
+    filters: bool,
+) -> list[Edit]:
+    """``edits`` of a condition over ``visible`` and those that put it into fewer words."""
+    type_of = cache(lambda parts: certain_type(parts, visible))
+    return shortened(source, condition, type_of, edits, filters=filters)
+
+
+P = TypeVar("P", bound=Part)
+
+
+class ColumnFinder(Generic[P]):
+    """``span`` gives the place of a part in ``source``."""
+
+    def __init__(self, source: str, span: Callable[[P], Span]) -> None:
+        self.source = source
+        self.span = span
+
+    def owner(self, parts: list[P], visible: Sequence[Visible]) -> Visible | None:
+        """The relation a column belongs to; None for words Spark judges. ColumnNotFoundError,
+        AmbiguousColumnError.
+        """
+        relation = self.find(parts, visible)
+        if relation is not None:
+            return relation
+        unknown = next((one for one in visible if one.columns is None), None)
+        if unknown is None and parts[0].name.lower() not in _WORDS_FOR_SPARK:
+            raise self.not_found(parts, visible)
+        return unknown
+
+    def check(
+        self,
+        parts: list[P],
+        levels: Sequence[Sequence[Visible]],
+        names: Collection[str],
+        asks_results: Callable[[], bool],
+    ) -> None:
+        """Checks a column of a query inside others (``levels``, its own first), where the
+        ``names`` of results may stand too. ``asks_results``: of two columns in tables it means the
+        one among the results, which Spark knows.
+        """
+        first = parts[0].name.lower()
+        if first in _WORDS_FOR_SPARK or (len(parts) == 1 and first in names):
+            return
+        try:
+            if all(self.find(parts, level) is None for level in levels) and first not in names:
+                raise self.not_found(parts, levels[0])
+        except AmbiguousColumnError:
+            if len(parts) > 1 or not asks_results():
+                raise
+
+    def find(self, parts: list[P], visible: Sequence[Visible]) -> Visible | None:
+        first = parts[0].name.lower()
+        for one in visible:
+            if len(parts) > 1 and first == one.alias:
+                return self.checked(parts[1:], one)
+            if len(parts) > 2 and (first, parts[1].name.lower()) == (one.database, one.alias):
+                return self.checked(parts[2:], one)
+        owners = [one for one in visible if one.columns is not None and first in one.columns]
+        if len(owners) > 1:
+            message = (
+                f'column "{parts[0].name}" is in "{owners[0].alias}" and in "{owners[1].alias}"'
+            )
+            hint = f"Write {owners[0].alias}.{parts[0].name} or {owners[1].alias}.{parts[0].name}."
+            raise AmbiguousColumnError(
+                message, code=10007, hint=hint, span=self.span(parts[0]), source=self.source
+            )
+        return self.checked(parts, owners[0]) if owners else None
+
+    def checked(self, parts: list[P], owner: Visible) -> Visible:
+        """``owner``, once the column is found there, and the fields of a struct below it."""
+        if owner.columns is None:
+            return owner
+        name = parts[0].name.lower()
+        if name not in owner.columns:
+            raise self.not_found(parts[:1], [owner])
+        kind = owner.columns[name]
+        for part in parts[1:]:
+            if not isinstance(kind, StructType):
+                break
+            kind = _field(kind, part.name)
+            if kind is None:
+                message = f'struct "{name}" has no field "{part.name}"'
+                raise ColumnNotFoundError(
+                    message, code=10004, span=self.span(part), source=self.source
+                )
+        return owner
+
+    def name_of(self, parts: list[P], owner: Visible) -> str:
+        """The column's own name, of a column of ``owner``."""
+        names = [part.name.lower() for part in parts]
+        if len(names) > 2 and names[:2] == [owner.database, owner.alias]:
+            return names[2]
+        return names[1] if len(names) > 1 and names[0] == owner.alias else names[0]
+
+    def is_mere(self, parts: list[P], owner: Visible) -> bool:
+        """Whether the parts name a column of ``owner`` and not a field in one."""
+        return len(parts) == 1 or parts[-2].name.lower() == owner.alias
+
+    def type_of(self, parts: list[P], visible: Sequence[Visible]) -> HiveType | None:
+        """The type of a column or a field of it; None where only Spark knows."""
+        owner = self.owner(parts, visible)
+        if owner is None or owner.columns is None:
+            return None
+        names = [part.name.lower() for part in parts]
+        path = (
+            names[2:]
+            if names[:2] == [owner.database, owner.alias]
+            else names[1:]
+            if names[0] == owner.alias
+            else names
+        )
+        kind = owner.columns.get(path[0]) if path else None
+        for name in path[1:]:
+            kind = _field(kind, name) if isinstance(kind, StructType) else None
+        return kind
+
+    def not_found(self, parts: list[P], visible: Sequence[Visible]) -> ColumnNotFoundError:
+        if len(parts) > 1:
+            message = f'"{parts[0].name}" is neither a table nor a column that can be used here'
+            usable = " and ".join(one.alias for one in visible)
+            hint = f"The columns of {usable} can be used." if usable else None
+            return ColumnNotFoundError(
+                message, code=10004, hint=hint, span=self.span(parts[0]), source=self.source
+            )
+        known = [name for one in visible for name in one.columns or ()]
+        tables = " or ".join(f'"{one.name}"' for one in visible)
+        return missing_column(parts[0].name, tables, known, self.span(parts[0]), self.source, 10004)
+
+
+def _field(struct: StructType, name: str) -> HiveType | None:
+    return next((f.type for f in struct.fields if f.name.lower() == name.lower()), None)
+
+
+def column_not_found(
+    name: str, table: Table, span: Span, source: str, code: int = 10004
+) -> ColumnNotFoundError:
+    known = [c.name for c in (*table.columns, *table.partition_columns)]
+    return missing_column(name, f'"{table.name}"', known, span, source, code)
+
+
+def missing_column(
+    name: str, tables: str, known: Sequence[str], span: Span, source: str, code: int
+) -> ColumnNotFoundError:
+    near = difflib.get_close_matches(name.lower(), [k for k in known if k != ROW_ID], n=1)
+    hint = f'did you mean "{near[0]}"?' if near else None
+    where = f" in table {tables}" if tables else ""
+    return ColumnNotFoundError(
+        f'column "{name}" does not exist{where}', hint=hint, code=code, span=span, source=source
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of an expression: the columns it uses, each with its relation's alias, and its
+    type where that is plain to see.
+
+    ``mere``: it is the one column it uses and nothing more.
+    """
+
+    columns: frozenset[tuple[str, str]]
+    type: HiveType | None
+    mere: bool = False
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The aliases."""
+        return frozenset(alias for alias, _ in self.columns)
+
+
+def facts_of(
+    source: str, span: Span, columns: Sequence[list[Word]], visible: Sequence[Visible]
+) -> Facts:
+    """What is known of an expression that reads no table and uses these columns of ``visible``.
+    ColumnNotFoundError, AmbiguousColumnError.
+    """
+    finder: ColumnFinder[Word] = ColumnFinder(source, lambda word: word.span)
+    owners = [(finder.owner(words, visible), words) for words in columns]
+    text = span.cut(source)
+    if len(columns) == 1 and text.strip() == _written(source, columns[0]):
+        [(owner, words)] = owners
+        hive_type = finder.type_of(words, visible)
+        mere = owner is not None and finder.is_mere(words, owner)
+    else:
+        hive_type = None if columns else _type_of_literal(text)
+        mere = False
+    return Facts(
+        columns=frozenset(
+            (owner.alias, finder.name_of(words, owner))
+            for owner, words in owners
+            if owner is not None
+        ),
+        type=hive_type,
+        mere=mere,
+    )
+
+
+def _written(source: str, words: list[Word]) -> str:
+    return Span(words[0].span.start, words[-1].span.end).cut(source)
+
+
+_LITERAL = re.compile(r"\s*(?:\d+(?:\.\d*)?|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))\s*", re.ASCII)
+
+
+def _type_of_literal(text: str) -> HiveType | None:
+    literal = _LITERAL.fullmatch(text)
+    return None if literal is None else PrimitiveType("string" if literal[1] else "double")

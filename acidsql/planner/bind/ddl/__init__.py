@@ -1,0 +1,1 @@
+"""Statements about the catalog: their rules, and the facts they become."""

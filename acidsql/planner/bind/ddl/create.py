@@ -1,0 +1,333 @@
+"""CREATE TABLE with columns, LIKE another table, or AS a query: the definition is checked and made
+into the catalog's object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from acidsql.catalog.model import (
+    Bucketing,
+    Column,
+    Database,
+    FileFormat,
+    Storage,
+    Table,
+    TableKind,
+    TableName,
+)
+from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
+from acidsql.parser import statements as ast
+from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
+from acidsql.planner.bind.ddl.clause_spans import after_word
+from acidsql.planner.bind.ddl.columns import (
+    bind_bucketing,
+    bind_columns,
+    bind_partition_columns,
+    bind_skew,
+)
+from acidsql.planner.bind.ddl.constraints import bind_constraints
+from acidsql.planner.bind.ddl.storage import bind_storage, format_span
+from acidsql.planner.bind.ddl.table_properties import (
+    BUCKETING_VERSION,
+    EXTERNAL,
+    Given,
+    check_new_table,
+    of_new_table,
+    transactions_of,
+)
+from acidsql.planner.bind.names import Names
+from acidsql.planner.bind.tables import check_name
+
+AnyCreate = ast.CreateTable | ast.CreateTableLike
+
+
+def bind_create_table(
+    names: Names, statement: ast.CreateTable
+) -> BoundCreateTable | BoundCreateTableAs | BoundUnbuilt:
+    name, database, existing = new_name(names, statement.name, statement.if_not_exists)
+    if statement.query is not None:
+        return bind_create_table_as(names, statement, name, database, existing)
+    if statement.partitioned_by_names:
+        first = statement.partitioned_by_names[0]
+        raise BindError(
+            f'partition column "{first.text}" has no type',
+            hint="Only CREATE TABLE .. AS may leave it out.",
+            span=first.span,
+        )
+    properties, given = of_new_table(statement, name)
+    columns = bind_columns(statement.columns)
+    if not columns:
+        raise BindError(
+            "Either list of columns or a custom serializer should be specified",
+            code=10043,
+            span=statement.name.span,
+        )
+    file_format, storage = bind_storage(statement, _default_format(statement))
+    table = Table(
+        name=name,
+        columns=columns,
+        location=_location(names, statement, database, name),
+        partition_columns=bind_partition_columns(statement.partitioned_by, columns),
+        bucketing=bind_bucketing(
+            statement.clustered_by, columns, int(properties[BUCKETING_VERSION])
+        ),
+        skew=bind_skew(statement.skewed_by, columns),
+        file_format=file_format,
+        storage=storage,
+        comment=statement.comment,
+        owner=names.around.user,
+        created_at=names.around.now,
+    )
+    table = _of_kind(table, statement, properties, given)
+    table = replace(table, constraints=bind_constraints(names, statement, table))
+    return _created(names, statement, table, existing)
+
+
+def bind_create_table_like(
+    names: Names, statement: ast.CreateTableLike
+) -> BoundCreateTable | BoundUnbuilt:
+    """Columns, partition columns, buckets, sorting, skew and format are the other table's;
+    properties, comment and constraints not.
+    """
+    name, database, existing = new_name(names, statement.name, statement.if_not_exists)
+    like = names.table(statement.like)
+    if statement.temporary and like.partition_columns:
+        message = (
+            "Partition columns are not supported on temporary tables and source table in CREATE"
+            " TABLE LIKE is partitioned."
+        )
+        raise BindError(message, span=statement.like.span)
+    properties, given = of_new_table(statement, name)
+    default = (
+        _default_format(statement)
+        if like.kind is TableKind.VIEW
+        else (like.file_format, like.storage)
+    )
+    file_format, storage = bind_storage(statement, default)
+    table = Table(
+        name=name,
+        columns=like.columns,
+        location=_location(names, statement, database, name),
+        partition_columns=like.partition_columns,
+        bucketing=like.bucketing,
+        skew=like.skew,
+        file_format=file_format,
+        storage=storage,
+        owner=names.around.user,
+        created_at=names.around.now,
+    )
+    if like.bucketing is not None and BUCKETING_VERSION not in given.values:
+        properties[BUCKETING_VERSION] = str(like.bucketing.version)
+    elif like.bucketing is not None:
+        table = replace(
+            table, bucketing=replace(like.bucketing, version=int(properties[BUCKETING_VERSION]))
+        )
+    return _created(names, statement, _of_kind(table, statement, properties, given), existing)
+
+
+def bind_create_table_as(
+    names: Names,
+    statement: ast.CreateTable,
+    name: TableName,
+    database: Database,
+    existing: Table | None,
+) -> BoundCreateTable | BoundCreateTableAs | BoundUnbuilt:
+    """The columns are the query's, which the engine knows; everything else is checked as for a
+    table with columns.
+    """
+    assert statement.query is not None
+    _check_without_columns(statement)
+    query, outputs = names.query_and_outputs(statement.query)
+    properties, given = of_new_table(statement, name)
+    file_format, storage = bind_storage(statement, _default_format(statement))
+    table = Table(
+        name=name,
+        columns=(),
+        location=_location(names, statement, database, name),
+        skew=bind_skew(statement.skewed_by, None),
+        file_format=file_format,
+        storage=storage,
+        comment=statement.comment,
+        owner=names.around.user,
+        created_at=names.around.now,
+    )
+    table = _of_kind(table, statement, properties, given)
+    if existing is not None:
+        return BoundCreateTable(table=existing, exists=True)
+    reads = ", ".join(dict.fromkeys(str(read.table.name) for read in query.reads)) or "nothing"
+    text = " ".join(query.text.render([f"<{read.table.name}>" for read in query.reads]).split())
+    partitioned_by = _partition_names(statement)
+    keys = (
+        [("partitioned by", ", ".join(name for name, _ in partitioned_by))]
+        if partitioned_by
+        else []
+    )
+    facts = (*_facts(table), *keys, ("reads", reads), ("spark", text))
+    unbuilt = _unbuilt(statement, table, facts)
+    return unbuilt or BoundCreateTableAs(
+        table=table,
+        query=query,
+        outputs=outputs,
+        partitioned_by=partitioned_by,
+        span=statement.query.span,
+        location_span=(
+            after_word(names.source, statement.span, "LOCATION")
+            if statement.location is not None
+            else None
+        ),
+        facts=facts,
+    )
+
+
+def _check_without_columns(statement: ast.CreateTable) -> None:
+    if statement.columns or statement.constraints:
+        span = (
+            statement.columns[0].name.span if statement.columns else statement.constraints[0].span
+        )
+        message = (
+            "CREATE TABLE AS SELECT command cannot specify the list of columns for the target table"
+        )
+        raise BindError(message, code=10065, span=span)
+    if statement.partitioned_by or statement.clustered_by is not None:
+        named = "Name the column without its type: it is one of the query's."
+        hint = named if statement.partitioned_by else "Create the table first, then INSERT."
+        span = (
+            statement.partitioned_by[0].name.span
+            if statement.partitioned_by or statement.clustered_by is None
+            else statement.clustered_by.span
+        )
+        raise BindError(
+            "CREATE-TABLE-AS-SELECT does not support partitioning in the target table",
+            code=10068,
+            hint=hint,
+            span=span,
+        )
+
+
+def _partition_names(statement: ast.CreateTable) -> tuple[tuple[str, Span], ...]:
+    spans: dict[str, Span] = {}
+    for name in statement.partitioned_by_names:
+        if name.text.lower() in spans:
+            raise BindError("Column repeated in partitioning columns", code=10035, span=name.span)
+        spans[name.text.lower()] = name.span
+    return tuple(spans.items())
+
+
+def new_name(
+    names: Names, written: ast.QualifiedName, if_not_exists: bool
+) -> tuple[TableName, Database, Table | None]:
+    """The name of a table or view to be, its database, and what has that name already, if that is
+    no error.
+    """
+    name = names.table_name(written)
+    check_name(name.table, written.span)
+    database = names.catalog.find_database(name.database)
+    if database is None:
+        raise DatabaseNotFoundError(
+            f"Database does not exist: {name.database}", code=10072, span=written.span
+        )
+    existing = names.catalog.find_table(name)
+    if existing is not None and not if_not_exists:
+        raise AlreadyExistsError(f"Table {name} already exists", span=written.span)
+    return name, database, existing
+
+
+def absolute(location: str, span: Span) -> str:
+    """Without a trailing slash. BindError for a relative path, and for one that no file
+    system has.
+    """
+    if "\0" in location:
+        raise BindError("the location holds the character NUL", span=span)
+    if not location.startswith("/") and ":/" not in location:
+        raise BindError(
+            f"{location}  is not absolute.  Please specify a complete absolute uri.",
+            code=10244,
+            span=span,
+        )
+    return location.rstrip("/") or "/"
+
+
+def _location(names: Names, statement: AnyCreate, database: Database, name: TableName) -> str:
+    if statement.location is None:
+        return f"{database.location}/{name.table}"
+    return absolute(statement.location, after_word(names.source, statement.span, "LOCATION"))
+
+
+def _default_format(statement: AnyCreate) -> tuple[FileFormat, Storage | None]:
+    return (FileFormat.ORC if statement.transactional_word else FileFormat.TEXTFILE), None
+
+
+def _of_kind(
+    table: Table, statement: AnyCreate, properties: Mapping[str, str], given: Given
+) -> Table:
+    """Managed or external, with its properties. BindError where the two do not go together."""
+    if statement.managed and statement.external:
+        raise BindError("a table is either managed or external", span=statement.name.span)
+    external = statement.external or (not statement.managed and given.flag(EXTERNAL) is True)
+    stored = {k: v for k, v in properties.items() if k not in (EXTERNAL, "comment")}
+    comment = table.comment if table.comment is not None else properties.get("comment")
+    kind = TableKind.EXTERNAL if external else TableKind.MANAGED
+    new_table = replace(
+        table,
+        kind=kind,
+        properties=stored | ({EXTERNAL: "TRUE"} if external else {}),
+        comment=comment,
+    )
+    check_new_table(new_table, given, format_span(statement))
+    return new_table
+
+
+def _created(
+    names: Names, statement: AnyCreate, table: Table, existing: Table | None
+) -> BoundCreateTable | BoundUnbuilt:
+    if existing is not None:
+        return BoundCreateTable(table=existing, exists=True)
+    unbuilt = _unbuilt(statement, table, _facts(table))
+    if unbuilt is not None:
+        return unbuilt
+    span = (
+        after_word(names.source, statement.span, "LOCATION")
+        if statement.location is not None
+        else None
+    )
+    return BoundCreateTable(table=table, exists=False, span=span)
+
+
+def _unbuilt(
+    statement: AnyCreate, table: Table, facts: tuple[tuple[str, str], ...]
+) -> BoundUnbuilt | None:
+    """What cannot be carried out of a table that may be created."""
+    classes = statement.storage_classes
+    if classes is not None and classes.handler is not None:
+        rest = tuple(fact for fact in facts if fact[0] != "stored as")
+        return BoundUnbuilt(
+            words="CREATE TABLE .. STORED BY",
+            span=classes.span,
+            facts=(*rest, ("stored by", classes.handler)),
+        )
+    return (
+        BoundUnbuilt(words="CREATE TEMPORARY TABLE", span=statement.span, facts=facts)
+        if statement.temporary
+        else None
+    )
+
+
+def _facts(table: Table) -> tuple[tuple[str, str], ...]:
+    columns = [("columns", _columns(table.columns))] if table.columns else []
+    keys = (
+        [("partitioned by", _columns(table.partition_columns))] if table.partition_columns else []
+    )
+    buckets = [("clustered by", _buckets(table.bucketing))] if table.bucketing else []
+    skew = [("skewed by", ", ".join(table.skew.columns))] if table.skew else []
+    last = (("stored as", str(table.file_format)), ("transactions", transactions_of(table)))
+    return (("table", str(table.name)), *columns, *keys, *buckets, *skew, *last)
+
+
+def _columns(columns: tuple[Column, ...]) -> str:
+    return ", ".join(f"{c.name} {c.type}" for c in columns)
+
+
+def _buckets(bucketing: Bucketing) -> str:
+    return f"{', '.join(bucketing.columns)} into {bucketing.count} buckets"

@@ -1,0 +1,351 @@
+"""Names to facts: what a name in a statement or a query means, asked of the catalog. The binder's
+modules share one ``Names``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Column, Partition, Table, TableName
+from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError, Warning
+from acidsql.expressions.predicate import predicates
+from acidsql.expressions.query_text import Piece, QueryText, edited
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.spark_words import store_cast
+from acidsql.expressions.tree import Condition
+from acidsql.parser import statements as ast
+from acidsql.parser.tokens import tokenize
+from acidsql.planner.bind import tables
+from acidsql.planner.bind.analysis import (
+    Analysis,
+    Read,
+    analyse_expression,
+    analyse_query,
+    analyse_value,
+    filter_partitions,
+)
+from acidsql.planner.bind.bound import BoundQuery, BoundRead
+from acidsql.planner.bind.columns import (
+    Facts,
+    Visible,
+    Word,
+    facts_of,
+    may_be_shortened,
+    named_columns,
+    shorter,
+    simple_columns,
+)
+from acidsql.planner.bind.losses import Losses
+from acidsql.planner.bind.output_names import Output, outputs
+from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
+from acidsql.planner.bind.rules import default_value
+from acidsql.settings import Settings
+
+FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
+"""What Spark may stand before a path: parquet.`/data/file`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the binder may ask: the catalog, the current database, and whether Spark's session has a
+    view of a name.
+
+    ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
+    not know yet. ``warn`` is given what the user should know of the statement.
+    """
+
+    catalog: Catalog
+    database: str
+    has_view: Callable[[str], bool] = lambda name: False
+    user: str = ""
+    now: int = 0
+    settings: Settings = field(default_factory=Settings)
+    own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
+    warn: Callable[[Warning], None] = lambda warning: None
+
+
+def is_default(value: ast.Fragment) -> bool:
+    """Whether a value is the word that stands for the column's DEFAULT."""
+    return value.text.strip().upper() == "DEFAULT"
+
+
+def bound_reads(analysis: Analysis) -> tuple[BoundRead, ...]:
+    return tuple(
+        BoundRead(
+            table=r.table,
+            span=r.span,
+            row_id=r.row_id,
+            predicates=r.predicates,
+            partition_filter=tuple(dict.fromkeys(r.partition_filter)),
+            condition=r.condition,
+        )
+        for r in analysis.reads
+    )
+
+
+class Names:
+    """One statement's look-ups. ``views`` are the names found in Spark's session only."""
+
+    def __init__(self, source: str, around: Surroundings) -> None:
+        self.source = source
+        self.around = around
+        self.catalog = around.catalog
+        self.views: dict[str, None] = {}
+        self.parsed: dict[Span, Parsed] = {}
+        self.conditions: dict[Span, Condition | None] = {}
+        self.losses = Losses(around.warn, strict=around.settings.flag("acidsql.ansi"))
+
+    # ---- names
+
+    def database(self, name: ast.Name) -> str:
+        database = name.text.lower()
+        if self.catalog.find_database(database) is None:
+            raise DatabaseNotFoundError(
+                f"Database does not exist: {database}", code=10072, span=name.span
+            )
+        return database
+
+    def table_name(self, name: ast.QualifiedName) -> TableName:
+        parts = [p.text.lower() for p in name.parts]
+        if len(parts) > 2:
+            raise BindError("a table name has at most two parts", span=name.span)
+        return TableName(self.around.database if len(parts) == 1 else parts[0], parts[-1])
+
+    def table(self, name: ast.QualifiedName) -> Table:
+        wanted = self.table_name(name)
+        table = self.catalog.find_table(wanted)
+        if table is None:
+            raise self.not_found(wanted, name.span)
+        return table
+
+    def not_found(self, wanted: TableName, span: Span) -> TableNotFoundError:
+        near: list[str] = []
+        if self.catalog.find_database(wanted.database) is not None:
+            near = tables.close_names(wanted.table, self.catalog.list_tables(wanted.database))
+        hint = f'did you mean "{near[0]}"?' if near else None
+        return TableNotFoundError(f"Table not found {wanted}", code=10001, hint=hint, span=span)
+
+    def resolve(self, parts: tuple[str, ...], span: Span) -> Table | None:
+        """A table name inside a query: the catalog's table, None for what Spark knows,
+        TableNotFoundError.
+        """
+        names = [p.lower() for p in parts]
+        if (
+            len(names) == 2
+            and names[0] in FILE_SOURCES
+            and self.catalog.find_database(names[0]) is None
+        ):
+            return None
+        if len(names) > 2:
+            raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
+        wanted = TableName(self.around.database if len(names) == 1 else names[0], names[-1])
+        table = self.catalog.find_table(wanted)
+        if table is None:
+            if len(names) == 1 and self.around.has_view(parts[0]):
+                self.views[parts[0]] = None
+                return None
+            raise self.not_found(wanted, span)
+        self.check_manager(table, span)
+        return table
+
+    def may_be_missing(self, if_exists: bool) -> bool:
+        """Whether a DROP of a table, view or partition that does not exist has simply nothing to
+        do.
+        """
+        return if_exists or self.around.settings.flag("hive.exec.drop.ignorenonexistent")
+
+    # ---- the transaction manager
+
+    @property
+    def acid_manager(self) -> bool:
+        """Whether the session asks for transactions at all; another manager than DbTxnManager knows
+        none.
+        """
+        return self.around.settings.text("hive.txn.manager").rpartition(".")[2] in (
+            "",
+            "DbTxnManager",
+        )
+
+    def check_manager(self, table: Table, span: Span) -> None:
+        """Reading or writing a transactional table without transactions is refused as Hive refuses
+        it.
+        """
+        if table.is_transactional and not self.acid_manager:
+            message = (
+                f"This command is not allowed on an ACID table {table.name} with a non-ACID"
+                " transaction manager"
+            )
+            raise BindError(message, code=10265, hint="RESET hive.txn.manager.", span=span)
+
+    def check_manager_changes(self, span: Span) -> None:
+        if not self.acid_manager:
+            message = (
+                "Attempt to do update or delete using transaction manager that does not support"
+                " these operations."
+            )
+            raise BindError(message, code=10294, hint="RESET hive.txn.manager.", span=span)
+
+    # ---- queries
+
+    def query(self, body: ast.Fragment) -> BoundQuery:
+        return self.query_and_outputs(body)[0]
+
+    def query_and_outputs(self, body: ast.Fragment) -> tuple[BoundQuery, tuple[Output, ...]]:
+        """Also what its text tells of the names of its columns."""
+        analysis = Analysis()
+        tree = analyse_query(self.source, body.span, self.resolve, analysis)
+        return self.bound_query(
+            edited(body.span, analysis.edits), analysis, output_width(tree)
+        ), outputs(tree)
+
+    def bound_query(
+        self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None
+    ) -> BoundQuery:
+        return BoundQuery(
+            text=QueryText(self.source, pieces),
+            reads=bound_reads(analysis),
+            views=tuple(self.views),
+            width=width,
+        )
+
+    def query_after(self, before: Sequence[ast.Fragment], body: ast.Fragment) -> BoundQuery:
+        """``WITH q AS (..) INSERT INTO t SELECT ..``, ``FROM s INSERT INTO t SELECT ..``: what
+        stands ``before`` is part of the query.
+
+        It is analysed as if the words between were blank.
+        """
+        parts = [*(fragment.span for fragment in before), body.span]
+        text = self.source
+        for left, right in pairwise(parts):
+            text = text[: left.end] + " " * (right.start - left.end) + text[right.start :]
+        analysis = Analysis()
+        tree = analyse_query(text, Span(parts[0].start, parts[-1].end), self.resolve, analysis)
+        pieces: list[Piece] = []
+        for part in parts:
+            inside = [
+                e for e in analysis.edits if part.start <= e.span.start and e.span.end <= part.end
+            ]
+            pieces += [" " if pieces else "", *edited(part, inside)]
+        return self.bound_query(tuple(pieces), analysis, output_width(tree))
+
+    def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
+        """An expression over no table; sub-queries inside it may read tables."""
+        if self.columns(cell) == []:
+            return edited(cell.span, ())
+        cell_analysis = Analysis(reads=analysis.reads)
+        analyse_value(
+            self.source, cell.span, self.resolve, cell_analysis, self.parsed.get(cell.span)
+        )
+        return edited(cell.span, cell_analysis.edits)
+
+    # ---- expressions over the row of a target
+
+    def parse_ahead(self, fragments: Iterable[ast.Fragment | None]) -> None:
+        """Parses the expressions of a statement together; each is looked into when it
+        is asked for.
+        """
+        spans = [
+            f.span
+            for f in fragments
+            if f is not None and not is_default(f) and self.columns(f) is None
+        ]
+        self.parsed = parse_expressions(self.source, spans)
+
+    def columns(self, fragment: ast.Fragment) -> list[list[Word]] | None:
+        """The columns of an expression that needs no other parser than our own."""
+        simple = simple_columns(self.source, fragment.span)
+        if simple is not None:
+            return simple
+        tree = self.condition(fragment)
+        return None if tree is None else named_columns(self.source, tree)
+
+    def expression(
+        self,
+        fragment: ast.Fragment,
+        visible: Sequence[Visible],
+        analysis: Analysis,
+        *,
+        filters: bool = False,
+    ) -> tuple[Piece, ...]:
+        """The pieces of an expression over the columns of ``visible``. ``filters``: it is a
+        condition for which NULL is as good as false.
+        """
+        return self.known_expression(fragment, visible, analysis, filters=filters)[0]
+
+    def known_expression(
+        self,
+        fragment: ast.Fragment,
+        visible: Sequence[Visible],
+        analysis: Analysis,
+        *,
+        filters: bool = False,
+    ) -> tuple[tuple[Piece, ...], Facts]:
+        """The expression's pieces, and what is known of it."""
+        own_analysis = Analysis(reads=analysis.reads)
+        columns = self.columns(fragment)
+        if columns is not None:
+            facts = facts_of(self.source, fragment.span, columns, visible)
+        else:
+            parsed = self.parsed.get(fragment.span)
+            facts = analyse_expression(
+                self.source, fragment.span, self.resolve, own_analysis, visible, parsed
+            )
+        if may_be_shortened(fragment.span) and (condition := self.condition(fragment)) is not None:
+            own_analysis.edits = shorter(
+                self.source, condition, visible, own_analysis.edits, filters=filters
+            )
+        return edited(fragment.span, own_analysis.edits), facts
+
+    def stored(
+        self,
+        fragment: ast.Fragment,
+        table: Table,
+        column: Column,
+        visible: Sequence[Visible],
+        analysis: Analysis,
+    ) -> tuple[Piece, ...]:
+        """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads
+        from the one type to the other.
+        """
+        return self.known_stored(fragment, table, column, visible, analysis)[0]
+
+    def known_stored(
+        self,
+        fragment: ast.Fragment,
+        table: Table,
+        column: Column,
+        visible: Sequence[Visible],
+        analysis: Analysis,
+    ) -> tuple[tuple[Piece, ...], Facts | None]:
+        """The pieces of a value as it is stored, and what is known of it; None for DEFAULT."""
+        if is_default(fragment):
+            return default_value(table, column), None
+        pieces, facts = self.known_expression(fragment, visible, analysis)
+        tables.check_storable(facts.type, column, fragment.span)
+        self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts
+        return store_cast(pieces, column.type), facts
+
+    def where(
+        self, fragment: ast.Fragment | None, read: Read, analysis: Analysis
+    ) -> tuple[Piece, ...]:
+        if fragment is None:
+            return ()
+        pieces = self.expression(
+            fragment, [Visible.of(read.table, read.alias)], analysis, filters=True
+        )
+        condition = self.condition(fragment)
+        if condition is not None:
+            read.predicates = predicates(condition, read.table, read.alias)
+        filter_partitions(self.source, condition, read)
+        return (" WHERE (", *pieces, ")")
+
+    def condition(self, fragment: ast.Fragment) -> Condition | None:
+        """The expression as a tree, read once; None where its end is in doubt."""
+        span = fragment.span
+        if span not in self.conditions:
+            tokens = fragment.tokens or [t.moved(span.start) for t in tokenize(fragment.text)]
+            self.conditions[span] = read_expression(self.source, tokens)
+        return self.conditions[span]

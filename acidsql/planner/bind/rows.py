@@ -1,0 +1,150 @@
+"""UPDATE and DELETE: the target may be changed, its columns are found, each value is stored as its
+column's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.catalog.model import Column, Table, TableKind
+from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
+from acidsql.expressions.query_text import Piece, Slot
+from acidsql.expressions.spark_words import identifier, row_id_columns
+from acidsql.parser import statements as ast
+from acidsql.planner.bind.analysis import Analysis, Read
+from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
+from acidsql.planner.bind.columns import Visible, column_not_found
+from acidsql.planner.bind.names import Names
+
+
+def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
+    """Hive's order of checks: manager and kind of the target, each column that is set, then whether
+    the table is transactional.
+    """
+    read = changed_target(names, statement.target, statement.alias)
+    table = read.table
+    sets = assigned(names, table, statement.assignments)
+    check_writable(read)
+    names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
+    analysis = Analysis(reads=[read])
+    visible = [Visible.of(read.table, read.alias)]
+    pieces: list[Piece] = ["SELECT ", *row_id_columns(read.alias)]
+    for column in table.columns:
+        pieces += [
+            ", ",
+            *new_value(names, sets.get(column.name), column, read, visible, analysis),
+            f" AS {identifier(column.name)}",
+        ]
+    pieces += [
+        partition_of(read),
+        " FROM ",
+        Slot(0),
+        f" AS {identifier(read.alias)}",
+        *names.where(statement.where, read, analysis),
+    ]
+    changed = tuple(c for c in table.columns if c.name in sets)
+    return BoundUpdate(
+        table=table, changed=changed, query=names.bound_query(tuple(pieces), analysis)
+    )
+
+
+def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
+    read = changed_target(names, statement.target, statement.alias)
+    check_writable(read)
+    analysis = Analysis(reads=[read])
+    head: tuple[Piece, ...] = (
+        "SELECT ",
+        *row_id_columns(read.alias),
+        partition_of(read),
+        " FROM ",
+        Slot(0),
+        f" AS {identifier(read.alias)}",
+    )
+    pieces = (*head, *names.where(statement.where, read, analysis))
+    return BoundDelete(table=read.table, query=names.bound_query(pieces, analysis))
+
+
+def partition_of(read: Read) -> str:
+    """The partition columns of a row that is changed: where it lies, and stays."""
+    return "".join(
+        f", {identifier(read.alias)}.{identifier(c.name)}" for c in read.table.partition_columns
+    )
+
+
+def changed_target(names: Names, name: ast.QualifiedName, alias: ast.Name | None) -> Read:
+    """The target of UPDATE, DELETE and MERGE, read with its ROW__ID."""
+    names.check_manager_changes(name.span)
+    table = names.table(name)
+    if table.kind is TableKind.VIEW:
+        raise BindError("You cannot update or delete records in a view", code=10402, span=name.span)
+    return Read(
+        table=table,
+        span=name.span,
+        alias=(alias.text if alias else table.name.table).lower(),
+        row_id=True,
+    )
+
+
+def check_writable(read: Read) -> None:
+    table, span = read.table, read.span
+    if not table.is_transactional:
+        message = f"Attempt to do update or delete on table {table.name} that is not transactional"
+        raise NotTransactionalTableError(message, code=10297, span=span)
+    if table.is_insert_only:
+        message = (
+            f"Attempt to do update or delete on table {table.name} that is insert-only"
+            " transactional"
+        )
+        raise NotTransactionalTableError(message, code=10414, span=span)
+
+
+def assigned(
+    names: Names, table: Table, assignments: Sequence[ast.Assignment]
+) -> dict[str, ast.Assignment]:
+    """The assignments by column name."""
+    sets: dict[str, ast.Assignment] = {}
+    for assignment in assignments:
+        column = assignable(names, table, assignment.column)
+        if column.name in sets:
+            raise BindError(f'column "{column.name}" is set twice', span=assignment.column.span)
+        sets[column.name] = assignment
+    return sets
+
+
+def assignable(names: Names, table: Table, name: ast.Name) -> Column:
+    """Hive's order of checks: partition column, bucketing column, unknown column."""
+    wanted = name.text.lower()
+    if any(c.name == wanted for c in table.partition_columns):
+        raise BindError(
+            "Updating values of partition columns is not supported", code=10292, span=name.span
+        )
+    if table.bucketing and wanted in table.bucketing.columns:
+        message = f"Updating values of bucketing columns is not supported.  Column {wanted}."
+        raise BindError(message, code=10302, span=name.span)
+    column = table.column(wanted)
+    if column is None:
+        hint = column_not_found(wanted, table, name.span, names.source).hint
+        message = f'Target column "{name.text}" of set clause is not found in table "{table.name}".'
+        raise ColumnNotFoundError(message, code=10408, hint=hint, span=name.span)
+    return column
+
+
+def new_value(
+    names: Names,
+    assignment: ast.Assignment | None,
+    column: Column,
+    read: Read,
+    visible: Sequence[Visible],
+    analysis: Analysis,
+) -> tuple[Piece, ...]:
+    """What the column holds behind the change: the value assigned, cast as a store casts it, else
+    what it held.
+    """
+    if assignment is None:
+        return own_value(read, column)
+    return names.stored(assignment.value, read.table, column, visible, analysis)
+
+
+def own_value(read: Read, column: Column) -> tuple[Piece, ...]:
+    """What the column of a target's row holds."""
+    return (f"{identifier(read.alias)}.{identifier(column.name)}",)

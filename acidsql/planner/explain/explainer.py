@@ -1,0 +1,249 @@
+"""From a plan to its lines: a node for the statement, and below it for each step and sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from acidsql.catalog.model import Column, Table
+from acidsql.planner.bind.bound import (
+    BoundInsert,
+    BoundLoad,
+    BoundMerge,
+    BoundMergeClause,
+    BoundRead,
+    BoundUpdate,
+    MergeAction,
+    SessionAction,
+)
+from acidsql.planner.bind.bound_catalog import (
+    BoundAnalyze,
+    BoundConvertTable,
+    BoundCreateTableAs,
+    BoundRenameTable,
+    BoundUnbuilt,
+    CatalogAction,
+    PartitionAction,
+)
+from acidsql.planner.bind.rules import default_of, loads_files, rules_of
+from acidsql.planner.explain.nodes import Node, ReadPartitions
+from acidsql.planner.explain.sinks import partition_words, sink_words
+from acidsql.planner.explain.transactions import transaction_facts
+from acidsql.planner.explain.words import clause_heading, merge_text, step_words
+from acidsql.planner.steps.names import title_of, words_of
+from acidsql.planner.steps.plans import (
+    CatalogCommand,
+    DryRunPlan,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    SessionCommand,
+    WritePlan,
+)
+from acidsql.planner.steps.step import ENDING, Check, Choose, Scan, Step
+
+
+class Explainer:
+    """Explains plans. Settings and the catalog decide a part of the text: ``cardinality_check``,
+    and which partitions are read. ``extended``: also what a table is, and each clause's values.
+    """
+
+    def __init__(self, partitions: ReadPartitions, cardinality_check: bool, extended: bool) -> None:
+        self.partitions = partitions
+        self.cardinality_check = cardinality_check
+        self.extended = extended
+
+    def node(self, plan: Plan) -> Node:
+        match plan:
+            case ReadPlan():
+                return Node("SELECT under one snapshot", self.steps(plan.steps))
+            case WritePlan():
+                return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
+            case MultiInsertPlan(legs=legs):
+                title = "MULTI-INSERT: all legs read one snapshot and become visible together"
+                return Node(
+                    title,
+                    (
+                        *(Node(title_of(leg), tuple(self.leg(leg))) for leg in legs),
+                        *self.ending(legs[0]),
+                    ),
+                )
+            case MergePlan():
+                return self.merge(plan)
+            case SessionCommand(action=action) if (facts := transaction_facts(action)) is not None:
+                return Node(f"{words_of(plan)}{facts[0]}", tuple(map(Node, facts[1])))
+            case CatalogCommand(action=action) | SessionCommand(action=action):
+                return Node(words_of(plan), _action_facts(action))
+            case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
+                return self.node(inner)
+            case _:
+                assert_never(plan)
+
+    def leg(self, plan: WritePlan) -> Iterator[Node]:
+        yield from self.action(plan)
+        yield from self.steps(plan.steps)
+        yield from self.sinks(plan)
+
+    def action(self, plan: WritePlan) -> Iterator[Node]:
+        """What no step says: which columns and partitions a statement is about."""
+        match plan.action:
+            case BoundInsert() as action:
+                if len(action.columns) != len(plan.table.columns):
+                    yield Node(
+                        "columns:"
+                        f" {'; '.join([_names(action.columns), *_not_named(plan.table, action)])}"
+                    )
+                if action.truncate and plan.table.partition_columns:
+                    given = ", ".join(f"{name}={text}" for name, text in action.truncated)
+                    yield Node(f"partitions: {given or 'all'}")
+            case BoundUpdate() as action:
+                yield Node(f"set: {_names(action.changed)}")
+
+    def steps(self, steps: Iterable[Step], merge: BoundMerge | None = None) -> tuple[Node, ...]:
+        return tuple(node for step in steps for node in self.step(step, merge))
+
+    def step(self, step: Step, merge: BoundMerge | None) -> Iterator[Node]:
+        match step:
+            case Scan(read=read):
+                yield self.read(read)
+            case Check(rules=rules):
+                yield from (Node(f"check: {rule}") for rule in rules)
+            case Choose(by=by, ways=ways):
+                yield Node(
+                    f"choose by {by}",
+                    tuple(Node(f"{way.name}:", self.steps(way.steps, merge)) for way in ways),
+                )
+            case _:
+                yield Node(step_words(step, merge))
+
+    @staticmethod
+    def ending(plan: WritePlan | MergePlan) -> Iterator[Node]:
+        """What makes the rows of a transactional table visible, at COMMIT if a transaction is
+        open.
+        """
+        return (Node(step_words(step)) for step in (ENDING if plan.sinks else ()))
+
+    def sinks(self, plan: WritePlan) -> Iterator[Node]:
+        partition = partition_words(
+            plan.table,
+            plan.action.partition if isinstance(plan.action, BoundInsert | BoundLoad) else None,
+        )
+        truncated = isinstance(plan.action, BoundInsert) and plan.action.truncate
+        as_they_are = isinstance(plan.action, BoundLoad) and loads_files(plan.table)
+        for sink in plan.sinks:
+            text = sink_words(sink, plan.table, truncated=truncated, as_they_are=as_they_are)
+            yield Node(
+                f"write statement {sink.statement_id}: {partition}{text}", self.facts(plan.table)
+            )
+        if not plan.sinks and truncated:
+            yield Node(
+                "remove all files: the table is not transactional, there is no roll-back",
+                self.facts(plan.table),
+            )
+        elif not plan.sinks:
+            what = (
+                "the files as they are" if as_they_are else f"plain {plan.table.file_format} files"
+            )
+            yield Node(
+                f"write {what}: the table is not transactional, there is no roll-back",
+                self.facts(plan.table),
+            )
+
+    def read(self, read: BoundRead) -> Node:
+        kind = "merge on read" if read.table.is_full_acid else "plain files"
+        pushed = (
+            [Node(f"pushed down: {' AND '.join(str(p) for p in read.predicates)}")]
+            if read.predicates
+            else []
+        )
+        title = f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}"
+        return Node(title, (*self.pruned(read), *pushed, *self.facts(read.table)))
+
+    def pruned(self, read: BoundRead) -> Iterator[Node]:
+        """How many partitions are read of how many; Spark may find that it needs even fewer."""
+        if read.table.partition_columns:
+            pruning = self.partitions.pruned(read)
+            at_most = "at most " if pruning.undecided else ""
+            kept, every = len(pruning.kept), len(self.partitions.all(read.table))
+            yield Node(f"partitions: {at_most}{kept} of {every}")
+
+    def facts(self, table: Table) -> tuple[Node, ...]:
+        """What EXTENDED adds of a table."""
+        if not self.extended:
+            return ()
+        columns = ", ".join(
+            f"{c.name} {c.type}" for c in (*table.columns, *table.partition_columns)
+        )
+        properties = ", ".join(f"{key}={table.properties[key]}" for key in sorted(table.properties))
+        return (Node(f"columns: {columns}"), Node(f"properties: {properties}"))
+
+    def merge(self, plan: MergePlan) -> Node:
+        merge = plan.merge
+        children = [
+            Node(f"source {merge.source_alias}: {merge_text(merge, merge.source)}"),
+            *self.steps(plan.steps, merge),
+        ]
+        if any(clause.values for clause in merge.clauses):
+            children += [Node(f"check: {rule}") for rule in rules_of(merge.table)]
+        if (
+            any(c.action is not MergeAction.INSERT for c in merge.clauses)
+            and not self.cardinality_check
+        ):
+            children.append(Node("no check: of several changes of one row one is made"))
+        for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
+            named = f" {_names(clause.changed)}" if clause.changed else ""
+            below = [
+                Node(
+                    f"write statement {s.statement_id}:"
+                    f" {partition_words(merge.table, None)}{sink_words(s, merge.table)}",
+                    self.facts(merge.table),
+                )
+                for s in sinks
+            ]
+            children.append(
+                Node(
+                    f"{clause_heading(merge, clause)}{named}", (*self.values(merge, clause), *below)
+                )
+            )
+        return Node(title_of(plan), (*children, *self.ending(plan)))
+
+    def values(self, merge: BoundMerge, clause: BoundMergeClause) -> Iterator[Node]:
+        """What EXTENDED adds of a clause: the value of each column it names."""
+        every = (*merge.table.columns, *merge.table.partition_columns)
+        for column, value in zip(every, clause.values, strict=False):
+            if self.extended and column in clause.changed:
+                yield Node(f"{column.name} = {merge_text(merge, value)}")
+
+
+_ALWAYS_WITH_FACTS = (
+    BoundUnbuilt
+    | BoundCreateTableAs
+    | BoundAnalyze
+    | BoundRenameTable
+    | BoundConvertTable
+    | PartitionAction
+)
+
+
+def _action_facts(action: CatalogAction | SessionAction) -> tuple[Node, ...]:
+    """What is to be told of a statement that changes the catalog or the session."""
+    facts: Iterable[tuple[str, object]] = getattr(action, "facts", ())
+    if facts or isinstance(action, _ALWAYS_WITH_FACTS):
+        return tuple(Node(f"{name}: {value}") for name, value in facts)
+    return (Node("metadata only: no data is read or written"),)
+
+
+def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
+    """What the columns hold that the statement does not give."""
+    missing = [c for c in table.columns if c not in action.columns]
+    yield from (
+        f"{c.name} is {default}" for c in missing if (default := default_of(table, c)) is not None
+    )
+    if any(default_of(table, c) is None for c in missing):
+        yield "the others are NULL"
+
+
+def _names(columns: Iterable[Column]) -> str:
+    return ", ".join(c.name for c in columns)

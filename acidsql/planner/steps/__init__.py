@@ -1,0 +1,1 @@
+"""What is done for a bound statement, as data."""

@@ -1,0 +1,208 @@
+"""Which steps a statement takes, and what is left to be chosen when it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acidsql.catalog.model import FileFormat
+from acidsql.parser.statements import Match
+from acidsql.planner.bind.bound import (
+    BoundDelete,
+    BoundInsert,
+    BoundLoad,
+    BoundMerge,
+    BoundQuery,
+    BoundRows,
+    BoundUpdate,
+    MergeAction,
+)
+from acidsql.planner.bind.rules import loads_files, rules_of
+from acidsql.planner.steps.counting import row_count
+from acidsql.planner.steps.merge_join import MergeJoin, decided_by_source
+from acidsql.planner.steps.step import (
+    Check,
+    CheckOnce,
+    Choose,
+    Collect,
+    CountRows,
+    Effect,
+    Fetch,
+    FetchSource,
+    FindFiles,
+    InsertUnmatched,
+    Job,
+    Join,
+    Literals,
+    LookUp,
+    Query,
+    ReadFiles,
+    Scan,
+    Step,
+    TakeFiles,
+    Way,
+    WriteFiles,
+)
+from acidsql.settings import Settings
+
+INSERT_SHARE = 4
+"""An INSERT's share of the bytes that the small path may bring to the driver: its rows go to one
+file, which one thread compresses.
+"""
+
+
+def read_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...]:
+    """The steps of a SELECT."""
+    count = row_count(query)
+    if (
+        count is None
+        or not settings.flag("hive.compute.query.using.stats")
+        or query.reads[0].table.file_format is not FileFormat.ORC
+    ):
+        return (*query_steps(query, counting=count is not None), Collect())
+    counted = Way(name="told", steps=(CountRows(read=query.reads[0], count=count),))
+    return (
+        Choose(
+            by="what statistics and footers tell",
+            ways=(
+                counted,
+                Way(name="scanned", steps=(*query_steps(query, counting=True), Collect())),
+            ),
+        ),
+    )
+
+
+def query_steps(query: BoundQuery, *, counting: bool = False) -> tuple[Step, ...]:
+    """The tables a query reads, and the query."""
+    return (*_scans(query), Query(query=query, counting=counting))
+
+
+def _scans(query: BoundQuery) -> tuple[Step, ...]:
+    """A scan of each table that the query's text reads."""
+    return tuple(
+        Scan(read=read, number=number)
+        for number, read in enumerate(query.reads)
+        if number in query.text.slots
+    )
+
+
+def source_steps(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> tuple[Step, ...]:
+    """The steps that get the rows of a statement and check what is asked of them."""
+    table = action.table
+    check = (
+        (Check(rules=rules),)
+        if not isinstance(action, BoundDelete) and (rules := rules_of(table))
+        else ()
+    )
+    match action:
+        case BoundInsert(source=BoundRows() as rows):
+            return (Literals(source=rows), *check)
+        case BoundInsert(source=BoundQuery() as query):
+            return (*query_steps(query), *check)
+        case BoundLoad():
+            return (
+                (FindFiles(load=action),)
+                if loads_files(table)
+                else (FindFiles(load=action), ReadFiles(), *check)
+            )
+        case BoundInsert():
+            raise AssertionError(action.source)
+        case BoundUpdate(query=query) | BoundDelete(query=query):
+            return (*query_steps(query), *check)
+
+
+def write_steps(
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete, settings: Settings
+) -> tuple[Step, ...]:
+    """How the rows of a statement become files."""
+    orc = action.table.file_format is FileFormat.ORC
+    match action:
+        case BoundInsert(source=BoundRows(rows=rows)):
+            return (
+                (WriteFiles(effect=Effect.INSERT),)
+                if orc or not rows
+                else (Job(effect=Effect.INSERT),)
+            )
+        case BoundLoad() if loads_files(action.table):
+            return (TakeFiles(load=action),)
+        case BoundInsert() | BoundLoad():
+            return (
+                _by_size(Effect.INSERT, settings, INSERT_SHARE)
+                if orc
+                else (Job(effect=Effect.INSERT),)
+            )
+        case BoundUpdate():
+            return _by_size(Effect.UPDATE, settings)
+        case BoundDelete():
+            return _by_size(Effect.DELETE, settings)
+
+
+def _by_size(effect: Effect, settings: Settings, share: int = 1) -> tuple[Step, ...]:
+    job = Job(effect=effect)
+    if settings.text("acidsql.write.path") == "big":
+        return (job,)
+    fetch = Fetch(effect=effect, max_bytes=_max_bytes(settings) // share)
+    ways = (
+        Way(name="small", steps=(fetch, WriteFiles(effect=effect))),
+        Way(name="big", steps=(job,)),
+    )
+    return (Choose(by=_size(settings), ways=ways),)
+
+
+def _max_bytes(settings: Settings) -> int:
+    return int(settings.number("acidsql.write.driver.max.bytes"))
+
+
+def _size(settings: Settings) -> str:
+    """What decides between the small path and the big one. Where the setting forces the small path,
+    only rows that Arrow's writer cannot write take the other.
+    """
+    return "what Arrow can write" if settings.text("acidsql.write.path") == "small" else "size"
+
+
+def merge_steps(merge: BoundMerge, join: MergeJoin, settings: Settings) -> tuple[Step, ...]:
+    """The steps of a MERGE. Its queries are made of its clauses while it runs, over the scans."""
+    changing = any(clause.action is not MergeAction.INSERT for clause in merge.clauses)
+    once: tuple[Step, ...] = (
+        (CheckOnce(),) if changing and settings.flag("hive.merge.cardinality.check") else ()
+    )
+    scans = tuple(Scan(read=read, number=number) for number, read in enumerate(merge.reads))
+    target, sources, most = scans[0], scans[1:], _max_bytes(settings)
+    job = Way(
+        name="big", steps=(*scans, Job(effect=Effect.MERGE, join=join.value, once=bool(once)))
+    )
+    if settings.text("acidsql.write.path") == "big":
+        return job.steps
+    fetch: tuple[Step, ...] = (*sources, FetchSource(max_bytes=most))
+    matches = {clause.match for clause in merge.clauses}
+    joined = Join(
+        kind="LEFT OUTER" if Match.NOT_MATCHED_BY_SOURCE in matches else "INNER",
+        max_bytes=most,
+        fetched=True,
+    )
+    pairs = _pairs(merge, target, joined)
+    if Match.NOT_MATCHED in matches:
+        small: tuple[Step, ...] = (*fetch, *pairs, InsertUnmatched())
+    else:
+        fetched = Way(name="the source fetched", steps=(*fetch, *pairs))
+        small = (
+            Choose(
+                by="values",
+                ways=(
+                    fetched,
+                    Way(
+                        name="the source in the join",
+                        steps=(*scans, replace(joined, fetched=False)),
+                    ),
+                ),
+            ),
+        )
+    ways = (Way(name="small", steps=(*small, *once, WriteFiles(effect=Effect.MERGE))), job)
+    return (Choose(by=_size(settings), ways=ways),)
+
+
+def _pairs(merge: BoundMerge, target: Scan, joined: Join) -> tuple[Step, ...]:
+    """How the pairs of rows are found that a small MERGE is about."""
+    if not merge.keys or not decided_by_source(merge):
+        return (target, joined)
+    look_up = Way(name="look-up", steps=(LookUp(keys=tuple(key for key, _ in merge.keys)),))
+    return (Choose(by="keys and values", ways=(look_up, Way(name="join", steps=(target, joined)))),)

@@ -1,0 +1,347 @@
+"""Hadoop's file systems as one of pyarrow's: whatever the running Spark can open, with its
+configuration and its credentials.
+
+For what pyarrow has no driver for (viewfs, webhdfs, a vendor's own), and where only Hadoop's
+configuration knows how to get in. Slower: each call is one to the Java process, and the bytes go
+through it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from acidsql.errors import UnsupportedStatementError
+from acidsql.files.arrow_files import ArrowFileIO
+from acidsql.files.urls import Url, spark_url
+from acidsql.spark import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RENAMING = frozenset({"hdfs", "viewfs", "webhdfs", "swebhdfs", "o3fs", "ofs", "maprfs", "file"})
+"""The schemes of file systems that rename in one step. Of the others a move is taken for a copy."""
+
+# The Java classes of errors, by the last part of their names.
+_ERRORS = {
+    "FileNotFoundException": errno.ENOENT,
+    "NoSuchFileException": errno.ENOENT,
+    "FileAlreadyExistsException": errno.EEXIST,
+    "PathExistsException": errno.EEXIST,
+    "AccessControlException": errno.EACCES,
+    "AccessDeniedException": errno.EACCES,
+    "ParentNotDirectoryException": errno.ENOTDIR,
+    "PathIsNotDirectoryException": errno.ENOTDIR,
+}
+
+
+def hadoop_file_io(spark: SparkSession, url: Url) -> ArrowFileIO:
+    """UnsupportedStatementError if Spark has no file system for the URL, or no Java
+    process to ask.
+    """
+    jvm.need_java(
+        spark,
+        f'"{url.root}" cannot be opened by Hadoop',
+        "Use a classic Spark session, or a URL that pyarrow can open.",
+    )
+    root = spark_url(url.root)
+    try:
+        with _java_errors(root):
+            hadoop = _Hadoop(spark, root, renaming=url.scheme in RENAMING)
+    except OSError as error:
+        raise UnsupportedStatementError(
+            f'Spark has no file system for "{url.root}"', detail=error.strerror
+        ) from error
+    handler = _Handler(hadoop, root)
+    return ArrowFileIO(
+        files=fs.PyFileSystem(handler),
+        root=url.root,
+        prefix=root,
+        renaming=hadoop.renaming,
+        remove_if_empty=handler.remove_if_empty,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    is_directory: bool
+    size: int
+    mtime_ms: int
+
+
+class _Hadoop:
+    """The calls of org.apache.hadoop.fs.FileSystem that are needed; their errors are Java's."""
+
+    def __init__(self, spark: SparkSession, root: str, *, renaming: bool) -> None:
+        self._door: Any = jvm.jvm(spark)
+        self._conf = jvm.hadoop_configuration(spark)
+        self._path = self._class("org.apache.hadoop.fs.Path")
+        self.renaming = renaming
+        top = self._path(f"{root}/")
+        self._files = top.getFileSystem(self._conf)
+        if renaming:
+            # Its rename refuses names that are taken; that of FileSystem moves into a directory of
+            # that name.
+            self._context = self._class("org.apache.hadoop.fs.FileContext").getFileContext(
+                top.toUri(), self._conf
+            )
+            rename = self._class("java.lang.Class").forName("org.apache.hadoop.fs.Options$Rename")
+            self._no_options = self._class("java.lang.reflect.Array").newInstance(rename, 0)
+
+    def _class(self, name: str) -> Any:
+        return getattr(self._door, name)
+
+    def status(self, path: str) -> _Status:
+        return _status(self._files.getFileStatus(self._path(path)))
+
+    def statuses(self, base: str, *, recursive: bool) -> list[tuple[str, _Status]]:
+        """What lies below, by its path relative to ``base``. Of a store only the files, where all
+        are asked for.
+        """
+        if recursive and not self.renaming:
+            return list(self._all_files(base))
+        entries: list[tuple[str, _Status]] = []
+        for java in self._files.listStatus(self._path(base)):
+            name, status = str(java.getPath().getName()), _status(java)
+            entries.append((name, status))
+            if recursive and status.is_directory:
+                entries += [
+                    (f"{name}/{path}", below)
+                    for path, below in self.statuses(f"{base}/{name}", recursive=True)
+                ]
+        return entries
+
+    def _all_files(self, base: str) -> Iterator[tuple[str, _Status]]:
+        top = self._path(base)
+        start = len(str(top.toUri().getPath())) + 1
+        listed = self._files.listFiles(top, True)
+        while listed.hasNext():
+            java = listed.next()
+            yield str(java.getPath().toUri().getPath())[start:], _status(java)
+
+    def is_empty(self, path: str) -> bool:
+        return not len(self._files.listStatus(self._path(path)))
+
+    def make_directory(self, path: str) -> None:
+        self._files.mkdirs(self._path(path))
+
+    def delete(self, path: str, *, recursive: bool) -> bool:
+        """Deletes a file or directory; False if it is not there. A directory that holds something
+        is an error, unless ``recursive``.
+        """
+        return bool(self._files.delete(self._path(path), recursive))
+
+    def rename(self, old: str, new: str) -> None:
+        self._context.rename(self._path(old), self._path(new), self._no_options)
+
+    def copy(self, old: str, new: str) -> None:
+        """Copies a file through the Java process; an error if ``new`` exists."""
+        copied = self._class("org.apache.hadoop.fs.FileUtil").copy(
+            self._files, self._path(old), self._files, self._path(new), False, False, self._conf
+        )
+        if not copied:
+            raise OSError(errno.EIO, "was not copied", new)
+
+    def open(self, path: str) -> Any:
+        return self._files.open(self._path(path))
+
+    def create(self, path: str) -> Any:
+        """An error if it is there."""
+        return self._files.create(self._path(path), False)
+
+
+def _status(java: Any) -> _Status:
+    return _Status(bool(java.isDirectory()), int(java.getLen()), int(java.getModificationTime()))
+
+
+class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
+    """Hadoop's file system as one of pyarrow's, whose names are URLs."""
+
+    def __init__(self, hadoop: _Hadoop, root: str) -> None:
+        self._hadoop = hadoop
+        self._root = root
+
+    def get_type_name(self) -> str:
+        return "acidsql-hadoop"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Handler) and other._root == self._root
+
+    def __hash__(self) -> int:
+        return hash(self._root)
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    # ---- looking
+
+    def get_file_info(self, paths: list[str]) -> list[fs.FileInfo]:
+        return [self._info(path) for path in paths]
+
+    def _info(self, path: str) -> fs.FileInfo:
+        try:
+            with _java_errors(path):
+                return _info(path, self._hadoop.status(path))
+        except FileNotFoundError:
+            return fs.FileInfo(path, fs.FileType.NotFound)
+
+    def get_file_info_selector(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
+        base = selector.base_dir.rstrip("/")
+        try:
+            with _java_errors(base):
+                entries = self._hadoop.statuses(base, recursive=selector.recursive)
+        except FileNotFoundError:
+            if selector.allow_not_found:
+                return []
+            raise
+        return [_info(f"{base}/{path}", status) for path, status in entries]
+
+    # ---- changing
+
+    def create_dir(self, path: str, recursive: bool) -> None:
+        with _java_errors(path):
+            self._hadoop.make_directory(path)
+
+    def delete_dir(self, path: str) -> None:
+        with _java_errors(path):
+            if not self._hadoop.delete(path, recursive=True):
+                raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+    def delete_dir_contents(self, path: str, missing_dir_ok: bool = False) -> None:
+        raise NotImplementedError
+
+    def delete_root_dir_contents(self) -> None:
+        raise NotImplementedError
+
+    def delete_file(self, path: str) -> None:
+        self.delete_dir(path)
+
+    def remove_if_empty(self, path: str) -> bool:
+        """Removes a directory if it is empty. Hadoop looks and deletes in one step."""
+        with _java_errors(path):
+            if not self._hadoop.is_empty(path):
+                return False
+            try:
+                self._hadoop.delete(path, recursive=False)
+            except Exception:
+                if self._hadoop.is_empty(path):
+                    raise
+                return False
+            return True
+
+    def move(self, src: str, dest: str) -> None:
+        with _java_errors(dest):
+            self._hadoop.rename(src, dest)
+
+    def copy_file(self, src: str, dest: str) -> None:
+        with _java_errors(dest):
+            self._hadoop.copy(src, dest)
+
+    # ---- bytes
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        with _java_errors(path):
+            status = self._hadoop.status(path)
+            return pa.PythonFile(_Input(path, self._hadoop.open(path), status.size), mode="r")
+
+    def open_input_stream(self, path: str) -> pa.NativeFile:
+        return self.open_input_file(path)
+
+    def open_output_stream(self, path: str, metadata: object) -> pa.NativeFile:
+        with _java_errors(path):
+            return pa.PythonFile(_Output(path, self._hadoop.create(path)), mode="w")
+
+    def open_append_stream(self, path: str, metadata: object) -> pa.NativeFile:
+        raise NotImplementedError
+
+
+def _info(path: str, status: _Status) -> fs.FileInfo:
+    if status.is_directory:
+        return fs.FileInfo(path, fs.FileType.Directory)
+    return fs.FileInfo(
+        path, fs.FileType.File, size=status.size, mtime_ns=status.mtime_ms * 1_000_000
+    )
+
+
+class _Input(io.RawIOBase):
+    """A Java FSDataInputStream."""
+
+    def __init__(self, path: str, stream: Any, size: int) -> None:
+        self._path, self._stream, self._size, self._position = path, stream, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(0, self._size - self._position)
+        count = left if size is None or size < 0 else min(size, left)
+        with _java_errors(self._path):
+            self._stream.seek(self._position)
+            data = bytes(self._stream.readNBytes(count)) if count else b""
+        self._position += len(data)
+        return data
+
+    def close(self) -> None:
+        if not self.closed:
+            with _java_errors(self._path):
+                self._stream.close()
+        super().close()
+
+
+class _Output(io.RawIOBase):
+    """A Java FSDataOutputStream."""
+
+    def __init__(self, path: str, stream: Any) -> None:
+        self._path, self._stream = path, stream
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        with _java_errors(self._path):
+            self._stream.write(bytes(data))
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            with _java_errors(self._path):
+                self._stream.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def _java_errors(path: str) -> Iterator[None]:
+    """What Java raises comes out as an OSError."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        causes = list(jvm.java_causes(error))
+        if not causes:
+            raise
+        code = next(
+            (_ERRORS[name] for kind, _ in causes if (name := kind.rpartition(".")[2]) in _ERRORS),
+            errno.EIO,
+        )
+        kind, message = causes[0]
+        raise OSError(code, (message or kind).partition("\n")[0], path) from error

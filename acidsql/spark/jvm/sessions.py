@@ -1,0 +1,228 @@
+"""Spark's Java process and its sessions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
+
+from acidsql.errors import ExecutionError, InterfaceError
+from acidsql.interrupts import at_once
+from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG_TAIL = 4000
+_FOREIGN = "Spark belongs to the process that started it"
+_FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
+_one_start = threading.Lock()
+_start: Future[None] | None = None
+
+
+def check_own_process() -> None:
+    """InterfaceError if the Spark of this process is that of the process it was forked from.
+
+    Both would talk over one connection to Java, and get each other's answers.
+    """
+    context = sys.modules.get("pyspark.core.context")
+    gateway = None if context is None else context.SparkContext._gateway
+    java = getattr(gateway, "proc", None)
+    if java is None or java.returncode is not None or not hasattr(os, "waitid"):
+        return
+    try:
+        os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        raise InterfaceError(_FOREIGN, hint=_FOREIGN_HINT) from None
+
+
+def running_session() -> SparkSession | None:
+    """The session of a Spark that somebody already started in this process."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
+    """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints
+    reaches our stdout.
+
+    quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are
+    the detail of the ExecutionError. An interrupt leaves the start to go on in the background, and
+    the next call joins it: no Java process is orphaned.
+    """
+    global _start
+    from pyspark import SparkContext
+
+    with _one_start:
+        # a stopped Spark leaves its Java process to the next one
+        if SparkContext._gateway is not None:
+            return
+        if _start is None or _start.done():
+            _start = Future()
+            threading.Thread(
+                target=_launch,
+                args=(_start, dict(conf), quiet),
+                daemon=True,
+                name="acidsql-start-spark",
+            ).start()
+        start = _start
+    with at_once():
+        start.result()
+
+
+def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+
+    options = SparkConf(loadDefaults=False)
+    for key, value in conf.items():
+        options.set(key, value)
+    with tempfile.TemporaryFile() as log:
+        try:
+            gateway = cast(Any, launch_gateway)(
+                options, {"stdout": log if quiet else 2, "stderr": log if quiet else 2}
+            )
+            SparkContext._ensure_initialized(gateway=gateway, conf=options)
+            start.set_result(None)
+        except (PySparkException, OSError) as error:
+            log.seek(0)
+            words = log.read().decode(errors="replace").strip()[-_LOG_TAIL:]
+            start.set_exception(
+                ExecutionError(
+                    "the Java process of Spark did not start", detail=words or str(error)
+                )
+            )
+        except BaseException as error:
+            start.set_exception(error)
+
+
+def java_property(name: str) -> str | None:
+    """A property of the Java process that ``launch`` has started, such as an entry of
+    spark-defaults.conf."""
+    from pyspark import SparkContext
+
+    value = cast(Any, SparkContext._jvm).java.lang.System.getProperty(name)
+    return None if value is None else str(value)
+
+
+def clone_session(spark: SparkSession) -> SparkSession:
+    """A session on the same Spark with copies of the settings, views and functions of ``spark``;
+    from then on each has its own.
+
+    On Spark Connect the server makes it, and keeps it until ``release_clone``.
+    """
+    from pyspark.sql import SparkSession
+
+    if jvm(spark) is None:
+        _ = spark.version  # the server has no session to clone before it was asked something
+        return cast(SparkSession, cast(Any, spark).cloneSession())
+    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+def release_clone(ours: SparkSession) -> None:
+    """Ends a session of ``clone_session``'s on a Spark Connect server; elsewhere there is nothing
+    to end.
+
+    ``SparkSession.stop`` would stop the server, too, if this process has started it.
+    """
+    if jvm(ours) is None:
+        client = cast(Any, ours).client
+        with contextlib.suppress(Exception):  # the server may be gone, and the session with it
+            client.release_session()
+        client.close()
+
+
+def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """``spark.createDataFrame(rows)``, which leaves the thread's active session what it was; on
+    Spark Connect it does so by itself.
+    """
+    from pyspark.sql import SparkSession
+
+    door = jvm(spark)
+    if door is None:
+        return spark.createDataFrame(rows)
+    sessions = java_class(door, "org.apache.spark.sql.classic.SparkSession")
+    before, of_java = SparkSession._activeSession, sessions.getActiveSession()
+    try:
+        return spark.createDataFrame(rows)
+    finally:
+        SparkSession._activeSession = before
+        if of_java.isDefined():
+            sessions.setActiveSession(of_java.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None:
+    """Makes the temporary view ``name`` of the session ``user_spark`` a view of ``ours``, as it
+    stands now.
+    Over Spark Connect it passes through a global temporary view, which is there for a moment.
+    """
+    if jvm(ours) is None:
+        passed = f"acidsql_{uuid.uuid4().hex}"
+        user_spark.table(name).createGlobalTempView(passed)
+        try:
+            database = user_spark.conf.get("spark.sql.globalTempDatabase")
+            ours.table(f"{database}.{passed}").createOrReplaceTempView(name)
+        finally:
+            user_spark.catalog.dropGlobalTempView(passed)
+        return
+    plan = cast(Any, user_spark.table(name))._jdf.queryExecution().analyzed()
+    door = need_java(ours)
+    door.org.apache.spark.sql.classic.Dataset.ofRows(
+        ours._jsparkSession, plan
+    ).createOrReplaceTempView(name)
+
+
+_zones: WeakKeyDictionary[SparkSession, str] = WeakKeyDictionary()
+"""Time zones of the Java processes behind sessions of Spark Connect: asking takes a query."""
+
+
+def time_zone_of_jvm(spark: SparkSession) -> str:
+    """The default time zone of the Java process.
+
+    On Spark Connect a query asks for that of the server's tasks.
+    """
+    door = jvm(spark)
+    if door is not None:
+        return str(door.java.util.TimeZone.getDefault().getID())
+    if spark not in _zones:
+        _zones[spark] = spark.sql("SELECT reflect('java.time.ZoneId', 'systemDefault')").collect()[
+            0
+        ][0]
+    return _zones[spark]
+
+
+def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
+    """Whether two zone names mean the same rules to Java ("UTC" and "Etc/UTC" do).
+
+    On Spark Connect only equal names are known to, and what needs more is refused.
+    """
+    door = jvm(spark)
+    if one == other or door is None:
+        return one == other
+    zone = door.java.util.TimeZone.getTimeZone
+    return bool(zone(one).hasSameRules(zone(other)))
+
+
+def hadoop_configuration(spark: SparkSession) -> JavaObject:
+    """Hadoop's configuration with what the session has set.
+
+    UnsupportedStatementError on Spark Connect.
+    """
+    need_java(spark)
+    return cast(Any, spark)._jsparkSession.sessionState().newHadoopConf()

@@ -1,0 +1,1 @@
+"""Merge on read: snapshots of tables as views of Spark."""

@@ -1,0 +1,196 @@
+"""Takes out of a scan the rows that a visible delete event hits.
+
+The dead are told by the whole id (write id, all 32 bits of the bucket property, row) and the
+partition. Their keys stand in the filter as objects and not as text, so that the code Spark
+generates is the same for every snapshot. Without a Java handle, or above a number of events, the
+filter becomes an anti-join with the delete files.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.expressions.spark_words import identifier
+from acidsql.settings import Settings
+from acidsql.spark import jvm
+from acidsql.spark.read.event_scan import META_DDL, META_NEEDED, visible_sql
+from acidsql.spark.read.file_constants import in_order, of_file, with_file_number
+from acidsql.spark.read.layout_sql import stored_type
+from acidsql.spark.read.orc_scan import scan_of
+from acidsql.storage.delete_events import DeadRows, DeleteEventReader, DeleteEvents, pack
+from acidsql.storage.footers import ScanFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+Filter = Callable[["DataFrame", str], "DataFrame"]
+"""Filters a frame of rows with their ids by a condition, and takes out the dead."""
+
+PARTITION_NUMBER = "acidsql_partition_number"
+"""The column that tells the rows of partitions apart, where there are several."""
+
+MOST_FOLDED_BITS = 23
+"""A bitmap of row numbers takes a megabyte at most: it travels with each task."""
+
+MAX_KEPT_FILTERS = 8
+"""Filters of delete events kept for the next view of the same snapshot."""
+
+
+class DeadRowFilters:
+    """Makes and keeps the filters of one Spark session."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, events: DeleteEventReader) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._events = events
+        self._alive: OrderedDict[Hashable, SparkColumn | None] = OrderedDict()
+
+    def close(self) -> None:
+        self._alive.clear()
+
+    def without_dead(
+        self,
+        deletes: tuple[ScanFile, ...],
+        write_ids: ValidWriteIdList | None,
+        *,
+        by_partition: bool,
+    ) -> Filter:
+        """A filter that keeps the rows no delete event kills. ``by_partition``: whether the frames
+        have a column PARTITION_NUMBER. ``write_ids``: None if no file holds events of a write id
+        that is not valid.
+        """
+        if not deletes:
+            return where
+        kind = self._settings.get("acidsql.read.deletes")
+        most = int(self._settings.number("acidsql.read.deletes.max.events"))
+        count = sum(file.rows for file in deletes)
+        if kind == "join" or jvm.jvm(self._spark) is None or (kind == "auto" and count > most):
+            return self._anti_join(deletes, write_ids, by_partition=by_partition)
+        key = (deletes, write_ids, by_partition)
+        if key not in self._alive:
+            self._alive[key] = self._alive_column(
+                self._events.read(deletes, write_ids, keep=max(most, count)),
+                by_partition=by_partition,
+            )
+            while len(self._alive) > MAX_KEPT_FILTERS:
+                self._alive.popitem(last=False)
+        alive = self._alive[key]
+        return (
+            self._anti_join(deletes, write_ids, by_partition=by_partition)
+            if alive is None
+            else partial(where, alive=alive)
+        )
+
+    def _alive_column(self, events: DeleteEvents, *, by_partition: bool) -> SparkColumn | None:
+        """A column that is true for live rows; None if the ids are too wide for such a test."""
+        from pyspark.sql import functions as F
+
+        if not len(events):
+            return F.lit(True)
+        dead = pack(events)
+        return None if dead is None else self._test(dead, by_partition=by_partition)
+
+    def _test(self, dead: DeadRows, *, by_partition: bool) -> SparkColumn:
+        spark = self._spark
+        how = jvm.NumberSet.of(dead.keys)
+        folded_bits = min(MOST_FOLDED_BITS, dead.row_bits)
+        objects = {
+            "dead_rows": jvm.bits(spark, dead.keys & ((1 << folded_bits) - 1)),
+            "write_ids": jvm.longs(spark, dead.write_ids),
+            "buckets": jvm.longs(spark, dead.bucket_properties),
+            "dead": jvm.held(spark, dead.keys, how),
+        }
+        widths = (
+            dead.partition_bits if by_partition else 0,
+            dead.write_id_bits,
+            dead.bucket_bits,
+            dead.row_bits,
+            folded_bits,
+        )
+        return jvm.with_objects(
+            spark, f"alive {how} {widths}", lambda: _alive(spark, how, *widths), objects
+        )
+
+    def _anti_join(
+        self, deletes: Sequence[ScanFile], write_ids: ValidWriteIdList | None, *, by_partition: bool
+    ) -> Filter:
+        """The delete files as a relation; Spark chooses how to join."""
+        files = in_order(deletes) if by_partition else tuple(deletes)
+        first = files[0].columns
+        ddl = (
+            f"{META_DDL}, row struct<{identifier(first.names[0])}:{stored_type(first.children[0])}>"
+        )
+        # The last condition holds for every event and needs the column "row", which is null in all
+        # of them.
+        condition = f"{META_NEEDED} AND (row IS NULL OR operation >= 0)" + visible_sql(
+            write_ids, files
+        )
+        events = scan_of(self._spark, files, ddl, {})
+        if by_partition:
+            events = with_file_number(self._spark, events, files)
+        shown = [f"{name} AS _dead_{name}" for name in ID_FIELDS]
+        if by_partition:
+            numbers = of_file([file.partition_number for file in files], "int")
+            shown.append(f"{numbers} AS _dead_{PARTITION_NUMBER}")
+        dead = events.where(condition).selectExpr(*shown)
+
+        def without(rows: DataFrame, condition: str) -> DataFrame:
+            keys = [*ID_FIELDS, PARTITION_NUMBER] if by_partition else ID_FIELDS
+            return rows.where(condition).join(
+                dead, [rows[name] == dead[f"_dead_{name}"] for name in keys], "left_anti"
+            )
+
+        return without
+
+
+def _alive(
+    spark: SparkSession,
+    how: jvm.NumberSet,
+    partition_bits: int,
+    write_id_bits: int,
+    bucket_bits: int,
+    row_bits: int,
+    folded_bits: int,
+) -> jvm.JavaObject:
+    """The test of ``DeadRows``, where their parts are called dead_rows (a bitmap of row numbers,
+    folded), write_ids, buckets and dead.
+
+    ``partition_bits``: 0 where all rows lie in one partition.
+    """
+
+    def sql(text: str, **parts: jvm.JavaObject) -> jvm.JavaObject:
+        return jvm.expression(spark, text, **parts)
+
+    write_id = jvm.position(spark, sql("write_ids"), sql("originalTransaction"))
+    bucket = jvm.position(spark, sql("buckets"), sql("CAST(bucket AS bigint)"))
+    partition = (
+        f"shiftleft(CAST({PARTITION_NUMBER} AS bigint), {write_id_bits}) | "
+        if partition_bits
+        else ""
+    )
+    with_bucket = (
+        f"shiftleft({partition}CAST(write_id AS bigint), {bucket_bits}) | CAST(bucket_id AS bigint)"
+    )
+    # Of a row whose write id or bucket no event has it is negative, because a position is then.
+    key = sql(f"shiftleft({with_bucket}, {row_bits}) | rowId", write_id=write_id, bucket_id=bucket)
+    fits = f"rowId <= {(1 << row_bits) - 1}L" + (
+        f" AND {PARTITION_NUMBER} <= {(1 << partition_bits) - 1}" if partition_bits else ""
+    )
+    # Most rows are told by one look at a bitmap; only for those whose number is among the dead of
+    # some file is the key made.
+    maybe = jvm.bit(spark, sql("dead_rows"), sql(f"CAST(rowId & {(1 << folded_bits) - 1}L AS int)"))
+    member = jvm.is_member(spark, how, sql("dead"), key)
+    return sql(f"NOT (maybe AND {fits} AND member)", maybe=maybe, member=member)
+
+
+def where(rows: DataFrame, condition: str, alive: SparkColumn | None = None) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    # One filter and not two: each is a round trip and an analysis.
+    return rows.where(condition if alive is None else F.expr(condition) & alive)

@@ -1,0 +1,117 @@
+"""Tables stored as Parquet and as text: their files through Spark's own readers, as rows of the
+table's columns.
+
+Parquet's columns are found by name, those of text by place (text_values). There are no row ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from acidsql.catalog.model import Column, FileFormat, Table
+from acidsql.catalog.text_format import TextFormat, text_format
+from acidsql.expressions.spark_words import identifier, spark_ddl, spark_type, store_cast
+from acidsql.files.fileio import FileIO
+from acidsql.spark import jvm
+from acidsql.spark.read import text_values
+from acidsql.spark.read.event_scan import file_uri, with_hive_types
+from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
+from acidsql.spark.read.parquet_times import ParquetTimes
+from acidsql.spark.read.partition_values import PartitionValues
+from acidsql.storage.footers import FoundFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PARQUET_OPTIONS = {
+    # Hive writes times before 1582 in the calendar of those days, unless it says otherwise; what
+    # Spark wrote tells by itself.
+    "datetimeRebaseMode": "LEGACY",
+    "int96RebaseMode": "LEGACY",
+    "mergeSchema": "false",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatScan:
+    """What a view shows, and so its key. ``text``: of a text table."""
+
+    columns: tuple[Column, ...]
+    partitions: PartitionValues
+    files: tuple[FoundFile, ...]
+    text: TextFormat | None
+
+    @classmethod
+    def of(cls, table: Table, partitions: PartitionValues, files: tuple[FoundFile, ...]) -> Self:
+        text = text_format(table) if table.file_format is FileFormat.TEXTFILE else None
+        return cls(columns=table.columns, partitions=partitions, files=files, text=text)
+
+
+class FormatReader:
+    """Reads tables that are not stored as ORC, in one Spark session."""
+
+    def __init__(self, spark: SparkSession, io: FileIO) -> None:
+        self._spark = spark
+        self._times = ParquetTimes(spark, io)
+
+    def check(self, scan: FormatScan) -> None:
+        """FormatError or UnsupportedStatementError names a file whose times would be read as
+        others.
+        """
+        if scan.text is None:
+            self._times.check(scan.columns, scan.files)
+
+    def rows(self, scan: FormatScan) -> DataFrame:
+        """The table's columns, then its partition columns."""
+        columns = (*scan.columns, *scan.partitions.columns)
+        if not scan.files:
+            nothing = ", ".join(
+                f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns
+            )
+            return self._spark.sql(f"SELECT {nothing} WHERE false")
+        shown = self._parquet(scan) if scan.text is None else self._text(scan, scan.text)
+        return with_hive_types(shown, columns)
+
+    def _parquet(self, scan: FormatScan) -> DataFrame:
+        uris = [file_uri(file.path) for file in scan.files]
+        rows = jvm.read_files(
+            self._spark, "parquet", uris, spark_ddl(scan.columns), _PARQUET_OPTIONS
+        )
+        rows, files = self._located(scan, rows, wanted=scan.partitions.differ)
+        return rows.selectExpr(*map(_stored, scan.columns), *scan.partitions.sql(files))
+
+    def _text(self, scan: FormatScan, text: TextFormat) -> DataFrame:
+        """The line's cells are found in a step of their own: each is needed several times."""
+        uris = [file_uri(file.path) for file in scan.files]
+        lines = jvm.read_files(
+            self._spark, "text", uris, f"{text_values.LINE} string", {"wholetext": "false"}
+        )
+        lines, files = self._located(
+            scan, lines, wanted=scan.partitions.differ or text.header_lines > 0
+        )
+        if text.header_lines:
+            lines = without_first_rows(self._spark, lines, text.header_lines)
+        keys = scan.partitions.sql(files)
+        names = [identifier(c.name) for c in scan.partitions.columns]
+        cells = lines.selectExpr(*text_values.cells(scan.columns, text), *keys)
+        texts = cells.selectExpr(*text_values.texts(scan.columns, text), *names)
+        return texts.selectExpr(*text_values.values(scan.columns, text), *names)
+
+    def _located(
+        self, scan: FormatScan, rows: DataFrame, *, wanted: bool
+    ) -> tuple[DataFrame, tuple[FoundFile, ...]]:
+        """The rows and the files. If it is ``wanted``, each row has the number of its file, and the
+        files come in that order.
+        """
+        if not wanted:
+            return rows, scan.files
+        files = in_order(scan.files)
+        return with_file_number(self._spark, rows, files), files
+
+
+def _stored(column: Column) -> str:
+    """SQL for a column as Hive stores it: texts of other writers may be too long."""
+    name = identifier(column.name)
+    value = "".join(map(str, store_cast((name,), column.type)))
+    return name if value == f"CAST(({name}) AS {spark_type(column.type)})" else f"{value} AS {name}"

@@ -1,0 +1,206 @@
+"""The steps that read: tables at a snapshot become views, bound queries become DataFrames over
+them, and their rows come to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Column, FileFormat, Partition
+from acidsql.catalog.statistics import Analyzed
+from acidsql.errors import InternalError
+from acidsql.expressions.pruning import prune
+from acidsql.local.trace import UNTRACED, Figures, Trace
+from acidsql.planner.bind.bound import BoundQuery, BoundRead
+from acidsql.planner.bind.bound_catalog import BoundAnalyze
+from acidsql.planner.steps.plans import ReadPlan
+from acidsql.planner.steps.step import Choose, Collect, CountRows, Query, Scan, Step
+from acidsql.spark import jvm
+from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
+from acidsql.spark.read.resources import Resources
+from acidsql.spark.start.session import settings_during
+from acidsql.spark.start.translation import relocated, translated
+from acidsql.storage.garbage import collector_paused
+from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.table_snapshot import TableSnapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class Queries:
+    """What one session's statements read, each under the snapshots it is given."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._settings = resources.settings
+        self._running = resources.running
+
+    def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Answer:
+        """The answer of a query. Spark's analysis errors come back with the user's spans."""
+        answer = self._answered(plan.steps, snapshots, trace)
+        if answer is None:
+            raise InternalError("no way of the plan went through")
+        return answer
+
+    def _answered(
+        self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
+    ) -> Answer | None:
+        """The answer by these steps; None if they cannot tell."""
+        views: dict[int, str] = {}
+        df: DataFrame | None = None
+        counting = any(isinstance(step, Query) and step.counting for step in steps)
+        for step in steps:
+            match step:
+                case Choose(ways=ways):
+                    answers = (self._answered(way.steps, snapshots, trace) for way in ways)
+                    return next((answer for answer in answers if answer is not None), None)
+                case CountRows():
+                    return self._count(step, snapshots, trace)
+                case Scan():
+                    running = trace.running(step)
+                    views[step.number] = self.scan(step.read, snapshots, running, counting=counting)
+                case Query():
+                    with trace.running(step):
+                        df = self.planned(step.query, views, snapshots)
+        assert df is not None
+        return self._answer(df, trace)
+
+    def _count(self, step: CountRows, snapshots: Snapshots, trace: Trace) -> Answer | None:
+        with trace.running(step) as figures, translated():
+            number = self._resources.counter.answer(
+                step.read.table, step.count.condition, snapshots, self._settings
+            )
+            figures.in_vain = number is None
+        return None if number is None else count_answer(step.count, number)
+
+    def _answer(self, df: DataFrame, trace: Trace) -> Answer:
+        def fetch() -> pa.Table:
+            with trace.running_a(Collect) as figures:
+                table = self._collect(df)
+                figures.rows, figures.bytes = table.num_rows, table.nbytes
+            return table
+
+        return Answer(df=df, columns=columns_of(df), fetch=fetch)
+
+    def dataframe(
+        self,
+        query: BoundQuery,
+        snapshots: Snapshots,
+        trace: Trace = UNTRACED,
+        scans: Mapping[int, Scan] | None = None,
+    ) -> DataFrame:
+        """The DataFrame of a query. ``scans``: the steps of a plan that stand for its reads, by
+        their numbers.
+        """
+        views = {}
+        for number, read in enumerate(query.reads):
+            if number in query.text.slots:
+                step = scans[number] if scans else Scan(read=read, number=number)
+                views[number] = self.scan(read, snapshots, trace.running(step))
+        return self.planned(query, views, snapshots)
+
+    def scan(
+        self,
+        read: BoundRead,
+        snapshots: Snapshots,
+        running: AbstractContextManager[Figures],
+        *,
+        counting: bool = False,
+    ) -> str:
+        """A view of a table. What is read twice is listed once: both see the same files.
+        ``counting``: no column of it is used.
+        """
+        with running as figures, translated(), collector_paused():
+            snapshot = self.table_at(read, snapshots)
+            self._running.check_time_zone(read.table)
+            used = frozenset[str]() if counting else None
+            view = self._resources.reader.view(
+                snapshot, row_id=read.row_id, predicates=read.predicates, columns_used=used
+            )
+            files = snapshot.insert_files
+            figures.files, figures.bytes = len(files), sum(file.file.size for file in files)
+            return view
+
+    def planned(
+        self, query: BoundQuery, views: Mapping[int, str], snapshots: Snapshots
+    ) -> DataFrame:
+        """The query over the views of its reads. Spark looks at it, and runs nothing."""
+        self._running.import_views(name for name in query.views if name not in snapshots.views)
+        snapshots.views.update(query.views)
+        names = [views.get(number, "") for number in range(len(query.reads))]
+        text = query.text.render(names)
+        with translated(lambda error: relocated(error, query, names)):
+            return self._resources.spark.sql(text)
+
+    def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
+        """A table, without the partitions that the conditions on it leave out."""
+        return snapshots.take(read.table, self._partitions_needed(read, snapshots))
+
+    def _partitions_needed(self, read: BoundRead, snapshots: Snapshots) -> tuple[Partition, ...]:
+        """The partitions that can hold rows the query needs; what the planner cannot tell by itself
+        is put to Spark.
+        """
+        columns, partitions = read.table.partition_columns, snapshots.partitions(read.table)
+        if not partitions or not read.partition_filter:
+            return partitions
+        pruning = prune(
+            columns, partitions, read.partition_filter, ansi=self._settings.flag("acidsql.ansi")
+        )
+        return (
+            self.meeting(columns, pruning.kept, pruning.undecided)
+            if len(pruning.kept) > 1
+            else pruning.kept
+        )
+
+    def meeting(
+        self,
+        columns: Sequence[Column],
+        partitions: tuple[Partition, ...],
+        conditions: Sequence[str],
+    ) -> tuple[Partition, ...]:
+        """The partitions whose values meet ``conditions``, Spark SQL over the partition
+        ``columns``. Without any, Spark is not asked.
+        """
+        if not conditions or not partitions:
+            return partitions
+        from acidsql.spark.read.partition_values import meeting
+
+        with translated():
+            return meeting(self._resources.spark, columns, partitions, conditions)
+
+    def _collect(self, df: DataFrame) -> pa.Table:
+        # Adaptive execution would plan again between the two stages of such a query, where nothing
+        # is left to choose.
+        fixed = {"spark.sql.adaptive.enabled": "false"} if jvm.is_one_aggregate(df) else {}
+        spark = self._resources.spark
+        with translated(), self._running.tagged(), settings_during(spark, fixed):
+            return wall_clock(df.toArrow())
+
+    def analyze(self, action: BoundAnalyze, snapshots: Snapshots) -> list[Analyzed]:
+        """What ANALYZE has found of the table or of each partition asked for. Starts Spark only to
+        read rows.
+        """
+        from acidsql.spark.read import analyze
+
+        table = action.table
+        most = int(self._settings.number("acidsql.read.deletes.max.events"))
+        with translated():
+            snapshot = snapshots.take(table, action.partitions or ())
+            rows = (
+                self._resources.counter.rows(snapshot, max_events=most)
+                if table.file_format is FileFormat.ORC
+                else None
+            )
+            analyzed = analyze.of_files(snapshot, rows)
+            if action.noscan or (rows is not None and not action.columns):
+                return analyzed
+            self._running.check_time_zone(table)
+            view = self._resources.reader.view(
+                snapshot, columns_used=None if action.columns else frozenset()
+            )
+            frame = self._resources.spark.sql(analyze.aggregate(table, action.columns, view))
+        return analyze.with_rows(table, action.columns, analyzed, self._collect(frame))

@@ -1,0 +1,348 @@
+"""Merge on read: a table at a snapshot as a temporary view of Spark. Hive:
+VectorizedOrcAcidRowBatchReader.
+
+    insert files  --one scan for each layout, all six columns kept-->  rows of valid write ids
+    --without the dead-->  columns (+ ROW__ID)
+    raw files     --one scan for each layout, ids made of places---->  rows  --^
+    delete files  --read on the driver, kept by file-->  keys of dead rows  ---^  inside the scan's
+    filter (dead_rows)
+
+Files of several partitions are read in one scan; what differs from file to file is looked up
+(file_constants). A partition's values are plain literals where a snapshot has but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
+
+from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Column, FileFormat
+from acidsql.catalog.types import CharType, VarcharType
+from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.files.fileio import FileIO
+from acidsql.files.local_files import LOCAL
+from acidsql.settings import Settings
+from acidsql.spark.read import pushdown
+from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
+from acidsql.spark.read.event_scan import (
+    HIVE_TYPE,
+    META_DDL,
+    META_NEEDED,
+    ROW_ID_SQL,
+    ROW_ID_TYPE,
+    visible_sql,
+    with_hive_types,
+)
+from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
+from acidsql.spark.read.format_reader import FormatReader, FormatScan
+from acidsql.spark.read.layout_sql import layout_ddl, layout_struct, layout_values
+from acidsql.spark.read.orc_scan import scan_of
+from acidsql.spark.read.partition_values import PartitionValues
+from acidsql.spark.read.skipping import buckets_of, cheapest_column
+from acidsql.spark.read.views import Views
+from acidsql.storage.file_layout import Layout, layout
+from acidsql.storage.footers import ScanFile
+from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.original_ids import first_rows
+from acidsql.storage.table_snapshot import TableSnapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+def _beside_ids(name: str) -> str:
+    return identifier(f"acidsql_column_{name}")
+
+
+class SnapshotReader:
+    """Makes and keeps views of snapshots in one Spark session (a derived one: see
+    session.derive).
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: Settings,
+        io: FileIO = LOCAL,
+        known: KnownFiles | None = None,
+    ) -> None:
+        self._spark = spark
+        self._io = io
+        self._settings = settings
+        self._views = Views(spark)
+        self._known = known or KnownFiles.of(io)
+        self._footers = self._known.footers
+        self._dead_rows = DeadRowFilters(spark, settings, self._known.events)
+        self._formats = FormatReader(spark, io)
+        self._schemas: dict[Hashable, StructType] = {}
+
+    def close(self) -> None:
+        """Drops the views. Results that were asked for before stay readable."""
+        self._views.close()
+        self._dead_rows.close()
+        self._known.close()
+
+    def view(
+        self,
+        snapshot: TableSnapshot,
+        *,
+        row_id: bool = False,
+        predicates: Iterable[Predicate] = (),
+        columns_used: frozenset[str] | None = None,
+    ) -> str:
+        """The name of a temporary view with the table's columns, its partition columns and, if
+        asked for, a last column ROW__ID.
+
+        predicates: conjuncts that the statement applies itself; they only help to skip data.
+        columns_used: what the statement reads of it; an empty set (``count(*)``) makes for a
+        cheaper scan, whose columns must then not be used. None = not known. FormatError names the
+        file that is not as it must be.
+        """
+        if snapshot.table.file_format is not FileFormat.ORC:
+            return self._other_view(snapshot, row_id=row_id)
+        given = tuple(predicates)
+        tests = pushdown.pushable(given, snapshot.table.columns)
+        counting = columns_used is not None and not columns_used
+        scan = self._scan(
+            snapshot, counting=counting, tests=tests, buckets=buckets_of(snapshot.table, given)
+        )
+        ids = row_id and not snapshot.table.is_insert_only
+        key = (scan, row_id, ids, self._settings.get("acidsql.read.deletes"))
+        return self._views.get(
+            key, lambda: _with_no_ids(self._rows(scan, row_id=ids), wanted=row_id and not ids)
+        )
+
+    def _other_view(self, snapshot: TableSnapshot, *, row_id: bool) -> str:
+        """The view of a table that is not stored as ORC."""
+        scan = FormatScan.of(
+            snapshot.table, _partition_values(snapshot), tuple(snapshot.insert_files)
+        )
+        self._formats.check(scan)
+        return self._views.get(
+            (scan, row_id), lambda: _with_no_ids(self._formats.rows(scan), wanted=row_id)
+        )
+
+    # ---- what to read
+
+    def _scan(
+        self,
+        snapshot: TableSnapshot,
+        *,
+        counting: bool,
+        tests: tuple[pushdown.Test, ...],
+        buckets: frozenset[int] | None,
+    ) -> _Scan:
+        inserts = [
+            insert
+            for insert in snapshot.insert_files
+            if buckets is None
+            or insert.file.bucket is None
+            or insert.file.bucket in buckets
+            or insert.file.original
+        ]
+        filled = tuple(file for file in self._footers.insert_files(self._io, inserts) if file.rows)
+        deletes = snapshot.delete_files if filled else ()
+        dead = tuple(file for file in self._footers.delete_files(self._io, deletes) if file.rows)
+        filtered = any(file.file.needs_row_filter for file in (*filled, *dead))
+        return _Scan(
+            columns=snapshot.table.columns,
+            partitions=_partition_values(snapshot),
+            inserts=filled,
+            deletes=dead,
+            write_ids=snapshot.write_ids if filtered else None,
+            tests=tests,
+            cheapest=cheapest_column(snapshot.table.columns) if counting else None,
+        )
+
+    def _rows(self, scan: _Scan, *, row_id: bool) -> DataFrame:
+        without_dead = self._dead_rows.without_dead(
+            scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
+        )
+        parts = [self._part(scan, part, without_dead, row_id=row_id) for part in scan.parts()]
+        if not parts:
+            return self._empty(scan, row_id=row_id)
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole.unionByName(part)
+        return whole
+
+    def _part(self, scan: _Scan, part: _Part, without_dead: Filter, *, row_id: bool) -> DataFrame:
+        """The live rows of the files of one layout."""
+        if part.original:
+            needs_ids = row_id or bool(scan.deletes)
+            rows = self._original_rows(scan, part, ids=needs_ids)
+            rows = without_dead(rows, "TRUE") if scan.deletes else rows
+            values = layout_values(part.layout, _beside_ids if needs_ids else identifier)
+        else:
+            rows = without_dead(self._event_rows(scan, part), self._condition(scan, part))
+            values = (
+                ["row.*"]
+                if part.layout.exact
+                else layout_values(part.layout, lambda name: f"row.{identifier(name)}")
+            )
+        shown = rows.selectExpr(
+            *values, *scan.partitions.sql(part.files), *([ROW_ID_SQL] if row_id else [])
+        )
+        typed = {
+            c.column.name for c in part.layout.file_columns if c.same
+        }  # by the schema of the read
+        columns = (*scan.columns, *scan.partitions.columns)
+        return with_hive_types(shown, [c for c in columns if c.name not in typed])
+
+    def _event_rows(self, scan: _Scan, part: _Part) -> DataFrame:
+        schema = self._schema(
+            f"{META_DDL}, row {layout_struct(part.layout)}", part.layout, nested=True
+        )
+        rows = scan_of(self._spark, part.files, schema, self._read_options(scan, part))
+        return (
+            self._placed(scan, with_file_number(self._spark, rows, part.files), part)
+            if scan.is_partitioned
+            else rows
+        )
+
+    def _original_rows(self, scan: _Scan, part: _Part, *, ids: bool) -> DataFrame:
+        """The rows of files without ACID columns. ``ids``: with the id columns; then no row is
+        skipped, and what was read is called ``_beside_ids``, for a column may be a "bucket".
+        """
+        schema = self._schema(layout_ddl(part.layout), part.layout, nested=False)
+        options = {} if ids else self._read_options(scan, part)
+        rows = scan_of(self._spark, part.files, schema, options)
+        if not ids and not scan.is_partitioned:
+            return rows
+        if ids:
+            rows = rows.selectExpr(
+                *(
+                    f"{identifier(c.name)} AS {_beside_ids(c.name)}"
+                    for c in part.layout.file_columns
+                )
+            )
+        rows = with_file_number(self._spark, rows, part.files)
+        if ids:
+            first = first_rows([file for file in scan.inserts if file.file.original])
+            rows = with_row_ids(self._spark, rows, part.files, [first(file) for file in part.files])
+        return self._placed(scan, rows, part) if scan.is_partitioned else rows
+
+    def _placed(self, scan: _Scan, rows: DataFrame, part: _Part) -> DataFrame:
+        """The rows with the column that tells partitions apart, where dead rows ask for it."""
+        if not scan.deletes:
+            return rows
+        numbers = of_file([file.partition_number for file in part.files], "int")
+        return rows.selectExpr("*", f"{numbers} AS {PARTITION_NUMBER}")
+
+    def _read_options(self, scan: _Scan, part: _Part) -> dict[str, str]:
+        """The options that push tests. Those of columns that a file has under another type are not
+        pushed: ORC would compare with that type.
+        """
+        names = {c.column.name: c.name for c in part.layout.file_columns if c.same}
+        tests = [test for test in scan.tests if test.column in names]
+        columns = [c.column for c in part.layout.file_columns]
+        return pushdown.read_options(
+            self._spark, tests, columns, [c.name for c in part.layout.file_columns]
+        )
+
+    def _condition(self, scan: _Scan, part: _Part) -> str:
+        row_needed = "row IS NOT NULL"
+        if scan.cheapest is not None and scan.cheapest < len(part.layout.file_columns):
+            # True for every insert event, and needs one child of "row" in place of all.
+            row_needed = (
+                f"NOT (row.{identifier(part.layout.file_columns[scan.cheapest].name)} IS NULL AND"
+                " operation < 0)"
+            )
+        return f"{META_NEEDED} AND {row_needed}" + visible_sql(scan.write_ids, part.files)
+
+    def _empty(self, scan: _Scan, *, row_id: bool) -> DataFrame:
+        columns = (*scan.columns, *scan.partitions.columns)
+        shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns]
+        if row_id:
+            shown.append(f"CAST(NULL AS {ROW_ID_TYPE}) AS {ROW_ID_COLUMN}")
+        return self._spark.sql(f"SELECT {', '.join(shown)} WHERE false")
+
+    # ---- schemas
+
+    def _schema(self, ddl: str, file_layout: Layout, *, nested: bool) -> StructType | str:
+        """``ddl`` as it is, or with the lengths of char and varchar as metadata."""
+        limited = {
+            c.name: c.column
+            for c in file_layout.file_columns
+            if c.same and isinstance(c.column.type, CharType | VarcharType)
+        }
+        if not limited:
+            return ddl
+        key = (ddl, file_layout)
+        if key not in self._schemas:
+            self._schemas[key] = _with_hive_types(ddl, limited, nested=nested)
+        return self._schemas[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Files that are read alike, ``in_order`` where constants are looked up."""
+
+    layout: Layout
+    original: bool
+    files: tuple[ScanFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scan:
+    """What a view shows, and so its key.
+
+    ``write_ids`` only where rows are filtered by them; ``cheapest`` only where no column is used.
+    """
+
+    columns: tuple[Column, ...]
+    partitions: PartitionValues
+    inserts: tuple[ScanFile, ...]
+    deletes: tuple[ScanFile, ...]
+    write_ids: ValidWriteIdList | None
+    tests: tuple[pushdown.Test, ...]
+    cheapest: int | None
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether rows of several partitions come together."""
+        return self.partitions.differ
+
+    def parts(self) -> Iterator[_Part]:
+        def alike(file: ScanFile) -> tuple[bool, int]:
+            # one object for all files of a schema: see footers
+            return file.file.original, id(file.columns)
+
+        for (original, _), group in groupby(sorted(self.inserts, key=alike), key=alike):
+            files = tuple(group)
+            yield _Part(
+                layout=layout(self.columns, files[0].columns, original=original),
+                original=original,
+                files=in_order(files) if self.is_partitioned or original else files,
+            )
+
+
+def _with_no_ids(rows: DataFrame, *, wanted: bool) -> DataFrame:
+    """Rows of an insert-only table have no ids; a query that asks for those of another table has
+    NULLs there.
+    """
+    return (
+        rows.selectExpr("*", f"CAST(NULL AS {ROW_ID_TYPE}) AS {ROW_ID_COLUMN}") if wanted else rows
+    )
+
+
+def _partition_values(snapshot: TableSnapshot) -> PartitionValues:
+    values = tuple(part.partition.values if part.partition else () for part in snapshot.partitions)
+    return PartitionValues(snapshot.table.partition_columns, values)
+
+
+def _with_hive_types(ddl: str, limited: dict[str, Column], *, nested: bool) -> StructType:
+    from pyspark.sql.types import StructType
+
+    schema = cast(StructType, StructType.fromDDL(ddl))
+    fields = cast(StructType, schema["row"].dataType).fields if nested else schema.fields
+    for field_ in fields:
+        if field_.name in limited:
+            field_.metadata = {HIVE_TYPE: str(limited[field_.name].type)}
+    return schema

@@ -1,0 +1,1 @@
+"""Finds Java, starts Spark, and derives the session that statements run in."""

@@ -1,0 +1,157 @@
+"""The Spark session that an engine's statements run in: derived from one handed in, or of a Spark
+started when it is first needed.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from acidsql import interrupts
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import holds, is_timestamp
+from acidsql.settings import Settings, show_value
+from acidsql.spark import jvm
+from acidsql.spark.start.translation import silence, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BEAT_SECONDS = 0.1
+
+
+class RunningSpark:
+    """The Spark session of one session of ours; it follows the settings named ``spark.*`` and
+    ``acidsql.ansi``. ``user_spark``: a session that was handed in, from which it is derived.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        user_spark: SparkSession | None,
+        master: str | None,
+        conf: Mapping[str, str] | None,
+    ) -> None:
+        self._settings = settings
+        self._user_spark = user_spark
+        self._master = master
+        self._conf = dict(conf or {})
+        self._ours: SparkSession | None = None
+        self._lock = threading.Lock()
+        self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
+        self._tags = 0
+        self._tag: str | None = None
+        if user_spark is not None:
+            jvm.check_own_process()
+        settings.on_change(self._setting_changed)
+
+    @property
+    def started(self) -> bool:
+        return self._ours is not None
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started if need be; ExecutionError if Spark cannot be started."""
+        with self._starting():
+            if self._ours is None:
+                jvm.check_own_process()
+                self._ours = self._open()
+                silence.spark_started()
+                interrupts.renew()
+            return self._ours
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Lets one thread in at a time; another one that waits heeds Ctrl-C."""
+        while not self._lock.acquire(timeout=_BEAT_SECONDS):
+            interrupts.check()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _open(self) -> SparkSession:
+        from acidsql.spark.start import session
+
+        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
+        given["spark.sql.ansi.enabled"] = show_value(self._settings.flag("acidsql.ansi"))
+        if self._user_spark is not None:
+            return session.derive(self._user_spark, given)
+        fast = self._settings.flag("acidsql.spark.fast.start")
+        return session.derive(session.start(self._master, self._conf, fast_start=fast), given)
+
+    def has_view(self, name: str) -> bool:
+        """Whether the session that runs has a view of that name; none is started to tell."""
+        spark = self._user_spark or self._ours
+        return spark is not None and bool(spark.catalog.tableExists(name))
+
+    def import_views(self, names: Iterable[str]) -> None:
+        """Copies views of the session that was handed in, if one was."""
+        if self._user_spark is None:
+            return
+        from acidsql.spark.start import session
+
+        for name in names:
+            with translated():
+                session.import_view(self.session, self._user_spark, name)
+
+    def check_time_zone(self, *tables: Table) -> None:
+        """ExecutionError where the timestamps of these tables would shift: see
+        session.check_time_zone.
+        """
+        if any(holds(column.type, is_timestamp) for table in tables for column in table.columns):
+            from acidsql.spark.start import session
+
+            session.check_time_zone(self.session)
+
+    @contextmanager
+    def tagged(self) -> Iterator[None]:
+        """Jobs inside can be cancelled from another thread. No task is left behind by a failure."""
+        spark, before = self.session, self._tag
+        self._tags += 1
+        self._tag = tag = f"{self._name}-{self._tags}"
+        jvm.add_job_tag(spark, tag)
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # Java may be gone
+                jvm.end_jobs(spark, tag)
+            raise
+        finally:
+            self._tag = before
+            with suppress(Exception):
+                jvm.remove_job_tag(spark, tag)
+
+    def cancel(self) -> None:
+        spark, tag = self._ours, self._tag
+        if spark is not None and tag is not None:
+            jvm.cancel_jobs(spark, tag)
+
+    def running_tasks(self) -> tuple[int, int] | None:
+        """(tasks done, tasks known) of the Spark jobs that run now. For another thread."""
+        spark, tag = self._ours, self._tag
+        return None if spark is None or tag is None else jvm.running_tasks(spark, tag)
+
+    def close(self) -> None:
+        if self._ours is not None:
+            jvm.release_clone(self._ours)
+        self._ours = None
+
+    def _setting_changed(self, name: str) -> None:
+        if self._ours is None:
+            return
+        if name == "acidsql.ansi":
+            self._ours.conf.set("spark.sql.ansi.enabled", show_value(self._settings.flag(name)))
+        elif name.startswith("spark."):
+            self._set_conf(self._ours, name, self._settings.get(name))
+
+    @staticmethod
+    def _set_conf(spark: SparkSession, name: str, value: Any) -> None:
+        with translated():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, show_value(value))

@@ -1,0 +1,387 @@
+"""Starts Spark when nobody handed us one, and derives from any Spark session the one acidsql works
+in.
+
+``start`` knows the settings that make a local Spark start fast and stay silent. ``derive`` clones a
+session, so that a user's own session keeps its settings and never sees our views. ``translate``
+turns what Spark raises into errors of ours.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acidsql.errors import (
+    BindError,
+    ColumnNotFoundError,
+    DataError,
+    Error,
+    ExecutionError,
+    FormatError,
+    NestingError,
+    ParseError,
+    Span,
+    TableNotFoundError,
+)
+from acidsql.parser.nesting import HINT
+from acidsql.spark import jvm
+from acidsql.spark.start.java import java_environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GIGABYTE = 1 << 30
+MAX_DEFAULT_MEMORY = 8 * GIGABYTE
+
+# Spark keeps these for a session; they are set in ours only.
+_DERIVED_CONF = {
+    # Spark would overwrite our own search argument, and resolves columns in a way that ACID files
+    # do not follow.
+    "spark.sql.orc.filterPushdown": "false",
+    # The default of 4 MB packs large files into one task as soon as there are small ones; 256 KB
+    # keeps them apart.
+    "spark.sql.files.openCostInBytes": "262144",
+    # Hundreds of deltas are listed faster by the driver than by a job.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
+    # And thousands by a few tasks, not by one for each file.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+    # The flat files of the big write path have an empty struct.
+    "spark.sql.legacy.allowEmptySchemaWrite": "true",
+    # Larger relations from the driver are better not part of the plan: the optimizer would compute
+    # on them row by row.
+    "spark.sql.execution.arrow.localRelationThreshold": "262144",
+    # One bucket is one file.
+    "spark.sql.files.maxRecordsPerFile": "0",
+    # A file that cannot be read must stop the statement, never lose its rows.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.orc.impl": "native",
+    "spark.sql.orc.mergeSchema": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.enabled": "false",
+}
+
+
+# Whoever sets one of these, here or in spark-defaults.conf, has tables in Spark's own catalog.
+_CATALOG_CONF = ("spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
+
+
+def start(
+    master: str | None = None, conf: Mapping[str, str] | None = None, *, fast_start: bool = False
+) -> SparkSession:
+    """A Spark session: the one already running in this process, else a new one. ``master``
+    "sc://.." connects to a Spark Connect server.
+
+    conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute
+    slower later (one-shot commands). ExecutionError if there is no Java or Spark does not start.
+    """
+    with _quiet_python():
+        from pyspark.sql import SparkSession
+
+        if master is not None and master.startswith("sc://"):
+            return _connect(master, conf or {})
+        running = jvm.running_session()
+        if running is not None:
+            return running
+        given = dict(conf or {})
+        settings = _settings(master, given, fast_start)
+        with java_environment():
+            jvm.launch(settings, quiet="spark.log.level" not in given)
+            if not any(name in given or jvm.java_property(name) for name in _CATALOG_CONF):
+                settings["spark.sql.warehouse.dir"] = _directory_for_catalog()
+            builder = SparkSession.builder
+            for key, value in settings.items():
+                builder = builder.config(key, value)
+            return builder.getOrCreate()
+
+
+def _directory_for_catalog() -> str:
+    """The URL of a new directory for the tables of Spark's own catalog; acidsql makes none.
+
+    Spark would make one in the current directory at the first name it looks up. It goes with the
+    process, unless somebody has kept something there.
+    """
+    directory = tempfile.mkdtemp(prefix="acidsql-spark-warehouse-")
+    atexit.register(_remove_if_empty, directory)
+    return Path(directory).as_uri()
+
+
+def _remove_if_empty(directory: str) -> None:
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)
+
+
+def _connect(url: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session of the Spark Connect server at ``url``; ``conf`` may only hold what a session of
+    its can be set.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(url)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as error:
+        hint = "Install acidsql[connect]."
+        raise ExecutionError(
+            "Spark Connect needs packages that are not installed", detail=str(error), hint=hint
+        ) from error
+    except PySparkException as error:
+        raise ExecutionError(
+            f'cannot connect to "{url}"', detail=_tidy(str(error)) or None
+        ) from error
+
+
+def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session acidsql works in: a clone of ``spark`` with our settings and ``conf``
+    above them.
+    """
+    ours = jvm.clone_session(spark)
+    for key, value in {**_DERIVED_CONF, **(conf or {})}.items():
+        ours.conf.set(key, value)
+    return ours
+
+
+@contextlib.contextmanager
+def settings_during(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Changes settings of Spark's inside, and sets them back afterwards."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None:
+    """Copies a temporary view of the user's session into ours, as it stands now."""
+    jvm.import_view(ours, user_spark, name)
+
+
+def check_time_zone(spark: SparkSession) -> None:
+    """ExecutionError if timestamps would shift: ORC's readers work in the time zone of the Java
+    process, Spark in that of the session.
+    """
+    java = jvm.time_zone_of_jvm(spark)
+    session = spark.conf.get("spark.sql.session.timeZone")
+    if session is None or jvm.same_time_zone(spark, java, session):
+        return
+    raise ExecutionError(
+        f'the time zone of the session is "{session}", that of the Java process "{java}"',
+        detail="timestamps in ORC files would shift by the difference",
+        hint=(
+            f"Start Spark with spark.driver.extraJavaOptions=-Duser.timezone={session} (and for the"
+            f" executors), or set spark.sql.session.timeZone to {java}."
+        ),
+    )
+
+
+# ---- settings of a Spark of our own --------------------------------------------------------------
+
+
+def _settings(master: str | None, given: Mapping[str, str], fast_start: bool) -> dict[str, str]:
+    master = master or given.get("spark.master") or "local[*]"
+    java = "-Duser.timezone=UTC" + (
+        " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if fast_start else ""
+    )
+    settings = {
+        "spark.app.name": "acidsql",
+        "spark.log.level": "OFF",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Else every function of PySpark's asks Java seven times more, to know which line of ours
+        # called it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        **(_local_settings(master) if master.startswith("local") else {}),
+        **given,
+        "spark.master": master,
+    }
+    # Ours first: an option that is given again wins.
+    for key, ours in (
+        ("spark.driver.extraJavaOptions", java),
+        ("spark.executor.extraJavaOptions", "-Duser.timezone=UTC"),
+    ):
+        settings[key] = f"{ours} {given.get(key, '')}".strip()
+    return settings
+
+
+def _local_settings(master: str) -> dict[str, str]:
+    return {
+        "spark.driver.memory": f"{default_memory() >> 20}m",
+        # Both, and equal: else results of more than 1 MB do not arrive on machines whose host name
+        # is not a loopback name.
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(max(4, 2 * local_cores(master))),
+    }
+
+
+def local_cores(master: str) -> int:
+    """How many tasks run at once under a master "local", "local[3]", "local[*]",
+    "local-cluster[2,1,1024]".
+    """
+    match = re.fullmatch(r"local(?:-cluster)?\[(\d+|\*)(?:,\s*(\d+))?.*\]", master)
+    if match is None:
+        return 1
+    if match[1] == "*":
+        return os.cpu_count() or 1
+    return int(match[1]) * (int(match[2] or 1) if master.startswith("local-cluster") else 1)
+
+
+def default_memory() -> int:
+    """Bytes of heap for a local Spark: half of what the machine or the container has,
+    at most 8 GB.
+    """
+    pages = (
+        os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if hasattr(os, "sysconf")
+        else 4 * GIGABYTE
+    )
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            pages = min(pages, int(Path(limit).read_text()))
+    return max(GIGABYTE // 2, min(pages // 2, MAX_DEFAULT_MEMORY))
+
+
+@contextlib.contextmanager
+def _quiet_python() -> Iterator[None]:
+    """Keeps from our users what PySpark warns about versions of pandas while it is imported."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\..*")
+        warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
+        yield
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+_ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
+    ("UNRESOLVED_COLUMN", ColumnNotFoundError),
+    ("UNRESOLVED_FIELD", ColumnNotFoundError),
+    ("TABLE_OR_VIEW_NOT_FOUND", TableNotFoundError),
+)
+_CORRUPT = (
+    "org.apache.orc.FileFormatException",
+    "com.google.protobuf.",
+    "org.apache.orc.protobuf.",
+)
+_FILE = re.compile(
+    r"(?:file:/{1,3}|hdfs://|s3a?://|abfss?://|gs://)[^\s\"'?*]+|(?<=file )/[^\s\"']+"
+)
+
+
+def translate(error: BaseException) -> Error:
+    """The error of ours that says what ``error``, raised by Spark or py4j while a statement ran,
+    means.
+
+    FormatError names the file that cannot be read. The span of an error in SQL text is relative to
+    the text that Spark was given.
+    """
+    if isinstance(error, Error):
+        return error
+    if _is_nesting(error):
+        return NestingError("the statement is nested too deeply for Spark", hint=HINT)
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    if isinstance(error, PySparkException):
+        condition = error.getCondition() or ""
+        message = _tidy(error.getMessage() if condition else str(error))
+        span = _span(error)
+        if isinstance(error, ParseException):
+            return ParseError(message, span=span)
+        if isinstance(error, AnalysisException):
+            kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
+            return kind(message, span=span)
+        if condition.startswith("FAILED_READ_FILE"):
+            return _unreadable(error, message)
+        if (error.getSqlState() or "").startswith("22"):
+            return DataError(message, sqlstate=error.getSqlState(), span=span)
+    return _execution_error(error)
+
+
+_ARROW_NESTING = ("Max recursion depth reached", "Invalid flatbuffers message")
+_TOO_COMPLEX = "FAILED_TO_PARSE_TOO_COMPLEX"
+
+
+def _is_nesting(error: BaseException) -> bool:
+    """Whether somebody ran out of stack: Java, Python, or Arrow, which carries types of 64
+    levels.
+    """
+    text = str(error)
+    return (
+        isinstance(error, RecursionError)
+        or _TOO_COMPLEX in text
+        or any(mark in text for mark in _ARROW_NESTING)
+        or "java.lang.StackOverflowError" in text
+        or any(name == "java.lang.StackOverflowError" for name, _ in jvm.java_causes(error))
+    )
+
+
+def _execution_error(error: BaseException) -> Error:
+    causes = list(jvm.java_causes(error))
+    for name, message in causes:
+        if "FAILED_READ_FILE" in message or name.startswith(_CORRUPT):
+            return _unreadable(error, message)
+        if name == "java.lang.OutOfMemoryError":
+            return ExecutionError(
+                "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
+            )
+    if type(error).__module__.startswith("py4j") and not causes:
+        return ExecutionError(
+            "the Java process of Spark is gone",
+            detail=_tidy(str(error)) or None,
+            hint="Open a new session.",
+        )
+    name, message = causes[-1] if causes else (type(error).__name__, str(error))
+    return ExecutionError(_tidy(message) or name, detail=name if causes else None)
+
+
+def _unreadable(error: BaseException, message: str) -> Error:
+    texts = [message, *(text for _, text in jvm.java_causes(error)), str(error)]
+    path = next(
+        (match[0].rstrip(".,:;)") for text in texts for match in [_FILE.search(text)] if match),
+        None,
+    )
+    if any("FILE_NOT_EXIST" in text or "FileNotFoundException" in text for text in texts):
+        return ExecutionError(
+            f'a data file is gone: "{_local(path)}"', hint="Run the statement again."
+        )
+    reason = next(
+        (text for text in reversed(texts[:-1]) if text and "FAILED_READ_FILE" not in text), None
+    )
+    return FormatError(
+        f'cannot read file "{_local(path)}"', detail=_tidy(reason) if reason else None
+    )
+
+
+def _local(path: str | None) -> str:
+    return re.sub(r"^file:/{1,3}", "/", path) if path else "?"
+
+
+def _tidy(message: str) -> str:
+    """Spark's text without its error class, SQLSTATE, plan and stack trace."""
+    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
+    text = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'", text, maxsplit=1)[0]
+    return text.strip().rstrip(".")
+
+
+def _span(error: BaseException) -> Span | None:
+    with contextlib.suppress(Exception):
+        for context in error.getQueryContext():  # type: ignore[attr-defined]
+            if context.stopIndex() >= context.startIndex() >= 0:
+                return Span(context.startIndex(), context.stopIndex() + 1)
+    return None

@@ -1,0 +1,126 @@
+"""Errors of Spark's as ours, with the span of the user's text that they come from."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from acidsql import interrupts
+from acidsql.errors import Error, ExecutionError
+from acidsql.planner.bind.bound import BoundInsert, BoundQuery
+
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+class _Silence(logging.Filter):
+    """Keeps from PySpark's log, in the threads that enter it, what is raised as an error of ours.
+
+    PySpark makes the loggers with its first error, of a class of its own. Those that are not there
+    yet are made as it does, and taken away again, so that all is as if it had never been asked.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._depths: dict[int, int] = {}
+        self._new: list[str] = []
+        self._attached: list[logging.Logger] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return threading.get_ident() not in self._depths
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._depths[me] = self._depths.get(me, 0) + 1
+            self._attach()
+
+    def __exit__(self, *_: object) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._depths[me] -= 1
+            if not self._depths[me]:
+                del self._depths[me]
+            if not self._depths:
+                self._detach()
+
+    def spark_started(self) -> None:
+        """PySpark may be loaded only now."""
+        with self._lock:
+            if self._depths:
+                self._attach()
+
+    def _attach(self) -> None:
+        pyspark = sys.modules.get("pyspark.logger")
+        if self._attached or pyspark is None:
+            return
+        known = logging.Logger.manager.loggerDict
+        self._new = [name for name in _LOGGERS if name not in known]
+        self._attached = [pyspark.PySparkLogger.getLogger(name) for name in _LOGGERS]
+        for logger in self._attached:
+            logger.addFilter(self)
+
+    def _detach(self) -> None:
+        for logger in self._attached:
+            logger.removeFilter(self)
+        for name in self._new:
+            logging.Logger.manager.loggerDict.pop(name, None)
+        self._attached, self._new = [], []
+
+
+silence = _Silence()
+
+
+@contextmanager
+def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[None]:
+    """Whatever fails inside leaves as an error of ours; ``add_span`` may give it a span.
+
+    KeyboardInterrupt if a Ctrl-C came before or meanwhile.
+    """
+    interrupts.check()
+    with silence:
+        try:
+            yield
+        except Error as error:
+            interrupts.check()
+            raise (add_span(error) if add_span else error) from error.__cause__
+        except OSError as error:
+            interrupts.check()
+            where = f' "{error.filename}"' if error.filename else ""
+            reason = error.strerror or error
+            raise ExecutionError(f"cannot read or write{where}: {reason}") from error
+        except Exception as error:
+            interrupts.check()
+            if interrupts.is_interrupt(error):
+                raise KeyboardInterrupt from None
+            from acidsql.spark.start.session import translate
+
+            ours = translate(error)
+            raise (add_span(ours) if add_span else ours) from error
+    interrupts.check()
+
+
+def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
+    """Moves an error's span from the text Spark got to the user's own.
+
+    ``views``: "" for a read the text does not contain.
+    """
+    if error.span is not None and error.source is None:
+        error.span = query.text.source_span(error.span.start, views)
+        error.source = query.text.source
+    for read, view in zip(query.reads, views, strict=True):
+        if not view:
+            continue
+        error.message = error.message.replace(f"`{view}`", f"`{read.table.name.table}`").replace(
+            view, read.table.name.table
+        )
+    error.args = (error.message,)
+    return error
+
+
+def placed(error: Error, action: BoundInsert) -> Error:
+    error.span = action.span
+    return error

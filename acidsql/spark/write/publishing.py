@@ -1,0 +1,112 @@
+"""The files of a statement or transaction that is about to commit get their names; what its
+statements left for each other is settled first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.statistics import StatisticsChange
+from acidsql.expressions.spark_words import identifier
+from acidsql.spark.read.resources import Resources
+from acidsql.spark.start.translation import translated
+from acidsql.storage import statistics
+from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.table_snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.storage.write.pending import PendingRoot, PendingWrites
+from acidsql.storage.write.publish import publish
+from acidsql.storage.write.settle import needs_settling, settle
+from acidsql.storage.write.target import StagedFile
+
+
+class Publisher:
+    """Publishes what is pending, and takes it back."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def publish(self, pending: PendingWrites) -> None:
+        files = self._resources.files
+        with translated():
+            for name, root in pending.roots.items():
+                if needs_settling(root):
+                    with self._resources.running.tagged():
+                        pending.roots[name] = settle(files, root, self._rewrite)
+            directories = publish(files, pending.roots.values())
+            pending.published += [(files, directory) for directory in directories]
+
+    def _rewrite(
+        self, root: PendingRoot, files: Sequence[StagedFile], directory: str, buckets: int
+    ) -> list[StagedFile]:
+        """The live rows of some files of a transaction in new ones, with their ids."""
+        from acidsql.spark.write.event_files import stage_kept
+
+        spark = self._resources.spark
+        part = PartitionSnapshot(
+            root=root.target.root,
+            own_inserts=root.found_files(files),
+            own_deletes=root.found_files(root.deletes),
+        )
+        table = replace(root.table, partition_columns=())
+        view = identifier(
+            self._resources.reader.view(TableSnapshot(table=table, partitions=(part,)), row_id=True)
+        )
+        names = ", ".join(identifier(c.name) for c in table.columns)
+        return stage_kept(
+            spark,
+            self._resources.files,
+            root.target,
+            directory,
+            spark.sql(f"SELECT ROW__ID.*, {names} FROM {view}"),
+            buckets=buckets,
+            one_base=root.overwritten,
+        )
+
+    def forget(self, pending: PendingWrites) -> None:
+        """Removes what will never commit."""
+        with translated():
+            pending.discard(published=True)
+
+    # ---- what the metastore is told with it
+
+    @property
+    def counted(self) -> bool:
+        """Whether statistics are kept."""
+        return self._resources.settings.flag("hive.stats.autogather")
+
+    def begun(
+        self, table: Table, partitions: Sequence[Partition], snapshots: Snapshots
+    ) -> tuple[Partition, ...]:
+        """Partitions a statement has written to, those it makes with their statistics, as they are
+        before it commits.
+        """
+        if not self.counted:
+            return tuple(partitions)
+        with translated():
+            return tuple(statistics.as_begun(self._resources.files, table, partitions, snapshots))
+
+    def published(self, table: Table, pending: PendingWrites) -> tuple[Partition, ...]:
+        """The partitions of a table without transactions whose files are published, the new ones
+        with their statistics as they were before.
+        """
+        roots = pending.roots.values()
+        if not self.counted:
+            return tuple(root.partition for root in roots if root.partition is not None)
+        with translated():
+            known = self._resources.catalog.list_partitions(table)
+            return tuple(statistics.as_published(self._resources.files, roots, known))
+
+    def statistics(self, pending: PendingWrites) -> tuple[StatisticsChange, ...]:
+        """What files that are published change."""
+        return tuple(statistics.of_published(pending.roots.values(), counted=self.counted))
+
+    def new_table(
+        self, table: Table, pending: PendingWrites
+    ) -> tuple[Table, tuple[Partition, ...]]:
+        """A table that is about to appear with its first files, and its partitions."""
+        roots = pending.roots.values()
+        if self.counted:
+            return statistics.with_first_files(table, roots)
+        return table, tuple(root.partition for root in roots if root.partition is not None)

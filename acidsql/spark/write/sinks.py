@@ -1,0 +1,336 @@
+"""The big path's files: what Spark is asked to write, and what it has written;
+``storage.write.finish`` makes them Hive's.
+
+Spark writes *flat* columns, the five event columns, an empty struct ``row`` and the data columns
+beside it, because its ORC writer is a third slower on nested ones; ``finish`` edits the tail so
+that the data columns become the children of ``row``. That edit gives them their names and types
+too: until then they are ``c0, c1 ..``, because a column of the table may well be called ``bucket``.
+Delete files hold no values and are written nested as they are.
+
+Rows of a table with partitions carry their partitions' texts (partition_places) and are sorted by
+them within each task, so that Spark writes a folder for each value and one file after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from acidsql.acid.bucket_codec import encode
+from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
+from acidsql.acid.orc_tail import OrcCodec
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Column
+from acidsql.catalog.partitions import unescape
+from acidsql.errors import InternalError
+from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.files.fileio import FileIO
+from acidsql.planner.bind.bound import MergeAction
+from acidsql.planner.steps.merge import CLAUSE
+from acidsql.spark import jvm
+from acidsql.spark.write.stored_sql import stored_sql
+from acidsql.storage.partitions import key_names
+from acidsql.storage.write.driver_writer import DELETE_OPERATION, INSERT_OPERATION
+from acidsql.storage.write.finish import PartFile
+from acidsql.storage.write.target import WriteTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, DataFrameWriter
+
+MAX_TASKS = MAX_BUCKET_ID + 1
+"""A task of an INSERT into a table without buckets writes the bucket of its own number."""
+
+DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE bucket END"
+"""The bucket number in Spark SQL, for both versions of the codec (acid.bucket_codec)."""
+
+SINK = "acidsql_sink"
+"""Which files an event goes to, as a number, because Spark sorts those fastest: see ``sink``."""
+BUCKET_DIRECTORY = "acidsql_bucket"
+STATEMENT = "acidsql_statement"
+OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
+
+_TASK = "acidsql_task"
+_IS_NEW = f"({SINK} & 1) = 0"
+_STATEMENT_OF_SINK = f"shiftright({SINK}, 1)"
+
+_ROW_NUMBER = "monotonically_increasing_id() & 8589934591L"
+"""0, 1, 2 .. in each task: the upper bits are the task's number."""
+
+_CODECS = {
+    OrcCodec.NONE: "none",
+    OrcCodec.ZLIB: "zlib",
+    OrcCodec.SNAPPY: "snappy",
+    OrcCodec.LZ4: "lz4",
+}
+_STAGED = {
+    # Hadoop's own writes a file of checksums beside each file, and starts a process for each file
+    # and directory it makes: chmod.
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+_PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*")
+_BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
+_KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
+
+
+def sink(statement: int = 0, *, deletes: bool = False) -> int:
+    """The number of a sink: it takes the insert events of a statement, or its delete events. The
+    statement is number 0 where it is alone in its job.
+    """
+    return 2 * statement + deletes
+
+
+# ---- what Spark writes
+
+
+def data_names(columns: Sequence[Column]) -> list[str]:
+    """The data columns' names in our DataFrames."""
+    return [f"c{ordinal}" for ordinal in range(len(columns))]
+
+
+def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
+    """Rows (``data_names``, ``key_names``) that lie in the tasks of their buckets, as flat insert
+    events.
+
+    Row ids count the rows of each task, those of a partition from 0.
+    """
+    keys = key_names(target.table)
+    counted, number = _counted(rows.sortWithinPartitions(*keys) if keys else rows, keys)
+    ids = [f"{target.write_id}L", _bucket_property(target, "spark_partition_id()"), number]
+    return counted.selectExpr(
+        *_event(str(INSERT_OPERATION), ids, target), *stored_columns(target.table.columns), *keys
+    )
+
+
+def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
+    """Changed rows (ID_FIELDS, ``data_names``, ``key_names``), in the tasks of their new buckets,
+    as two flat events each, told apart by SINK.
+
+    Insert events are complete; delete events carry the old ids and no values: they are raw material
+    for delete files.
+    """
+    keys = key_names(target.table)
+    both = f"explode(array({sink()}, {sink(deletes=True)})) AS {SINK}"
+    bucket = _bucket_property(target, _TASK)
+    # sorted for Spark's writer, which has a file open for each value; numbered when that is done
+    if keys:
+        twice = changed.selectExpr(*_changes(target), both)
+        return _of_both_kinds(
+            target, *_counted(twice.sortWithinPartitions(SINK, *keys), [SINK, *keys]), bucket
+        )
+    counted, number = _counted(changed.selectExpr(*_changes(target)), ())
+    return _of_both_kinds(target, counted.selectExpr("*", both), number, bucket)
+
+
+def merge_events(
+    target: WriteTarget, clauses: Sequence[tuple[MergeAction, StatementId]], rows: DataFrame
+) -> DataFrame:
+    """Rows of a MERGE (CLAUSE, ID_FIELDS, ``data_names``, ``key_names``), in the tasks of their
+    buckets, as flat events.
+
+    They are told apart by SINK, as in ``update_events``, and sorted by that and the partition.
+    """
+    keys = key_names(target.table)
+    whens = [
+        f"WHEN {number} THEN array({', '.join(map(str, _sinks(*clause)))})"
+        for number, clause in enumerate(clauses)
+    ]
+    located = rows.selectExpr(
+        *_changes(target), f"explode(CASE {CLAUSE} {' '.join(whens)} END) AS {SINK}"
+    )
+    counted, number = _counted(located.sortWithinPartitions(SINK, *keys), [SINK, *keys])
+    bucket = (
+        f"{_bucket_property(replace(target, statement_id=StatementId(0)), _TASK)} +"
+        f" {_STATEMENT_OF_SINK}"
+    )
+    return _of_both_kinds(target, counted, number, bucket)
+
+
+def _sinks(action: MergeAction, statement: StatementId) -> list[int]:
+    """The sinks that a row of a clause goes to."""
+    inserts, deletes = sink(statement), sink(statement, deletes=True)
+    match action:
+        case MergeAction.INSERT:
+            return [inserts]
+        case MergeAction.DELETE:
+            return [deletes]
+        case MergeAction.UPDATE:
+            return [inserts, deletes]
+
+
+def _changes(target: WriteTarget) -> list[str]:
+    """The columns of changed rows that ``_of_both_kinds`` makes events from."""
+    old = [f"{name} AS {alias}" for name, alias in zip(ID_FIELDS, OLD_IDS, strict=True)]
+    return [
+        *old,
+        f"spark_partition_id() AS {_TASK}",
+        *stored_columns(target.table.columns),
+        *key_names(target.table),
+    ]
+
+
+def _of_both_kinds(target: WriteTarget, rows: DataFrame, number: str, bucket: str) -> DataFrame:
+    """Insert and delete events, as SINK says, of ``_changes``. ``number``, ``bucket``: the row id
+    and the bucket property of an insert event.
+    """
+    new = (f"{target.write_id}L", bucket, number)
+    ids = [f"IF({_IS_NEW}, {inserted}, {old})" for inserted, old in zip(new, OLD_IDS, strict=True)]
+    values = [f"IF({_IS_NEW}, {name}, NULL) AS {name}" for name in data_names(target.table.columns)]
+    operation = f"IF({_IS_NEW}, {INSERT_OPERATION}, {DELETE_OPERATION})"
+    return rows.selectExpr(*_event(operation, ids, target), *values, SINK, *key_names(target.table))
+
+
+def _event(operation: str, ids: Sequence[str], target: WriteTarget) -> list[str]:
+    """The columns of an event beside the values."""
+    named = [f"{value} AS {name}" for value, name in zip(ids, ID_FIELDS, strict=True)]
+    return [
+        f"{operation} AS operation",
+        *named,
+        f"{target.write_id}L AS currentTransaction",
+        "named_struct() AS row",
+    ]
+
+
+def _bucket_property(target: WriteTarget, task: str) -> str:
+    """SQL for the bucket property of the rows that a task writes."""
+    return f"{encode(BucketId(0), target.statement_id)} + {task} * {1 << 16}"
+
+
+def _counted(rows: DataFrame, keys: Sequence[str]) -> tuple[DataFrame, str]:
+    """``rows`` with more columns, and SQL over them for a row's number in its task, among those of
+    the same ``keys``, which stand together.
+    """
+    from pyspark.sql import functions as F
+
+    counted = rows.selectExpr("*", f"{_ROW_NUMBER} AS acidsql_row")
+    if not keys:
+        return counted, "acidsql_row"
+    jvm.need_java(
+        rows.sparkSession,
+        "many rows of a MERGE or of several partitions cannot be written",
+        "Use a classic Spark session, or SET acidsql.write.path=small: all changed rows then come"
+        " to the driver.",
+    )
+    first = jvm.first_in_task(
+        rows.sparkSession, F.expr(f"xxhash64({', '.join(keys)})"), F.col("acidsql_row")
+    )
+    return (
+        counted.select("*", first.alias("acidsql_first")),
+        "acidsql_row - coalesce(acidsql_first, acidsql_row)",
+    )
+
+
+def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
+    """Row ids (and ``key_names``) as sorted delete events; all of one bucket number (of one
+    partition) in one task.
+
+    They go to a folder of that number, below it to those of the partition.
+    """
+    keys = key_names(target.table)
+    located = ids.selectExpr(*ID_FIELDS, *keys, f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}")
+    hashed = f"xxhash64({', '.join([BUCKET_DIRECTORY, *keys])})" if keys else BUCKET_DIRECTORY
+    by_bucket = located.repartitionById(tasks, expression(f"pmod({hashed}, {tasks})"))
+    row = (
+        "struct<"
+        + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns)
+        + ">"
+    )
+    return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *keys, *ID_FIELDS).selectExpr(
+        f"{DELETE_OPERATION} AS operation",
+        *ID_FIELDS,
+        f"{target.write_id}L AS currentTransaction",
+        f"CAST(NULL AS {row}) AS row",
+        BUCKET_DIRECTORY,
+        *keys,
+    )
+
+
+def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: bool) -> DataFrame:
+    """Rows (ID_FIELDS, ``data_names``) as flat insert events with the ids they have, each bucket in
+    its task, sorted.
+
+    A column STATEMENT tells which statement wrote them, 0 for all where they come to lie in
+    ``one_base``.
+    """
+    statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
+    located = rows.selectExpr(
+        *ID_FIELDS, *stored_columns(target.table.columns), f"{statement} AS {STATEMENT}"
+    )
+    in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(
+        STATEMENT, *ID_FIELDS
+    )
+    return in_tasks.selectExpr(
+        *_event(str(INSERT_OPERATION), ID_FIELDS, target),
+        *data_names(target.table.columns),
+        STATEMENT,
+    )
+
+
+def stored_columns(columns: Sequence[Column]) -> list[str]:
+    """The data columns as Hive stores them."""
+    return [
+        f"{stored_sql(name, c.type)} AS {name}"
+        for name, c in zip(data_names(columns), columns, strict=True)
+    ]
+
+
+def expression(sql: str) -> SparkColumn:
+    """A task number as ``repartitionById`` wants it."""
+    from pyspark.sql import functions
+
+    return functions.expr(f"int({sql})")
+
+
+def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
+    """One file for each task and folder."""
+    options: dict[str, str | int] = {
+        "compression": _CODECS[target.orc_codec],
+        "orc.stripe.size": target.stripe_size,
+        # Hive 3.1 takes all times for those of today's calendar, and the others ask the file.
+        "orc.proleptic.gregorian": "true",
+        "maxRecordsPerFile": 0,
+    }
+    return staged_writer(events).options(**options)
+
+
+def staged_writer(rows: DataFrame) -> DataFrameWriter:
+    """A writer of files that belong to no table yet."""
+    return rows.write.options(**_STAGED)
+
+
+# ---- what Spark has written
+
+
+def part_files(io: FileIO, folder: str) -> list[PartFile]:
+    """The files of a job whose tasks are buckets, by task number."""
+    return sorted(_numbered_files(io, folder, _PART_FILE), key=lambda f: (f.bucket, f.values))
+
+
+def bucket_folders(io: FileIO, folder: str) -> list[PartFile]:
+    """The files of a job that made one folder for each bucket."""
+    return sorted(_numbered_files(io, folder, _BUCKET_FOLDER), key=lambda f: (f.bucket, f.values))
+
+
+def _numbered_files(io: FileIO, folder: str, pattern: re.Pattern[str]) -> Iterator[PartFile]:
+    seen: set[tuple[int, tuple[str, ...]]] = set()
+    for entry in io.list_files(folder):
+        match = pattern.fullmatch(entry.path)
+        if match is None:
+            raise InternalError(f'Spark wrote an unexpected file "{entry.path}"')
+        bucket, values = (
+            int(match[1]),
+            tuple(unescape(text) for text in _KEY_FOLDER.findall(entry.path)),
+        )
+        if (bucket, values) in seen or bucket > MAX_BUCKET_ID:
+            again = (bucket, values) in seen
+            raise InternalError(
+                f"Spark wrote bucket {bucket} twice"
+                if again
+                else f"Spark wrote more than {MAX_TASKS} files"
+            )
+        seen.add((bucket, values))
+        yield PartFile(path=f"{folder}/{entry.path}", bucket=BucketId(bucket), values=values)

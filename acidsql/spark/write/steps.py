@@ -1,0 +1,206 @@
+"""The steps that write: rows of Spark's, rows on the driver or files that were found become
+finished files, which the commit publishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+from acidsql.errors import InternalError
+from acidsql.local.literal_rows import literal_table
+from acidsql.local.trace import Figures, Trace
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
+from acidsql.planner.steps.plans import WritePlan
+from acidsql.planner.steps.step import (
+    Check,
+    Choose,
+    Effect,
+    Fetch,
+    FindFiles,
+    Job,
+    Literals,
+    Query,
+    ReadFiles,
+    Scan,
+    Step,
+    TakeFiles,
+    WriteFiles,
+)
+from acidsql.spark.read.queries import Queries
+from acidsql.spark.read.resources import Resources
+from acidsql.spark.start.translation import translated
+from acidsql.spark.write.enforce import checked_rows, enforced, enforcing
+from acidsql.spark.write.targets import Work, rows_to_insert, write_target
+from acidsql.storage.load import loading
+from acidsql.storage.load.sources import Source
+from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.write import driver_writer
+from acidsql.storage.write.target import WriteTarget, Written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+OLD_ROW = ("acidsql_0", "acidsql_1", "acidsql_2")
+"""What the identity of a row is called while the new values beside it are checked."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """What the source steps of a statement have come to: rows of Spark's, rows on the driver, or
+    files that were found.
+    """
+
+    frame: DataFrame | None = None
+    table: pa.Table | None = None
+    sources: tuple[Source, ...] = ()
+
+
+class WriteSteps:
+    """Carries out what is left of a plan's steps once its target is known."""
+
+    def __init__(self, resources: Resources, queries: Queries) -> None:
+        self._resources = resources
+        self._queries = queries
+
+    def write(self, plan: WritePlan, work: Work, trace: Trace) -> Written:
+        """The files of one DML statement, below hidden names."""
+        target = write_target(self._resources.settings, plan, work)
+        rows = self.source(plan, target, work.snapshots, trace)
+        with translated(), enforcing(plan.table):
+            written = self._written(plan.writing, target, rows, trace)
+        if written is None:
+            raise InternalError("no way of the plan went through")
+        if isinstance(plan.action, BoundLoad) and not plan.action.local:
+            return replace(written, moved=tuple(source.path for source in rows.sources))
+        return written
+
+    # ---- where the rows come from
+
+    def source(
+        self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots, trace: Trace
+    ) -> Rows:
+        """What the source steps of a plan come to."""
+        rows, views = Rows(), dict[int, str]()
+        for step in plan.source:
+            if isinstance(step, Scan):
+                views[step.number] = self._queries.scan(step.read, snapshots, trace.running(step))
+                continue
+            with trace.running(step) as figures, translated():
+                match step:
+                    case Query():
+                        rows.frame = self._queries.planned(step.query, views, snapshots)
+                        if isinstance(plan.action, BoundInsert):
+                            rows.frame = rows_to_insert(rows.frame, plan.action)
+                    case Literals():
+                        assert isinstance(plan.action, BoundInsert)
+                        rows.table = literal_table(plan.action, step.source)
+                        figures.rows = rows.table.num_rows
+                    case FindFiles():
+                        rows.sources = self._found_files(step, figures)
+                    case ReadFiles():
+                        rows.frame = self._read_files(plan, target, rows)
+                    case Check():
+                        _check(plan, rows)
+                    case _:
+                        raise InternalError(f"{type(step).__name__} gives no rows")
+        return rows
+
+    def _found_files(self, step: FindFiles, figures: Figures) -> tuple[Source, ...]:
+        load = step.load
+        sources = loading.sources_of(self._resources.files, load.table, load.path, load.span)
+        figures.files, figures.bytes = len(sources), sum(source.size for source in sources)
+        return sources
+
+    def _read_files(self, plan: WritePlan, target: WriteTarget, rows: Rows) -> DataFrame:
+        from acidsql.spark.write.loading import loaded_rows
+
+        assert isinstance(plan.action, BoundLoad)
+        spark, reader = self._resources.spark, self._resources.reader
+        return loaded_rows(spark, reader, target, plan.action, rows.sources)
+
+    # ---- where they go
+
+    def _written(
+        self, steps: tuple[Step, ...], target: WriteTarget, rows: Rows, trace: Trace
+    ) -> Written | None:
+        """The files of the rows. None if another way is to be taken, before anything is written."""
+        for step in steps:
+            if isinstance(step, Choose):
+                ways = (self._written(way.steps, target, rows, trace) for way in step.ways)
+                return next((written for written in ways if written is not None), None)
+            with trace.running(step) as figures:
+                if isinstance(step, Fetch):
+                    rows.table = self._fetched(step, target, rows, figures)
+                    if rows.table is None:
+                        return None
+                    continue
+                written = self._files_of(step, target, rows)
+                figures.rows = written.inserted + written.updated + written.deleted
+                figures.files = len(written.directories) or None
+                return written
+        return None
+
+    def _files_of(self, step: Step, target: WriteTarget, rows: Rows) -> Written:
+        match step:
+            case WriteFiles():
+                assert rows.table is not None
+                return self._from_driver(step, target, rows.table)
+            case Job():
+                return self._by_job(step, target, rows)
+            case TakeFiles(load=load):
+                files, moving = self._resources.files, not load.local
+                return loading.write_load(files, target, rows.sources, load.span, moving=moving)
+            case _:
+                raise InternalError(f"{type(step).__name__} writes nothing")
+
+    def _from_driver(self, step: WriteFiles, target: WriteTarget, rows: pa.Table) -> Written:
+        files = self._resources.files
+        match step.effect:
+            case Effect.INSERT:
+                return driver_writer.insert_rows(files, target, rows)
+            case Effect.UPDATE:
+                return driver_writer.write_update(files, target, rows)
+            case Effect.DELETE:
+                return driver_writer.write_delete(files, target, rows)
+            case Effect.MERGE:
+                raise InternalError("a MERGE writes the rows of each clause")
+            case _:
+                assert_never(step.effect)
+
+    def _fetched(
+        self, step: Fetch, target: WriteTarget, rows: Rows, figures: Figures
+    ) -> pa.Table | None:
+        from acidsql.spark.write import writer
+
+        assert rows.frame is not None
+        self._resources.running.check_time_zone(target.table)
+        with self._resources.running.tagged():
+            table = writer.fetched(target, rows.frame, step.effect, step.max_bytes)
+        if table is None:
+            figures.in_vain = True
+        else:
+            figures.rows, figures.bytes = table.num_rows, table.nbytes
+        return table
+
+    def _by_job(self, step: Job, target: WriteTarget, rows: Rows) -> Written:
+        from acidsql.spark.write import writer
+
+        spark, running = self._resources.spark, self._resources.running
+        running.check_time_zone(target.table)
+        frame = (
+            rows.frame
+            if rows.frame is not None
+            else writer.literal_rows(spark, target.table, rows.table)
+        )
+        with running.tagged():
+            return writer.write_by_job(spark, self._resources.files, target, frame, step.effect)
+
+
+def _check(plan: WritePlan, rows: Rows) -> None:
+    if rows.table is not None:
+        rows.table = checked_rows(plan.table, rows.table)
+    elif rows.frame is not None:
+        leading = OLD_ROW if isinstance(plan.action, BoundUpdate) else ()
+        rows.frame = enforced(plan.table, rows.frame, *leading)

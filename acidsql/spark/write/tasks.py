@@ -1,0 +1,82 @@
+"""Which of Spark's tasks a row goes to before it is written: the number of a task is that of a
+bucket.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.spark import jvm
+from acidsql.spark.write import sinks
+from acidsql.spark.write.bucket_expressions import bucket_number
+from acidsql.storage.write.target import WriteTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
+    """The rows in tasks whose numbers are bucket numbers."""
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return _in_few_tasks(rows)
+    columns = {
+        c.name: (name, c.type)
+        for name, c in zip(
+            sinks.data_names(target.table.columns), target.table.columns, strict=True
+        )
+    }
+    number = bucket_number(
+        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
+    )
+    return rows.repartitionById(bucketing.count, number)
+
+
+def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> DataFrame:
+    """New rows (where ``inserting`` holds) in the tasks of their buckets, the others in those of
+    their old ones.
+    """
+    from pyspark.sql import functions as F
+
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return _in_few_tasks(rows)
+    columns = {
+        c.name: (name, c.type)
+        for name, c in zip(
+            sinks.data_names(target.table.columns), target.table.columns, strict=True
+        )
+    }
+    new = bucket_number(
+        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
+    )
+    located = rows.withColumn("acidsql_new_bucket", new)
+    number = F.when(F.expr(inserting), F.col("acidsql_new_bucket")).otherwise(
+        sinks.expression(sinks.DECODED_BUCKET)
+    )
+    return located.repartitionById(bucketing.count, number.cast("int")).drop("acidsql_new_bucket")
+
+
+def _in_few_tasks(rows: DataFrame) -> DataFrame:
+    """The rows in as many tasks as there can be buckets. ``coalesce`` copies each row, also where
+    there is nothing to do.
+
+    Except that rows which are part of the plan need it: Spark would number them and their tasks
+    while it plans, as if there were one.
+    """
+    tasks = jvm.task_count(rows)
+    return (
+        rows
+        if tasks is not None and tasks <= sinks.MAX_TASKS and not jvm.is_literal(rows)
+        else rows.coalesce(sinks.MAX_TASKS)
+    )
+
+
+def in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
+    """A row stays in its bucket; without CLUSTERED BY any bucket will do, and it stays where it was
+    read.
+    """
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return _in_few_tasks(changed)
+    return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))

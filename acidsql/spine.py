@@ -1,0 +1,301 @@
+"""The way of one statement: parse, bind, plan, and then by the kind of its plan: read, write, or
+change the catalog or the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, assert_never
+
+from acidsql import interrupts
+from acidsql.catalog.model import DEFAULT_DATABASE, TableName
+from acidsql.changes.at_once import PlainWork
+from acidsql.changes.statement import carry_out
+from acidsql.changes.transactional import TransactionWork
+from acidsql.changes.unit_of_work import Leg
+from acidsql.ddl import run_catalog_command
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.dry_run import dry_run, would
+from acidsql.errors import Error, NestingError, UnsupportedStatementError, Warning
+from acidsql.local.trace import UNTRACED, Trace
+from acidsql.parser.nesting import deepest, nested_too_deeply
+from acidsql.planner.bind import Surroundings, bind
+from acidsql.planner.bind.bound import BoundInsert
+from acidsql.planner.bind.bound_catalog import (
+    BoundAnalyze,
+    BoundCreateTableAs,
+    BoundDropDatabase,
+    BoundUse,
+    CatalogAction,
+)
+from acidsql.planner.explain import explain, explain_ran
+from acidsql.planner.steps.names import name_of_statement, words_of
+from acidsql.planner.steps.plans import (
+    CatalogCommand,
+    ChangePlan,
+    DryRunPlan,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    SessionCommand,
+    WritePlan,
+    plan,
+)
+from acidsql.planner.steps.runnable import check_runnable
+from acidsql.planner.steps.step import Ran
+from acidsql.result import Result, ResultColumn, Stats
+from acidsql.session_statements import run_session_statement
+from acidsql.session_transaction import SessionTransaction
+from acidsql.settings import Settings, Variables
+from acidsql.spark.engine import Engine
+from acidsql.storage.snapshots import Snapshots
+from acidsql.turn import Turn
+from acidsql.txn.transaction import ReadSnapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from acidsql.metastore.embedded import EmbeddedMetastore
+    from acidsql.parser.parameters import Params
+
+_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze)
+"""Commands that read rows first: Ctrl-C can stop them."""
+
+
+@contextmanager
+def placed_in(source: str) -> Iterator[None]:
+    """Tells every error that leaves it the text of its statement; a stack that ran out is an error
+    at the place where the text is deepest.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise nested_too_deeply(source) from None
+    except NestingError as error:
+        if error.span is None:
+            error.span, error.source = deepest(source), source
+        raise
+    except Error as error:
+        if error.source is None:
+            error.at(source)
+        raise
+
+
+@dataclass(slots=True, kw_only=True)
+class Spine:
+    """One session's statements. ``database``: the one that names without a database belong to."""
+
+    root: str
+    user: str
+    clock: Callable[[], float]
+    open_store: Callable[[], EmbeddedMetastore]
+    engine: Engine
+    settings: Settings
+    turn: Turn
+    database: str = DEFAULT_DATABASE
+    hive_variables: dict[str, str] = field(default_factory=dict)
+    transaction: SessionTransaction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.transaction = SessionTransaction(self.begin_work, self.settings)
+
+    @property
+    def store(self) -> EmbeddedMetastore:
+        return self.open_store()
+
+    def plan(
+        self,
+        text: str,
+        params: Params | None = None,
+        warn: Callable[[Warning], None] = lambda warning: None,
+    ) -> tuple[str, Plan]:
+        """The text with its parameters in it, and the plan of it."""
+        from acidsql.parser.parameters import bind_parameters
+        from acidsql.parser.parse import parse
+
+        source = text if params is None else bind_parameters(text, params)
+        around = Surroundings(
+            catalog=self.store,
+            database=self.database,
+            has_view=self.engine.has_view,
+            user=self.user,
+            now=int(self.clock()),
+            settings=self.settings,
+            own_partitions=self.transaction.partitions,
+            warn=warn,
+        )
+        with placed_in(source):
+            with interrupts.at_once():
+                statement = parse(source)
+            return source, plan(bind(statement, source, around), self.settings)
+
+    def run(self, plan: Plan, source: str) -> Result:
+        """Carries out the plan of ``source``, or what stands for it while ``acidsql.dry.run`` is
+        on.
+        """
+        with placed_in(source):
+            check_runnable(plan)
+            self.transaction.check(plan)
+            if self.settings.flag("acidsql.dry.run"):
+                plan = would(plan)
+            result = self._run(plan, source)
+        result.stats = replace(result.stats, statement=name_of_statement(plan))
+        return result
+
+    def _run(self, plan: Plan, source: str) -> Result:
+        match plan:
+            case ReadPlan():
+                return self._read(plan, source)
+            case WritePlan() | MergePlan():
+                return self._write([plan])
+            case MultiInsertPlan(legs=legs):
+                return self._write(legs)
+            case CatalogCommand(action=action):
+                return self._catalog_command(action)
+            case SessionCommand(action=action):
+                variables = Variables(self.settings, self.hive_variables)
+                return run_session_statement(self._warehouse(), variables, self.transaction, action)
+            case DryRunPlan(plan=inner):
+                return self._dry_run(inner)
+            case ExplainPlan(plan=inner, mode="ANALYZE"):
+                return self._analyze(inner, source)
+            case ExplainPlan(plan=inner, mode=mode):
+                lines = explain(inner, self.settings, self.store, mode)
+                return Result.of_text(Stats(), ["Explain"], [[line] for line in lines])
+            case _:
+                assert_never(plan)
+
+    # ---- the catalog
+
+    def _catalog_command(self, action: CatalogAction) -> Result:
+        if not isinstance(action, _LONG_COMMANDS):
+            interrupts.too_late()
+        try:
+            return run_catalog_command(self._warehouse(), action)
+        finally:
+            self._follow(action)
+
+    def _follow(self, action: CatalogAction) -> None:
+        """Goes to the database of USE, and leaves one that is gone, even where its directories
+        could not be deleted.
+        """
+        match action:
+            case BoundUse(database=chosen):
+                self.database = chosen
+            case BoundDropDatabase(name=name) if (
+                name == self.database and self.store.find_database(name) is None
+            ):
+                self.database = DEFAULT_DATABASE
+
+    def _warehouse(self) -> Warehouse:
+        return Warehouse(
+            root=self.root,
+            store=self.store,
+            files=self.engine.files,
+            engine=self.engine,
+            settings=self.settings,
+        )
+
+    # ---- reading
+
+    def _read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
+        work, snapshots = self.transaction.work(), self._snapshots()
+        answer = self.engine.queries.answer(plan, snapshots, trace)
+        columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
+        df, fetch = answer.df, answer.fetch
+        # its own files have other names once it has ended: the rows are kept here
+        if work is not None and work.has_written:
+            rows = fetch()
+            df, fetch = None, lambda: rows
+        return Result(
+            columns,
+            Stats(),
+            fetch=lambda: self._in_turn(fetch, source),
+            make_df=None if df is None else lambda: df,
+            warnings=snapshots.warnings,
+        )
+
+    def _in_turn(self, fetch: Callable[[], pa.Table], source: str) -> pa.Table:
+        with self.turn.taken(), placed_in(source):
+            return fetch()
+
+    def _snapshots(self) -> Snapshots:
+        """What a statement that only reads sees now."""
+        work = self.transaction.work()
+        return self.engine.snapshots(ReadSnapshot(self.store)) if work is None else work.snapshots()
+
+    def _analyze(self, plan: Plan, source: str) -> Result:
+        """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
+        match plan:
+            case ReadPlan():
+                trace = Trace(plan.steps)
+                self._read(plan, source, trace).to_arrow()
+                ran: Sequence[Ran] = trace.ran
+            case WritePlan() | MergePlan():
+                ran = self._write([plan]).stats.steps
+            case MultiInsertPlan(legs=legs):
+                ran = self._write(legs).stats.steps
+            case _:
+                hint = "EXPLAIN says what other statements do."
+                raise UnsupportedStatementError(
+                    "EXPLAIN ANALYZE is for queries and for statements that change rows", hint=hint
+                )
+        lines = explain_ran(plan, ran, self.settings, self.store)
+        return Result.of_text(Stats(steps=tuple(ran)), ["Explain"], [[line] for line in lines])
+
+    def _dry_run(self, plan: ChangePlan) -> Result:
+        lines = dry_run(self.engine, plan, self._snapshots())
+        return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
+
+    # ---- writing
+
+    def _write(self, legs: Sequence[Leg]) -> Result:
+        """Carries out the legs of one statement in one unit of work: the session's open
+        transaction, one of its own, or, for a table without transactions, none.
+        """
+        legs = [leg for leg in legs if not self._is_done(leg)]
+        if not legs:
+            return Result((), Stats())
+        if not legs[0].sinks:
+            work = PlainWork(self.store, self.engine, legs[0].table, self._snapshots())
+            stats = carry_out(legs, work, ends=True, warehouse=self.root)
+            return Result((), stats, warnings=self._warnings(legs[0]))
+        open_work = self.transaction.work()
+        return Result(
+            (),
+            carry_out(
+                legs,
+                open_work or self.begin_work(tuple(dict.fromkeys(leg.table.name for leg in legs))),
+                ends=open_work is None,
+                warehouse=self.root,
+            ),
+        )
+
+    def _warnings(self, leg: Leg) -> list[Warning]:
+        if not self.transaction.takes_statements:
+            return []
+        why = f"table {leg.table.name} is not transactional"
+        what = f"{words_of(leg)} took effect at once and ROLLBACK will not take it back"
+        return [Warning(f"{why}: {what}")]
+
+    def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
+        """A transaction. ``tables``: those that are sure to be written to."""
+        heartbeat = self.settings.number("hive.txn.timeout") / 2
+        return TransactionWork.begin(self.store, self.engine, tables, heartbeat_seconds=heartbeat)
+
+    def _is_done(self, leg: Leg) -> bool:
+        """Whether an INSERT OVERWRITE .. IF NOT EXISTS finds its partition there."""
+        if (
+            not isinstance(leg, WritePlan)
+            or not isinstance(leg.action, BoundInsert)
+            or not leg.action.if_not_exists
+        ):
+            return False
+        values = leg.action.partition.values if leg.action.partition is not None else None
+        return any(
+            partition.values == values for partition in self._snapshots().partitions(leg.table)
+        )

@@ -1,0 +1,351 @@
+"""The delete events of a snapshot, on the driver: read by file, kept by file, and packed into one
+sorted key for each dead row.
+
+Files hold three id columns that matter and nothing else, so reading them here takes milliseconds
+where a Spark job takes a fifth of a second. Hive's files may repeat an event (its minor compaction
+copies events into every bucket file) and hold events of any bucket.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.errors import FormatError
+from acidsql.files.fileio import FileIO
+from acidsql.files.local_files import LOCAL
+from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Longs = npt.NDArray[np.int64]
+
+MAX_EVENTS = 5_000_000
+"""The most delete events that are sorted here; Spark's filter takes more of them in its stride."""
+
+_DELETE = 2
+_KEY_BITS = 62
+"""Sign and one spare: a key is never negative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteEvents:
+    """The ids of dead rows as parallel columns, in no order. ``event_write_ids``: the write ids
+    that deleted them. ``partition_numbers``: the partitions of the snapshot that they lie in.
+
+    Partitions number their rows each for itself: the same id may be that of another row elsewhere.
+    """
+
+    write_ids: Longs
+    bucket_properties: Longs
+    rows: Longs
+    event_write_ids: Longs
+    partition_numbers: Longs
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> DeleteEvents:
+        return DeleteEvents(
+            write_ids=self.write_ids[mask],
+            bucket_properties=self.bucket_properties[mask],
+            rows=self.rows[mask],
+            event_write_ids=self.event_write_ids[mask],
+            partition_numbers=self.partition_numbers[mask],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeadIds:
+    """The distinct delete events: row numbers in ascending order, by partition, write id and bucket
+    property.
+    """
+
+    rows: Mapping[tuple[int, ...], Longs]
+    partition_numbers: frozenset[int]
+
+    @classmethod
+    def of(cls, files: Iterable[DeleteEvents]) -> DeadIds:
+        """The dead ids of these files. Most files hold ids of one write id and bucket in ascending
+        order: then nothing is sorted.
+        """
+        parts: dict[tuple[int, ...], list[Longs]] = {}
+        for events in files:
+            for key, positions in _grouped(
+                (events.partition_numbers, events.write_ids, events.bucket_properties)
+            ):
+                parts.setdefault(key, []).append(events.rows[positions])
+        return cls(
+            {key: _ascending(rows) for key, rows in parts.items()},
+            frozenset(number for number, *_ in parts),
+        )
+
+    def within(self, partition_number: int, ids: RowIdRange) -> int:
+        """How many of the ids are dead."""
+        rows = self.rows.get((partition_number, ids.write_id, ids.bucket_property))
+        return (
+            0
+            if rows is None
+            else int(
+                np.searchsorted(rows, ids.last, "right") - np.searchsorted(rows, ids.first, "left")
+            )
+        )
+
+    def alive(
+        self, partition_number: int, write_ids: Longs, bucket_properties: Longs, rows: Longs
+    ) -> npt.NDArray[np.bool_]:
+        """Which of these rows of a partition no event hits."""
+        alive = np.ones(len(rows), np.bool_)
+        for (write_id, bucket), positions in _grouped((write_ids, bucket_properties)):
+            dead = self.rows.get((partition_number, write_id, bucket))
+            if dead is not None:
+                alive[positions] = ~_are_in(rows[positions], dead)
+        return alive
+
+
+def _ascending(parts: Sequence[Longs]) -> Longs:
+    """The distinct values of all parts, ascending."""
+    rows = np.concatenate(parts)
+    return rows if (rows[1:] > rows[:-1]).all() else _distinct(rows)
+
+
+def _distinct(values: Longs) -> Longs:
+    """The values once each, ascending. (``np.unique`` hashes first, which takes ten
+    times as long.)
+    """
+    ascending = np.sort(values)
+    return (
+        ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending
+    )
+
+
+def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs | slice]]:
+    """Each combination of values and the positions where it stands."""
+    count = len(columns[0])
+    if not count:
+        return
+    if all((column == column[0]).all() for column in columns):
+        yield tuple(int(column[0]) for column in columns), slice(None)
+        return
+    order = np.lexsort(columns[::-1])
+    changes = (
+        np.flatnonzero(np.logical_or.reduce([np.diff(column[order]) != 0 for column in columns]))
+        + 1
+    )
+    for start, end in pairwise([0, *changes.tolist(), count]):
+        yield tuple(int(column[order[start]]) for column in columns), order[start:end]
+
+
+def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
+    indexes = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.equal(ascending[indexes], values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadRows:
+    """The ids of dead rows, each as one number: exact for every write id and all 32 bits of a
+    bucket property.
+
+    A row (w, b, r) of partition p is dead if p < 2**partition_bits, w is in ``write_ids`` at
+    position i, b in ``bucket_properties`` at position j, 0 <= r < 2**row_bits, and (((p <<
+    write_id_bits | i) << bucket_bits | j) << row_bits) | r is in ``keys``. All three arrays ascend
+    strictly. All p are below 2**partition_bits. The widths are rounded up, so that they (the only
+    part of it that is text in generated code) seldom change.
+    """
+
+    write_ids: Longs
+    bucket_properties: Longs
+    keys: Longs
+    partition_bits: int
+    write_id_bits: int
+    bucket_bits: int
+    row_bits: int
+
+
+def pack(events: DeleteEvents) -> DeadRows | None:
+    """The events as one key for each dead row; None if the ids are too wide to fit one number.
+    There must be at least one event.
+    """
+    write_ids, of_write_id = np.unique(events.write_ids, return_inverse=True)
+    buckets, of_bucket = np.unique(events.bucket_properties, return_inverse=True)
+    row_bits, partition_bits = (
+        _round_up(int(numbers.max())) for numbers in (events.rows, events.partition_numbers)
+    )
+    bucket_bits, write_id_bits = (_round_up(len(values) - 1) for values in (buckets, write_ids))
+    if partition_bits + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
+        return None
+    keys = (
+        ((events.partition_numbers << write_id_bits | of_write_id) << bucket_bits | of_bucket)
+        << row_bits
+    ) | events.rows
+    return DeadRows(
+        write_ids=write_ids,
+        bucket_properties=buckets,
+        keys=_distinct(keys),
+        partition_bits=partition_bits,
+        write_id_bits=write_id_bits,
+        bucket_bits=bucket_bits,
+        row_bits=row_bits,
+    )
+
+
+def _round_up(most: int) -> int:
+    """How many bits hold ``most``: 4, 8, 12 .."""
+    return max(4, -(-most.bit_length() // 4) * 4)
+
+
+class DeleteEventReader:
+    """Reads files of delete events and keeps them, up to a number of events in all; of
+    one session.
+    """
+
+    def __init__(self, io: FileIO = LOCAL) -> None:
+        self.io = io
+        self._kept: OrderedDict[FileKey, DeleteEvents] = OrderedDict()
+        self._pool = ThreadPoolExecutor(
+            max_workers=min(8, os.cpu_count() or 1), thread_name_prefix="acidsql-deletes"
+        )
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._kept.clear()
+
+    def read(
+        self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int
+    ) -> DeleteEvents:
+        """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how
+        many events may be held for the next time.
+        """
+        return _concatenate(self.parts(files, write_ids, keep))
+
+    def parts(
+        self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int
+    ) -> list[DeleteEvents]:
+        """The delete events of each file by itself."""
+        missing = [file for file in files if file.key not in self._kept]
+        self._kept.update(
+            zip(
+                (file.key for file in missing),
+                self._pool.map(lambda file: _read_file(self.io, file), missing),
+                strict=True,
+            )
+        )
+        parts = [
+            _numbered(_visible(self._kept[file.key], file, write_ids), file.partition_number)
+            for file in files
+        ]
+        for file in files:
+            self._kept.move_to_end(file.key)
+        self._shrink(keep)
+        return parts
+
+    def _shrink(self, keep: int) -> None:
+        total = sum(map(len, self._kept.values()))
+        while total > keep:
+            _, gone = self._kept.popitem(last=False)
+            total -= len(gone)
+
+
+def _visible(
+    events: DeleteEvents, file: ScanFile, write_ids: ValidWriteIdList | None
+) -> DeleteEvents:
+    if write_ids is None or not file.file.needs_row_filter:
+        return events
+    return events.where(valid_mask(events.event_write_ids, write_ids))
+
+
+def _numbered(events: DeleteEvents, number: int) -> DeleteEvents:
+    return (
+        replace(events, partition_numbers=np.full(len(events), number, np.int64))
+        if number
+        else events
+    )
+
+
+def valid_mask(ids: Longs, write_ids: ValidWriteIdList) -> npt.NDArray[np.bool_]:
+    """Which of ``ids`` are valid write ids."""
+    exceptions = np.array(write_ids.exceptions, dtype=np.int64)
+    return (ids <= write_ids.high_watermark) & ~np.isin(ids, exceptions)
+
+
+def _concatenate(parts: Sequence[DeleteEvents]) -> DeleteEvents:
+    empty = np.array([], dtype=np.int64)
+
+    def column(arrays: list[Longs]) -> Longs:
+        return np.concatenate(arrays) if arrays else empty
+
+    return DeleteEvents(
+        write_ids=column([e.write_ids for e in parts]),
+        bucket_properties=column([e.bucket_properties for e in parts]),
+        rows=column([e.rows for e in parts]),
+        event_write_ids=column([e.event_write_ids for e in parts]),
+        partition_numbers=column([e.partition_numbers for e in parts]),
+    )
+
+
+def read_table(io: FileIO, path: str, names: Sequence[str]) -> pa.Table:
+    """Columns of an ORC file. FormatError if they cannot be read."""
+    import pyarrow as pa
+    from pyarrow import orc
+
+    try:
+        with io.open_input(path) as opened:
+            return orc.ORCFile(opened).read(columns=list(names))
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise FormatError(
+            f'cannot read file "{path}"', detail=str(error).splitlines()[0] if str(error) else None
+        ) from error
+
+
+def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
+    """Event columns of an ACID file. FormatError if it cannot be read or has NULLs there."""
+    table = read_table(io, path, names)
+    if any(column.null_count for column in table.columns):
+        raise FormatError(f'file "{path}" holds events without ids')
+    return [column.to_numpy().astype(np.int64) for column in table.columns]
+
+
+def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
+    operation, *ids = read_columns(io, file.path, ("operation", *ID_FIELDS, "currentTransaction"))
+    if (operation != _DELETE).any():
+        raise FormatError(f'file "{file.path}" holds other events than deletes')
+    write_ids, buckets, rows, event_write_ids = ids
+    _check_ranges(file, (write_ids, buckets, rows))
+    if len(rows) and int(rows.min()) < 0:
+        raise FormatError(f'file "{file.path}" holds a negative row number')
+    unpartitioned = np.zeros(len(rows), np.int64)
+    return DeleteEvents(
+        write_ids=write_ids,
+        bucket_properties=buckets,
+        rows=rows,
+        event_write_ids=event_write_ids,
+        partition_numbers=unpartitioned,
+    )
+
+
+def _check_ranges(file: ScanFile, ids: Sequence[Longs]) -> None:
+    """A changed bit would let deleted rows come back: what was read must be what the footer tells
+    of. FormatError if it is not.
+    """
+    for name, values, known in zip(ID_FIELDS, ids, file.ranges, strict=False):
+        extent = (int(values.min()), int(values.max())) if len(values) else None
+        if len(values) != file.rows or (known is not None and extent != known):
+            detail = (
+                f"{name}: {len(values)} values within {extent}, by the footer {file.rows} within"
+                f" {known}"
+            )
+            raise FormatError(
+                f'file "{file.path}" does not hold the delete events its footer tells of',
+                detail=detail,
+            )

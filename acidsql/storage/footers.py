@@ -1,0 +1,316 @@
+"""What the footers of data files tell before a scan: whether they are ACID event files, their
+columns, their rows.
+
+Spark reads a column that a file does not have as null, and a filter on it then drops the row: a
+foreign or damaged file would lose its rows without a word. So each file's footer is read once on
+the driver (a tenth of a millisecond), and what is wrong is an error that names the file. Files
+never change once they are visible, so the answers are kept by path, size and time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from acidsql.acid.acid_directory import DataFile
+from acidsql.acid.footer_keys import STATS
+from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
+from acidsql.acid.orc_types import (
+    BUCKET_COLUMN,
+    EVENT_FIELDS,
+    ORIGINAL_TRANSACTION_COLUMN,
+    ROW_COLUMN,
+    ROW_FIELD,
+    OrcKind,
+    OrcType,
+)
+from acidsql.errors import FormatError
+from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import look_at_all
+from acidsql.files.urls import split_url
+
+MAX_KEPT = 200_000
+_FILES_AT_ONCE = 4096
+"""The most files whose ends may be in memory; more are worth a job of Spark's."""
+_FILES_OF_TASK = 512
+_OPERATION_COLUMN = 1
+_INSERT, _DELETE = 0, 2
+ID_COLUMN_NUMBERS = (ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_COLUMN)
+
+FileKey = tuple[str, int, int]
+"""Absolute path, size, modification time in nanoseconds."""
+
+
+class FoundFile(NamedTuple):
+    """A file of a snapshot before anybody looked into it. ``partition_number``: which of the
+    snapshot's partitions it belongs to.
+    """
+
+    file: DataFile
+    path: str
+    partition_number: int = 0
+
+    @property
+    def key(self) -> FileKey:
+        return self.path, self.file.size, self.file.mtime_ns
+
+
+@dataclass(frozen=True, slots=True)
+class RowIdRange:
+    """The ids of rows that follow on each other: those of one write id and bucket property,
+    numbered from ``first`` to ``last``.
+    """
+
+    write_id: int
+    bucket_property: int
+    first: int
+    last: int
+
+
+class ScanFile(NamedTuple):
+    """A data file that was looked at.
+
+    ``size``: in bytes, as it was found. ``columns``: the struct of its data columns. ``stripes``:
+    where each stripe begins and how many rows it has, of original files only. ``id_statistics``:
+    what the footer of a file of events says of each of ID_COLUMN_NUMBERS.
+    """
+
+    file: DataFile
+    path: str
+    partition_number: int
+    size: int
+    rows: int
+    columns: OrcType
+    stripes: tuple[tuple[int, int], ...]
+    id_statistics: tuple[ColumnStatistics, ...] = ()
+
+    @property
+    def key(self) -> FileKey:
+        return self.path, self.file.size, self.file.mtime_ns
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int] | None, ...]:
+        """The least and the greatest of each of ID_COLUMN_NUMBERS, where the footer tells them."""
+        return tuple(integer_range(statistics, self.path) for statistics in self.id_statistics)
+
+    @property
+    def ids(self) -> RowIdRange | None:
+        """The range of the ids of its insert events, where the footer tells them all; a file that
+        was compacted has others.
+        """
+        match self.ranges:
+            case ((write_id, other), (bucket_property, another), (first, last)) if (
+                write_id,
+                bucket_property,
+            ) == (other, another):
+                return (
+                    RowIdRange(write_id, bucket_property, first, last)
+                    if last - first + 1 == self.rows
+                    else None
+                )
+        return None
+
+
+class _Facts(NamedTuple):
+    size: int
+    rows: int
+    columns: OrcType
+    stripes: tuple[tuple[int, int], ...] = ()
+    id_statistics: tuple[ColumnStatistics, ...] = ()
+
+
+Tasks = Callable[[FileIO, str, Callable[[FileIO, Any], Any], Sequence[Any]], list[Any] | None]
+"""``tasks(io, root, work, items)``: what ``work(io, item)`` gives for each item, found out by
+Spark's tasks on other machines. ``root``: below it lie the files. None if there are no such tasks,
+or they cannot.
+"""
+
+
+def no_tasks(
+    io: FileIO, root: str, work: Callable[[FileIO, Any], Any], items: Sequence[Any]
+) -> None:
+    """The ``Tasks`` of a session without Spark: all work is done on the driver."""
+
+
+class Footers:
+    """Reads and remembers footers; of one session. ``tasks``: where very many files may be looked
+    at.
+    """
+
+    def __init__(self, tasks: Tasks = no_tasks) -> None:
+        self._tasks = tasks
+        self._kept: OrderedDict[FileKey, _Facts] = OrderedDict()
+        self._schemas: dict[OrcType, OrcType] = {}
+
+    def insert_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
+        """The files of insert events, and originals. FormatError for a file that is not what its
+        ``original`` says.
+        """
+        return self._look_at_all(io, files, _INSERT)
+
+    def delete_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
+        """The files of delete events. FormatError for a file that is not one."""
+        return self._look_at_all(io, files, _DELETE)
+
+    def _look_at_all(
+        self, io: FileIO, files: Iterable[FoundFile], operation: int
+    ) -> tuple[ScanFile, ...]:
+        listed = tuple(files)
+        keys = [file.key for file in listed]
+        missing = [file for file, key in zip(listed, keys, strict=True) if key not in self._kept]
+        if not self._looked_at_elsewhere(io, missing, operation):
+            for some in _batches(missing, _FILES_AT_ONCE):
+                self._keep(some, _look_at_some(io, (operation, some)))
+        seen = tuple(
+            [_scan_file(file, self._kept[key]) for file, key in zip(listed, keys, strict=True)]
+        )
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return seen
+
+    def _looked_at_elsewhere(self, io: FileIO, files: Sequence[FoundFile], operation: int) -> bool:
+        """Very many files of a distant file system are looked at by Spark's tasks."""
+        if len(files) <= _FILES_AT_ONCE or len({_root(file.path) for file in files}) > 1:
+            return False
+        batches = [(operation, some) for some in _batches(files, _FILES_OF_TASK)]
+        done = self._tasks(io, files[0].path, _look_at_some, batches)
+        if done is None:
+            return False
+        for (_, some), facts in zip(batches, done, strict=True):
+            self._keep(some, facts)
+        return True
+
+    def _keep(self, files: Sequence[FoundFile], facts: Sequence[_Facts]) -> None:
+        """Keeps the facts, with one object for all files of a schema, wherever they were looked
+        at.
+        """
+        same: dict[int, OrcType] = {}
+        for file, fact in zip(files, facts, strict=True):
+            columns = same.get(id(fact.columns))
+            if columns is None:
+                columns = same[id(fact.columns)] = self._schemas.setdefault(
+                    fact.columns, fact.columns
+                )
+            self._kept[file.key] = (
+                fact if columns is fact.columns else fact._replace(columns=columns)
+            )
+
+
+def _scan_file(file: FoundFile, facts: _Facts) -> ScanFile:
+    return ScanFile(
+        file=file.file,
+        path=file.path,
+        partition_number=file.partition_number,
+        size=facts.size,
+        rows=facts.rows,
+        columns=facts.columns,
+        stripes=facts.stripes,
+        id_statistics=facts.id_statistics,
+    )
+
+
+def _root(path: str) -> str:
+    """The scheme and host of a path's file system; empty for a local one."""
+    url = split_url(path)
+    return "" if url is None else url.root
+
+
+def read_footer(io: FileIO, path: str) -> OrcTail:
+    """The tail of a file. FormatError naming it if it cannot be read as ORC or is gone."""
+    return _tail(io, path, _read_end(io, path, FIRST_READ))
+
+
+def _tail(io: FileIO, path: str, end: tuple[bytes, int]) -> OrcTail:
+    """The tail of a file. ``end``: the first answer of ``_read_end``."""
+    return load_tail(lambda count: end if count == FIRST_READ else _read_end(io, path, count), path)
+
+
+def _read_end(io: FileIO, path: str, count: int) -> tuple[bytes, int]:
+    try:
+        return io.read_tail(path, count)
+    except OSError as error:
+        raise FormatError(
+            f'cannot read file "{path}"', detail=error.strerror or str(error)
+        ) from error
+
+
+def _batches(files: Sequence[FoundFile], size: int) -> Iterator[Sequence[FoundFile]]:
+    return (files[at : at + size] for at in range(0, len(files), size))
+
+
+def _look_at_some(io: FileIO, batch: tuple[int, Sequence[FoundFile]]) -> list[_Facts]:
+    operation, files = batch
+    # Should they wait for files, threads would wait for each other if they parsed too.
+    ends = look_at_all(lambda file: _read_end(io, file.path, FIRST_READ), files)
+    return [
+        _look(_tail(io, file.path, end), operation, original=file.file.original)
+        for file, end in zip(files, ends, strict=True)
+    ]
+
+
+def is_event_file(tail: OrcTail) -> bool:
+    """Whether the file has the six columns of an ACID file. Hive: OrcInputFormat.isOriginal, the
+    other way round.
+    """
+    return tail.schema is not None and _are_event_fields(tail.schema.names)
+
+
+@lru_cache(maxsize=256)
+def _are_event_fields(names: tuple[str, ...]) -> bool:
+    return [name.lower() for name in names] == [name.lower() for name in EVENT_FIELDS]
+
+
+def _look(tail: OrcTail, operation: int, *, original: bool) -> _Facts:
+    if original:
+        return _look_at_original(tail)
+    if not is_event_file(tail) or tail.schema is None:
+        raise FormatError(
+            f'file "{tail.path}" has no ACID columns', detail=f"its columns are {tail.schema}"
+        )
+    row = tail.schema.children[EVENT_FIELDS.index(ROW_FIELD)]
+    if row.kind is not OrcKind.STRUCT:
+        raise FormatError(
+            f'file "{tail.path}" has no struct of data columns',
+            detail=f"its columns are {tail.schema}",
+        )
+    if tail.row_count and _holds_other_operations(tail, operation):
+        raise FormatError(
+            f'file "{tail.path}" mixes insert, update and delete events',
+            detail="such files were written before Hive 3 (ACID version 1)",
+            hint="Run a major compaction with the Hive that wrote them.",
+        )
+    return _Facts(
+        tail.size,
+        tail.row_count,
+        row,
+        id_statistics=tuple(
+            tail.statistics[i] for i in ID_COLUMN_NUMBERS if i < len(tail.statistics)
+        ),
+    )
+
+
+def _look_at_original(tail: OrcTail) -> _Facts:
+    if tail.schema is None or tail.schema.kind is not OrcKind.STRUCT:
+        raise FormatError(f'file "{tail.path}" has no columns', detail=f"it holds {tail.schema}")
+    if is_event_file(tail):
+        raise FormatError(f'file "{tail.path}" holds ACID events where an original file should be')
+    return _Facts(
+        tail.size,
+        tail.row_count,
+        tail.schema,
+        tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)),
+    )
+
+
+def _holds_other_operations(tail: OrcTail, operation: int) -> bool:
+    operations = tail.integer_range(_OPERATION_COLUMN)
+    if operations is not None:
+        return operations != (operation, operation)
+    stats = tail.user_metadata.get(STATS, "").split(",")
+    if len(stats) != 3:
+        return False  # a file that keeps neither: Hive reads it for what its directory says
+    inserts, updates, deletes = stats
+    return updates != "0" or (deletes if operation == _INSERT else inserts) != "0"

@@ -1,0 +1,363 @@
+"""The small path: changed rows in memory become final files without a Spark job. No pyspark here.
+
+INSERT VALUES takes it without Spark at all. Rows are Arrow tables whose columns are the table's, in
+order, and then the texts of its partition columns (partition_places); row ids are the columns
+``originalTransaction``, ``bucket`` and ``rowId`` before them. Each file is built in memory with its
+footer already edited and is written once; all are complete in the staging directory before the
+first is published.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import orc
+
+from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.footer_keys import footer_keys, last_rows
+from acidsql.acid.ids import BucketId, StatementId
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
+from acidsql.catalog.model import Column, Table
+from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import in_parallel
+from acidsql.storage.partitions import by_values
+from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
+from acidsql.storage.schema import arrow_schema
+from acidsql.storage.stored import stored_array
+from acidsql.storage.write.publish import partitions_of, staging, take_in
+from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+
+INSERT_OPERATION, DELETE_OPERATION = 0, 2
+COMPRESSION_BLOCK = 256 * 1024
+DICTIONARY_SHARE = 0.8
+"""A string column is stored as a dictionary if at most this share of its values differ, as in Hive.
+"""
+
+_ENOUGH_FOR_MORE_FILES = 50_000
+"""Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
+scan as much as thousands of rows.
+"""
+
+_ARROW_CODECS = {
+    OrcCodec.NONE: "uncompressed",
+    OrcCodec.ZLIB: "zlib",
+    OrcCodec.SNAPPY: "snappy",
+    OrcCodec.LZ4: "lz4",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFile:
+    """The contents of one bucket file: insert events if there are ``values``, delete events if
+    there are none.
+
+    ``target``: of the rows of one partition.
+    """
+
+    target: WriteTarget
+    bucket: BucketId
+    ids: RowIds
+    values: pa.StructArray | None
+
+    @property
+    def directory(self) -> str:
+        return self.target.delete_directory if self.values is None else self.target.insert_directory
+
+
+def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
+    """Writes the rows of an INSERT, each to the file of its bucket; a table without buckets has all
+    in bucket 0.
+    """
+    if target.table.is_insert_only:
+        return write_plain_rows(io, target, rows)
+    if not rows.num_rows and not target.overwrite:
+        return Written(partitions=target.sure)
+    files = [
+        f
+        for values, part in by_values(target.table, rows)
+        for f in inserted_files(target.at(values), part)
+    ]
+    return write_files(io, target, files, Written(inserted=rows.num_rows))
+
+
+def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
+    """Writes an UPDATE: the id columns of the old rows beside the new values. CardinalityError if
+    an id comes twice.
+    """
+    files = [
+        f
+        for values, part in by_values(target.table, changed)
+        for f in updated_files(target.at(values), part)
+    ]
+    return write_files(io, target, files, Written(updated=changed.num_rows))
+
+
+def write_delete(io: FileIO, target: WriteTarget, dead_rows: pa.Table) -> Written:
+    """Writes a DELETE, given the id columns of the rows. CardinalityError if an id comes twice."""
+    files = [
+        f
+        for values, part in by_values(target.table, dead_rows)
+        for f in deleted_files(target.at(values), part)
+    ]
+    return write_files(io, target, files, Written(deleted=dead_rows.num_rows))
+
+
+def inserted_files(target: WriteTarget, rows: pa.Table) -> list[EventFile]:
+    """The files of an INSERT's rows; these are of one partition, here and in the next functions."""
+    values = row_values(rows, target.table.columns)
+    return [_new_rows(target, bucket, part) for bucket, part in bucket_order(target.table, values)]
+
+
+def updated_files(target: WriteTarget, changed: pa.Table) -> list[EventFile]:
+    ids = row_ids(changed)
+    order = sort_order(ids)
+    ordered = ids.taken(order)
+    check_distinct(ordered)
+    values = row_values(
+        changed.select(list(range(len(ID_FIELDS), changed.num_columns))), target.table.columns
+    )
+    return [*delete_files(target, ordered), *_update_files(target, ordered, order, values)]
+
+
+def deleted_files(target: WriteTarget, dead_rows: pa.Table) -> list[EventFile]:
+    ids = row_ids(dead_rows)
+    ordered = ids.taken(sort_order(ids))
+    check_distinct(ordered)
+    return list(delete_files(target, ordered))
+
+
+def kept_files(target: WriteTarget, rows: pa.Table, *, one_base: bool) -> list[EventFile]:
+    """Rows (ID_FIELDS, then the table's) of one partition, with the ids they have, in the files
+    these ids belong to.
+
+    ``one_base``: all statements' rows share the files of a ``base_N``.
+    """
+    ids = row_ids(rows)
+    order = sort_order(ids)
+    ordered = ids.taken(order)
+    check_distinct(ordered)
+    values = row_values(
+        rows.select(list(range(len(ID_FIELDS), rows.num_columns))), target.table.columns
+    )
+    buckets = bucket_ids(ordered.bucket_properties)
+    statements = (
+        np.zeros(len(ordered), np.int32) if one_base else statement_ids(ordered.bucket_properties)
+    )
+    files = []
+    for bucket, of_bucket in _runs(buckets):
+        for statement in np.unique(statements[of_bucket]):
+            positions = np.flatnonzero((buckets == bucket) & (statements == statement))
+            of_statement = replace(
+                target, statement_id=StatementId(int(statement)), overwrite=one_base
+            )
+            part = values.take(pa.array(order[positions]))
+            files.append(
+                EventFile(
+                    target=of_statement, bucket=bucket, ids=ordered.taken(positions), values=part
+                )
+            )
+    return files
+
+
+def row_values(rows: pa.Table, columns: Sequence[Column]) -> pa.StructArray:
+    """The rows as one struct array of the table's types. DataError for a value that cannot be
+    stored.
+    """
+    arrays = [
+        stored_array(values, c.type)
+        for values, c in zip(_typed_columns(rows, columns), columns, strict=True)
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(arrow_schema(columns)))
+
+
+def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
+    """One file for each bucket number, which is the old rows' own: readers look for deletes of a
+    bucket only there.
+    """
+    for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
+        yield EventFile(target=target, bucket=bucket, ids=ordered[part], values=None)
+
+
+def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile:
+    """Builds the file in memory and writes it once, below ``staged_directory``."""
+    path = f"{staged_directory}/{uuid.uuid4().hex}"
+    data, edit = _encode(file, path)
+    io.write(path, memoryview(data)[: edit.offset], edit.data)
+    return StagedFile(
+        path=path,
+        directory=file.directory,
+        bucket=file.bucket,
+        rows=len(file.ids),
+        size=edit.offset + len(edit.data),
+        partition=file.target.partition,
+        deletes=file.values is None,
+    )
+
+
+def insert_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
+    """Writes new rows of any table stored as ORC, as events where they are to have ids."""
+    return (write_rows if target.table.is_full_acid else write_plain_rows)(io, target, rows)
+
+
+def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
+    """Writes an INSERT into a table without row ids: one ORC file without ACID columns, or one for
+    each bucket, in each partition.
+    """
+    with staging(io, target) as directory:
+        files = [
+            stage_plain_file(io, target.at(key), directory, bucket, values)
+            for key, part in by_values(target.table, rows)
+            for bucket, values in bucket_order(target.table, row_values(part, target.table.columns))
+        ]
+        directories = take_in(target, files)
+    partitions = partitions_of(files) or target.sure
+    return Written(directories=directories, partitions=partitions, inserted=rows.num_rows)
+
+
+def stage_plain_file(
+    io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray
+) -> StagedFile:
+    path = f"{staged_directory}/{uuid.uuid4().hex}"
+    data = _orc_bytes(
+        target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type])
+    )
+    edit = edit_tail(_tail(data, path), {}, target.row_schema, proleptic=True)
+    io.write(path, memoryview(data)[: edit.offset], edit.data)
+    size = edit.offset + len(edit.data)
+    return StagedFile(
+        path=path,
+        directory=target.plain_directory,
+        bucket=bucket,
+        rows=len(values),
+        size=size,
+        partition=target.partition,
+        original=True,
+    )
+
+
+def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketId, pa.StructArray]]:
+    """The rows of each bucket of a table: one bucket 0 for a table without."""
+    bucketing = table.bucketing
+    if bucketing is None:
+        if len(values):
+            yield BucketId(0), values
+        return
+    types = {c.name: str(c.type) for c in table.columns}
+    keys = [(values.field(name), types[name]) for name in bucketing.columns]
+    numbers = bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)
+    order = np.argsort(numbers, kind="stable")
+    for bucket, part in _runs(numbers[order]):
+        # not a slice: pyarrow's writer trips over offsets
+        yield (
+            bucket,
+            values.take(pa.array(order[part])),
+        )
+
+
+def _typed_columns(rows: pa.Table, columns: Sequence[Column]) -> Iterator[pa.Array]:
+    for field, values in zip(arrow_schema(columns), rows.columns, strict=True):
+        array = values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+        yield array if array.type == field.type else array.cast(field.type)
+
+
+def write_files(
+    io: FileIO,
+    target: WriteTarget,
+    files: Sequence[EventFile],
+    counts: Written,
+) -> Written:
+    """Writes all files; returns ``counts`` with the directories and partitions of the files."""
+    if not files and not target.sure_directories:
+        return counts
+    with staging(io, target) as directory:
+        largest_first = sorted(files, key=lambda f: -len(f.ids))
+        staged = in_parallel(lambda file: stage_file(io, directory, file), largest_first)
+        directories = take_in(target, staged)
+    return replace(counts, directories=directories, partitions=partitions_of(staged) or target.sure)
+
+
+def _update_files(
+    target: WriteTarget, ordered: RowIds, order: npt.NDArray[np.int64], values: pa.StructArray
+) -> Iterator[EventFile]:
+    buckets = bucket_ids(ordered.bucket_properties)
+    if target.table.bucketing is None and 0 < len(order) < _ENOUGH_FOR_MORE_FILES:
+        yield _new_rows(target, BucketId(int(buckets[0])), values.take(pa.array(order)))
+        return
+    for bucket, part in _runs(buckets):
+        yield _new_rows(target, bucket, values.take(pa.array(order[part])))
+
+
+def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> EventFile:
+    count = len(values)
+    ids = RowIds(
+        write_ids=np.full(count, target.write_id, np.int64),
+        bucket_properties=np.full(count, encode(bucket, target.statement_id), np.int32),
+        rows=np.arange(count, dtype=np.int64),
+        partition_numbers=np.zeros(count, np.int64),
+    )
+    return EventFile(target=target, bucket=bucket, ids=ids, values=values)
+
+
+def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
+    """Each value of a sorted array with the slice that holds it."""
+    ends = [*(np.flatnonzero(np.diff(sorted_values)) + 1), len(sorted_values)]
+    start = 0
+    for end in ends:
+        if end > start:
+            yield BucketId(int(sorted_values[start])), slice(start, int(end))
+        start = int(end)
+
+
+def _encode(file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
+    data = _orc_bytes(file.target, _events(file))
+    tail = _tail(data, path)
+    inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
+    keys = footer_keys(
+        [file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes
+    )
+    return data, edit_tail(tail, keys, file.target.event_schema, proleptic=True)
+
+
+def _events(file: EventFile) -> pa.Table:
+    count, ids, target = len(file.ids), file.ids, file.target
+    operation = DELETE_OPERATION if file.values is None else INSERT_OPERATION
+    values = (
+        pa.nulls(count, pa.struct(list(arrow_schema(target.table.columns))))
+        if file.values is None
+        else file.values
+    )
+    current = np.full(count, target.write_id, np.int64)
+    columns = [
+        np.full(count, operation, np.int32),
+        ids.write_ids,
+        ids.bucket_properties,
+        ids.rows,
+        current,
+    ]
+    return pa.Table.from_arrays([*map(pa.array, columns), values], names=list(EVENT_FIELDS))
+
+
+def _orc_bytes(target: WriteTarget, table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    orc.write_table(
+        table,
+        sink,
+        compression=_ARROW_CODECS[target.orc_codec],
+        compression_block_size=COMPRESSION_BLOCK,
+        stripe_size=target.stripe_size,
+        dictionary_key_size_threshold=DICTIONARY_SHARE,
+    )
+    return sink.getvalue()
+
+
+def _tail(data: pa.Buffer, path: str) -> OrcTail:
+    return load_tail(
+        lambda count: (data[max(0, data.size - count) :].to_pybytes(), data.size), path
+    )

@@ -1,0 +1,172 @@
+"""What statements have written before it is visible: finished files that have no name yet that
+anybody else looks at.
+
+A statement's files stay in its staging directory until the commit. So a statement that
+fails is undone by forgetting its files, a rollback by forgetting all of them, and the transaction's
+own later statements read them where they are. What may not stand in a table is put right once, at
+the commit (``settle``):
+
+* a delete event that hits a row of the same transaction. Hive does not apply it everywhere (a
+  delete is looked for in files of lower write ids or statements only), so the row and the event
+  both go.
+* rows beside an INSERT OVERWRITE of the same write id: a ``delta`` beside a ``base`` of its own
+  write id is ignored. They join the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from acidsql.acid.acid_directory import DataFile
+from acidsql.acid.ids import WriteId
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.errors import Error
+from acidsql.files.fileio import FileIO
+from acidsql.storage.footers import FoundFile
+from acidsql.storage.write.target import StagedFile, WriteTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRoot:
+    """The files for one table or partition. ``target``: of the last statement that wrote there;
+    ``statements``: how many did.
+    """
+
+    target: WriteTarget
+    overwritten: bool = False
+    inserts: tuple[StagedFile, ...] = ()
+    deletes: tuple[StagedFile, ...] = ()
+    statements: int = 0
+
+    @property
+    def table(self) -> Table:
+        return self.target.table
+
+    @property
+    def write_id(self) -> WriteId:
+        return self.target.write_id
+
+    @property
+    def partition(self) -> Partition | None:
+        return self.target.partition
+
+    @property
+    def files(self) -> tuple[StagedFile, ...]:
+        """The files as they are to be published."""
+        return (
+            *(replace(f, directory=self.base) if self.overwritten else f for f in self.inserts),
+            *self.deletes,
+        )
+
+    @property
+    def base(self) -> str:
+        """The directory of all rows, once what was there is overwritten."""
+        if not self.table.is_transactional:
+            return self.target.root
+        return replace(self.target, overwrite=True).insert_directory
+
+    def found_files(self, files: Iterable[StagedFile]) -> tuple[FoundFile, ...]:
+        """Staged files as a scan wants them."""
+        return tuple(FoundFile(file=self._data_file(file), path=file.path) for file in files)
+
+    def _data_file(self, file: StagedFile) -> DataFile:
+        return DataFile(
+            path=file.path,
+            size=file.size,
+            mtime_ns=0,
+            min_write_id=self.write_id,
+            max_write_id=self.write_id,
+            statement_id=self.target.statement_id,
+            bucket=file.bucket,
+            original=file.original,
+            needs_row_filter=False,
+        )
+
+
+Roots = dict[str, PendingRoot]
+
+
+class PendingWrites:
+    """What is to become visible with one commit. ``roots``: by the directory of the table or
+    partition; ``published``: directories that have their names.
+    """
+
+    def __init__(self) -> None:
+        self.roots: Roots = {}
+        self.published: list[tuple[FileIO, str]] = []
+        self._staging: list[tuple[FileIO, str]] = []
+        self._staged_before = 0
+
+    def begin_statement(self) -> Roots:
+        """What the transaction had written before: what the statement reads, and what ``restore``
+        goes back to.
+        """
+        self._staged_before = len(self._staging)
+        return dict(self.roots)
+
+    def restore(self, before: Roots) -> None:
+        """Takes the statement back, whose files go at once; and once more in the end, should a task
+        that was cancelled write another.
+        """
+        self.roots = dict(before)
+        with suppress(Error, OSError):
+            for io, path in self._staging[self._staged_before :]:
+                io.delete_tree(path)
+
+    def stage(self, io: FileIO, path: str) -> None:
+        """Remembers a staging directory that is to go in the end."""
+        self._staging.append((io, path))
+
+    def add(self, target: WriteTarget, files: Sequence[StagedFile]) -> tuple[str, ...]:
+        """Takes a statement's files in; the directories they will make."""
+        directories: set[str] = set(target.sure_directories)
+        touched = {
+            target.at_partition(f.partition).root: target.at_partition(f.partition) for f in files
+        }
+        if target.overwrite or not target.table.is_transactional:
+            touched |= {t.root: t for t in target.sure_targets}
+        for root, of_target in touched.items():
+            of_root = [
+                f
+                for f in files
+                if (f.partition.location if f.partition else of_target.table.location) == root
+            ]
+            directories |= {f.directory for f in of_root}
+            self.roots[root] = self._with(self.roots.get(root), of_target, of_root)
+        return tuple(sorted(directories))
+
+    def _with(
+        self, known: PendingRoot | None, target: WriteTarget, files: Sequence[StagedFile]
+    ) -> PendingRoot:
+        inserts = tuple(f for f in files if not f.deletes)
+        deletes = tuple(f for f in files if f.deletes)
+        if known is None or target.overwrite:  # what was written before is gone with the rest
+            return PendingRoot(
+                target=target,
+                overwritten=target.overwrite,
+                inserts=inserts,
+                deletes=deletes,
+                statements=1,
+            )
+        return PendingRoot(
+            target=target,
+            overwritten=known.overwritten,
+            inserts=(*known.inserts, *inserts),
+            deletes=(*known.deletes, *deletes),
+            statements=known.statements + 1,
+        )
+
+    def partitions(self, table: TableName) -> Iterator[Partition]:
+        """The partitions of a table that have been written to."""
+        for root in self.roots.values():
+            if root.table.name == table and root.partition is not None:
+                yield root.partition
+
+    def discard(self, *, published: bool = False) -> None:
+        """Deletes what is staged, and what is ``published`` if nobody will ever see it."""
+        trees = self._staging + (self.published if published else [])
+        self._staging, self.published, self.roots = [], [], {}
+        for io, path in trees:
+            io.delete_tree(path)

@@ -1,0 +1,110 @@
+"""The journeys in acidsql/README.md are the files that statements really pass, in their order."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import acidsql
+from acidsql.session import Session
+
+pytestmark = [pytest.mark.spark, pytest.mark.classic]
+
+PACKAGE = Path(acidsql.__file__).parent
+README = (PACKAGE / "README.md").read_text(encoding="utf-8")
+SETUP = (
+    "DROP TABLE IF EXISTS {0}",
+    "DROP TABLE IF EXISTS {0}_s",
+    "CREATE TABLE {0} (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+    "INSERT INTO {0} VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+    "CREATE TABLE {0}_s (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+    "INSERT INTO {0}_s VALUES (1, 'x'), (7, 'y')",
+)
+
+
+def journeys() -> dict[str, str]:
+    """What the map says of each journey, by its statement."""
+    found = re.findall(r"^`([^`]+)`\n\n```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+def rooms_of_no_statement() -> tuple[str, ...]:
+    """The files and folders that the map leaves out of the journeys."""
+    line = re.search(r"Left out are (.*?):", README, re.DOTALL)
+    assert line is not None
+    return tuple(re.findall(r"`([^`]+)`", line[1]))
+
+
+def modules_entered(run: Callable[[], object]) -> list[str]:
+    """The modules of the package whose functions this thread calls, in the order of their first calls."""
+    entered: dict[str, None] = {}
+    root = f"{PACKAGE}/"
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(root):
+            entered[code.co_filename.removeprefix(root)] = None
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return list(entered)
+
+
+def as_text(modules: list[str]) -> str:
+    """A journey as the map has it: a line for each room, as often as one comes into it."""
+    lines = [f"{len(modules)} files"]
+    for room, group in groupby(modules, key=lambda module: module.rpartition("/")[0]):
+        names = ", ".join(Path(module).stem for module in group)
+        lines.append(f"{room}/: {names}" if room else names)
+    return "\n".join(lines) + "\n"
+
+
+def carry_out(session: Session, statement: str) -> None:
+    result = session.sql(statement)
+    if result.columns:
+        result.to_arrow()
+
+
+def prepare(session: Session, table: str) -> None:
+    for statement in SETUP:
+        session.sql(statement.format(table))
+
+
+def journey(session: Session, statement: str) -> list[str]:
+    """The modules a statement on table ``t`` passes when everything is imported and Spark is up."""
+    prepare(session, "warm")
+    carry_out(session, re.sub(r"\bt\b", "warm", statement).replace("t_s", "warm_s"))
+    prepare(session, "t")
+    return modules_entered(lambda: carry_out(session, statement))
+
+
+def test_the_map_has_the_journeys() -> None:
+    """UPDATE, MERGE and SELECT have theirs."""
+    assert [statement.split()[0] for statement in journeys()] == ["UPDATE", "MERGE", "SELECT"]
+
+
+def test_journeys_are_those_of_the_map(session: Session) -> None:
+    """Each file of a list is passed, in that order; what is passed besides lies in the rooms left out,
+    of which none is left out for nothing.
+    """
+    session.sql("SET acidsql.write.path=small")
+    left_out = rooms_of_no_statement()
+    needed: set[str] = set()
+    found: dict[str, str] = {}
+    for statement in journeys():
+        passed = journey(session, statement)
+        needed |= {room for room in left_out if any(module.startswith(room) for module in passed)}
+        found[statement] = as_text([m for m in passed if not m.startswith(left_out)])
+    assert found == journeys()
+    assert needed == set(left_out)

@@ -1,0 +1,559 @@
+"""Spark's inner classes still are what acidsql.spark.jvm takes them for: a change of Spark shows
+here first.
+"""
+
+from __future__ import annotations
+
+import operator
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+import pytest
+from pyspark.sql import functions as F
+
+from acidsql.spark import jvm
+from acidsql.spark.jvm import java, jobs, object_filters
+from acidsql.spark.read.event_scan import file_uri
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@contextmanager
+def conf(spark: SparkSession, **settings: str) -> Iterator[None]:
+    """Settings of Spark's, dots written as two underscores, that hold inside."""
+    from acidsql.spark.start.session import settings_during
+
+    with settings_during(
+        spark, {name.replace("__", "."): value for name, value in settings.items()}
+    ):
+        yield
+
+
+def test_the_door_to_java(spark: SparkSession) -> None:
+    """A classic session has one."""
+    assert jvm.jvm(spark) is not None
+    assert jvm.need_java(spark) is jvm.jvm(spark)
+
+
+def test_objects_of_java_and_scala(spark: SparkSession) -> None:
+    """Classes, Scala's objects and collections, arrays and literals are what Java takes them for;
+    what was looked up is kept.
+    """
+    door = jvm.need_java(spark)
+    text = java.class_object(door, "java.lang.String")
+    assert text.getName() == "java.lang.String"
+    assert java.class_object(door, "java.lang.String") is text
+    assert java.remembered(door, "a key of this test", object) is java.remembered(
+        door, "a key of this test", object
+    )
+    assert java.java_class(door, "java.lang.Integer").parseInt("12") == 12
+    assert java.scala_object(door, f"{java.TYPES}.LongType").simpleString() == "bigint"
+    assert java.none(door).isEmpty()
+    assert java.seq(door, "a", "b").mkString("-") == "a-b"
+    assert java.seq(door).isEmpty()
+    assert java.scala_map(door, [("a", "b")]).apply("a") == "b"
+    assert java.integer(door, 7).sql() == "7"
+    for array, kind, items in (
+        (java.array_of(spark, "java.lang.Integer", [1, 2]), "Integer[]", [1, 2]),
+        (java.java_strings(spark, ["x"]), "String[]", ["x"]),
+        (jvm.java_objects(spark, ["x", 1, None]), "Object[]", ["x", 1, None]),
+        (jvm.longs(spark, np.array([-(2**63), 0, 2**63 - 1])), "long[]", [-(2**63), 0, 2**63 - 1]),
+        (jvm.longs(spark, np.array([], np.int64)), "long[]", []),
+    ):
+        assert (array.getClass().getSimpleName(), list(array)) == (kind, items)
+    assert jvm.java_date(spark, "2024-02-29").toString() == "2024-02-29"
+
+
+def test_hadoops_configuration(spark: SparkSession) -> None:
+    """It has the settings of the session, and not those of others."""
+    ours = jvm.clone_session(spark)
+    ours.conf.set("acidsql.probe", "7")
+    assert jvm.hadoop_configuration(ours).get("acidsql.probe") == "7"
+    assert jvm.hadoop_configuration(spark).get("acidsql.probe") is None
+
+
+def test_a_running_session_is_found(spark: SparkSession) -> None:
+    """It is of the Spark that runs; a Java process that runs is not launched again."""
+    running = jvm.running_session()
+    assert running is not None
+    assert running.sparkContext is spark.sparkContext
+    before = spark.sparkContext._gateway
+    jvm.launch({"spark.driver.memory": "no memory"}, quiet=True)
+    assert spark.sparkContext._gateway is before
+
+
+@pytest.mark.processes
+def test_launching() -> None:
+    """Java's last words are the detail of a start that fails, the next one may succeed, and threads
+    that start it have one process.
+    """
+    code = """
+import threading
+from pyspark import SparkContext
+from acidsql.errors import ExecutionError
+from acidsql.spark import jvm
+from acidsql.spark.start.java import ensure_java
+ensure_java()
+assert jvm.running_session() is None
+try:
+    jvm.launch({"spark.driver.memory": "no memory"}, quiet=True)
+    raise AssertionError("Java started")
+except ExecutionError as error:
+    assert error.message == "the Java process of Spark did not start" and "no memory" in error.detail, error
+threads = [threading.Thread(target=jvm.launch, args=({},), kwargs={"quiet": True}) for _ in range(3)]
+for each in threads: each.start()
+for each in threads: each.join()
+SparkContext._gateway.shutdown()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_work_in_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results come in order; a job that fails is None, and no more are begun on that Spark."""
+    monkeypatch.setattr(jobs, "_unfit", WeakSet())
+    monkeypatch.setattr(jobs, "_LOCAL", jobs.re.compile("yarn"))
+    assert jvm.has_executors(spark)
+    assert jvm.map_in_tasks(spark, operator.neg, [3, 1, 2]) == [-3, -1, -2]
+    assert jvm.has_executors(spark)
+    assert jvm.map_in_tasks(spark, operator.neg, ["no number"]) is None
+    assert not jvm.has_executors(spark)
+    monkeypatch.undo()
+    assert not jvm.has_executors(spark)  # its tasks are threads of the one Java process
+
+
+def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
+    """Settings and views of a clone are its own; a view can be carried over, and stays as it was
+    then.
+    """
+    spark.range(3).createOrReplaceTempView("classic_theirs")
+    clone = jvm.clone_session(spark)
+    clone.conf.set("spark.sql.shuffle.partitions", "77")
+    clone.range(1).createOrReplaceTempView("classic_ours")
+    assert spark.conf.get("spark.sql.shuffle.partitions") != "77"
+    assert not spark.catalog.tableExists("classic_ours")
+    jvm.import_view(clone, spark, "classic_theirs")
+    spark.range(5).createOrReplaceTempView("classic_theirs")
+    assert clone.table("classic_theirs").count() == 3
+    jvm.release_clone(clone)  # nothing: it lives in this process
+    assert clone.range(1).count() == 1
+    spark.catalog.dropTempView("classic_theirs")
+
+
+def test_properties_of_the_java_process(spark: SparkSession) -> None:
+    """What Spark was launched with is a property there, as is what spark-defaults.conf says."""
+    assert jvm.java_property("spark.app.name") == "acidsql"
+    assert jvm.java_property("spark.no.such.name") is None
+
+
+def test_time_zones(spark: SparkSession) -> None:
+    """Zones are compared by their rules and not by their names."""
+    assert jvm.time_zone_of_jvm(spark) == "UTC"
+    assert jvm.same_time_zone(spark, "UTC", "Etc/UTC")
+    assert not jvm.same_time_zone(spark, "UTC", "Europe/Paris")
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000])
+def test_objects_in_a_filter(spark: SparkSession, count: int) -> None:
+    """A sorted array and a bitmap find just their members, negative ones and the largest too."""
+    values = np.unique(
+        np.concatenate([np.arange(count) * 7, [-(2**63), -1, 2**63 - 1][: min(count, 3)]])
+    ).astype(np.int64)
+    probe = sorted({*values.tolist(), 3, 5, -2, 2**62})
+    frame = spark.createDataFrame([(v,) for v in probe], "v bigint")
+    found = jvm.position_in(spark, jvm.longs(spark, values), F.col("v"))
+    assert {r.v for r in frame.where(found >= 0).collect()} == set(values.tolist())
+    natural = values[values >= 0]
+    # far apart, and close together
+    for members in (
+        natural,
+        natural[natural < 2**31],
+        natural[:1],
+        np.append(natural[:1], 2**31 - 1),
+    ):
+        for how in jvm.NumberSet:
+            if how is jvm.NumberSet.BITS and not (len(members) and members[-1] < 2**20):
+                continue
+            test = jvm.with_objects(
+                spark,
+                f"test {how}",
+                lambda how=how: jvm.is_member(
+                    spark, how, jvm.expression(spark, "m"), jvm.expression(spark, "v")
+                ),
+                {"m": jvm.held(spark, members, how)},
+            )
+            assert {r.v for r in frame.where(test).collect()} == {*members.tolist()} & {*probe}, how
+
+
+def test_how_a_set_of_numbers_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few are an array; many are a bitmap, compressed where they lie far apart."""
+    monkeypatch.setattr(object_filters, "MAX_ARRAY", 4)
+    assert jvm.NumberSet.of(np.arange(4) << 40) is jvm.NumberSet.ARRAY
+    assert jvm.NumberSet.of(np.arange(5)) is jvm.NumberSet.BITS
+    assert jvm.NumberSet.of(np.arange(5) * 400) is jvm.NumberSet.COMPRESSED
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT sum(id), 1 + max(id) FROM r WHERE id > 3", True),
+        ("SELECT count(*) FROM (SELECT id + 1 AS n FROM r UNION ALL SELECT id FROM r)", True),
+        ("SELECT sum(id) FROM r GROUP BY id % 3", False),
+        ("SELECT count(DISTINCT id) FROM r", False),
+        ("SELECT sum(id) FROM r HAVING sum(id) > 1", False),
+        ("SELECT sum(a.id) FROM r a JOIN r b ON a.id = b.id", False),
+        ("SELECT sum(id) + (SELECT max(id) FROM r) FROM r", False),
+        ("SELECT sum(id) FROM r WHERE id IN (SELECT id FROM r)", False),
+        ("SELECT sum(n) FROM (SELECT count(*) AS n FROM r GROUP BY id % 3)", False),
+        ("SELECT sum(n) FROM (SELECT rank() OVER (ORDER BY id) AS n FROM r)", False),
+        ("SELECT sum(id) FROM (SELECT id FROM r LIMIT 5)", False),
+        ("SELECT sum(id) FROM (SELECT DISTINCT id FROM r)", False),
+        ("SELECT sum(id) FROM (SELECT /*+ REPARTITION(3) */ id FROM r)", False),
+        ("SELECT id FROM r", False),
+    ],
+)
+def test_one_aggregate(spark: SparkSession, query: str, expected: bool) -> None:
+    """Adaptive execution is only left out where one exchange to one task is all there is."""
+    spark.range(10).createOrReplaceTempView("r")
+    answer = jvm.is_one_aggregate(spark.sql(query))
+    spark.catalog.dropTempView("r")
+    assert answer is expected
+
+
+def test_a_sum_of_each_task(spark: SparkSession) -> None:
+    """A row sees the sum of the rows before it in its task, and each run begins anew."""
+    rows = spark.range(0, 8, 1, 2)
+    summed = rows.select("id", jvm.sum_before(spark, F.col("id")).alias("before"))
+    for _ in range(2):
+        assert [r.before for r in summed.orderBy("id").collect()] == [0, 0, 1, 3, 0, 4, 9, 15]
+
+
+CODE = [
+    {},
+    {"spark__sql__codegen__wholeStage": "false", "spark__sql__codegen__factoryMode": "NO_CODEGEN"},
+]
+
+
+@pytest.mark.parametrize("how", CODE, ids=["compiled", "interpreted"])
+def test_the_first_of_each_task(spark: SparkSession, how: dict[str, str]) -> None:
+    """A row sees the value that came with the first row of its key in its task; each task, run and
+    column has a map of its own.
+    """
+    with conf(spark, **how):
+        rows = spark.range(0, 12, 1, 2).selectExpr("id", "id % 2 AS k", "id DIV 3 AS piece")
+        firsts = rows.select(
+            "*",
+            jvm.first_in_task(spark, F.col("k"), F.col("id")).alias("of_k"),
+            jvm.first_in_task(spark, F.col("piece"), F.col("id")).alias("of_piece"),
+        )
+        for _ in range(2):
+            answer = [(r.of_k, r.of_piece) for r in firsts.orderBy("id").collect()]
+            of_k = [None, None, 0, 1, 0, 1, None, None, 6, 7, 6, 7]
+            assert answer == list(
+                zip(of_k, [None, 0, 0, None, 3, 3, None, 6, 6, None, 9, 9], strict=True)
+            )
+        twice = firsts.select("id", "of_k").union(firsts.select("id", "of_k"))
+        assert (
+            twice.groupBy("id").agg(F.count_distinct("of_k").alias("n")).where("n > 1").count() == 0
+        )
+
+
+def test_the_first_of_each_task_is_asked_for_every_row(spark: SparkSession) -> None:
+    """Spark neither computes it twice for a row, where it stands in a filter and in the answer, nor
+    moves it below a filter.
+    """
+    rows = spark.range(0, 10, 1, 1).selectExpr("id", "id % 3 AS k")
+    first = jvm.first_in_task(spark, F.col("k"), F.col("id")).alias("first")
+    assert [
+        r.id for r in rows.select("*", first).where("first IS NULL").orderBy("id").collect()
+    ] == [0, 1, 2]
+    late = rows.select("*", first).where("id > 4").selectExpr("first", "first + 1 AS next")
+    assert [(r.first, r.next) for r in late.collect()] == [(2, 3), (0, 1), (1, 2), (2, 3), (0, 1)]
+
+
+def test_bits(spark: SparkSession) -> None:
+    """A bit is set for each number given, in any order and more than once; none is set beyond the
+    last.
+    """
+    numbers = np.array([70, 3, 64, 3, 0])
+    test = jvm.with_objects(
+        spark,
+        "a bit of this test",
+        lambda: jvm.bit(
+            spark, jvm.expression(spark, "bitmap"), jvm.expression(spark, "CAST(id AS int)")
+        ),
+        {"bitmap": jvm.bits(spark, numbers)},
+    )
+    assert [r.id for r in spark.range(200).where(test).orderBy("id").collect()] == [0, 3, 64, 70]
+
+
+def test_positions(spark: SparkSession) -> None:
+    """Where a number stands in an array; of one that does not, the place it would have, as Java
+    tells it.
+    """
+    array = jvm.longs(spark, np.array([10, 20, 30]))
+    place = jvm.with_objects(
+        spark,
+        "a position of this test",
+        lambda: jvm.position(
+            spark, jvm.expression(spark, "numbers"), jvm.expression(spark, "id * 5")
+        ),
+        {"numbers": array},
+    )
+    assert [r.p for r in spark.range(1, 8, 1, 1).select(place.alias("p")).collect()] == [
+        -1,
+        0,
+        -2,
+        1,
+        -3,
+        2,
+        -4,
+    ]
+
+
+def test_rows_that_are_part_of_the_plan(spark: SparkSession) -> None:
+    """Spark numbers the rows of VALUES while it plans, as if there were one task; others it does
+    not.
+    """
+    values = spark.sql("SELECT * FROM VALUES (1), (2) AS v (id)")
+    assert jvm.is_literal(values)
+    assert jvm.is_literal(values.where("id > 1").selectExpr("id + 1"))
+    assert jvm.is_literal(spark.createDataFrame([(1,)], "id INT")) is False
+    assert not jvm.is_literal(values.repartition(2))
+    assert not jvm.is_literal(spark.range(3))
+
+
+def test_files_are_read_by_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    """All paths go over in one call, whatever stands in them but Hadoop's wildcards."""
+    names = ["a b", "c,d", "x=1"]
+    for name in names:
+        (tmp_path / name).write_text(f"{name}\n")
+    lines = jvm.read_files(
+        spark,
+        "text",
+        [file_uri(f"{tmp_path}/{name}") for name in names],
+        "v string",
+        {"wholetext": "false"},
+    )
+    assert sorted(r.v for r in lines.collect()) == names
+
+
+def test_search_arguments(spark: SparkSession) -> None:
+    """Tests become ORC's two options; a column of a type that ORC cannot test makes none."""
+    options = jvm.search_argument_options(spark, "a bigint", ["a", "b"], [("EqualTo", "a", (7,))])
+    assert set(options) == {"orc.kryo.sarg", "orc.sarg.column.names"}
+    assert options["orc.sarg.column.names"] == "a,b"
+    assert (
+        jvm.search_argument_options(spark, "a binary", ["a"], [("IsNotNull", "missing", ())]) == {}
+    )
+
+
+def test_what_a_plan_does(spark: SparkSession) -> None:
+    """Only plans that scan, filter and compute are known to keep rows or tasks; sub-queries do not
+    run for the asking.
+    """
+    rows = spark.range(0, 100, 1, 3)
+    assert jvm.estimated_bytes(rows) == 800
+    assert (
+        jvm.row_bytes(rows.selectExpr("id", "CAST(id AS STRING) AS text", "array(id) AS many"))
+        == 36
+    )
+    assert jvm.keeps_all_rows(rows.selectExpr("id + 1"))
+    assert not jvm.keeps_all_rows(rows.where("id > 3"))
+    assert jvm.task_count(rows.where("id > 3").selectExpr("id * 2")) == 3
+    assert jvm.task_count(rows.union(rows)) == 6
+    assert jvm.task_count(rows.repartition(5)) is None
+    assert jvm.task_count(rows.groupBy("id").count()) is None
+    rows.createOrReplaceTempView("classic_rows")
+    assert (
+        jvm.task_count(
+            spark.sql("SELECT * FROM classic_rows WHERE id > (SELECT max(id) FROM classic_rows)")
+        )
+        is None
+    )
+    spark.catalog.dropTempView("classic_rows")
+
+
+def test_plans_that_read_the_same_again(spark: SparkSession, tmp_path: Path) -> None:
+    """Files and constants, filtered and computed on; nothing that chance, an order or a cache
+    decides.
+    """
+    spark.range(10).write.orc(str(tmp_path / "rows"))
+    files = spark.read.orc(str(tmp_path / "rows"))
+    assert jvm.reads_the_same(
+        files.where("id > 3").selectExpr("id + 1 AS id").union(spark.range(3))
+    )
+    assert jvm.reads_the_same(spark.sql("SELECT * FROM VALUES (1), (2)"))
+    for other in (
+        files.where("rand() > 0.5"),
+        files.selectExpr("uuid()"),
+        files.limit(3),
+        files.distinct(),
+        files.join(files, "id"),
+        files.where("id > (SELECT max(id) FROM range(3))"),
+        spark.createDataFrame(spark.sparkContext.parallelize([(1,)]), "id INT"),
+    ):
+        assert not jvm.reads_the_same(other)
+
+
+def test_a_limit_for_each_task(spark: SparkSession) -> None:
+    """Each task gives at most so many rows: none is lost below the limit."""
+    rows = spark.range(0, 100, 1, 4)
+    assert jvm.limit_each_task(rows, 10).count() == 40
+    assert sorted(
+        r.id for r in jvm.limit_each_task(rows.where("id % 2 = 0"), 25).collect()
+    ) == list(range(0, 100, 2))
+    assert jvm.task_count(jvm.limit_each_task(rows, 10)) == 4
+
+
+def test_running_tasks(spark: SparkSession) -> None:
+    """Another thread sees how far the jobs of a tag are, and nothing of other jobs."""
+    tag = "acidsql-running"
+    assert jvm.running_tasks(spark, tag) is None
+
+    def work() -> None:
+        jvm.add_job_tag(spark, tag)
+        spark.sql(
+            "SELECT sum(hash(id, CAST(id AS STRING))) FROM range(0, 40000000, 1, 8)"
+        ).collect()
+        jvm.remove_job_tag(spark, tag)
+
+    job = threading.Thread(target=work)
+    job.start()
+    seen = []
+    while job.is_alive():
+        seen.append(jvm.running_tasks(spark, tag))
+        assert jvm.running_tasks(spark, "another") is None
+    job.join()
+    known = [tasks for tasks in seen if tasks is not None]
+    assert known
+    assert all(0 <= done <= all_tasks for done, all_tasks in known)
+    assert max(all_tasks for _, all_tasks in known) >= 8
+
+
+def test_causes(spark: SparkSession) -> None:
+    """What Java says of an error, from the outermost to its root; nothing for Python's own."""
+    with pytest.raises(Exception, match="boom") as failed:
+        spark.sql("SELECT raise_error('boom')").collect()
+    assert any("boom" in message for _, message in jvm.java_causes(failed.value))
+    assert list(jvm.java_causes(ValueError("boom"))) == []
+
+
+def test_a_scan_without_listing(spark: SparkSession, tmp_path: Path) -> None:
+    """Files are read by their names and sizes, whatever stands in the names; nothing beside them
+    is.
+    """
+    names = ["plain", "a b", "ümläut", "per%20cent", "x=1", "hash#"]
+    for number, name in enumerate(names):
+        pa_orc.write_table(pa.table({"v": [number, number + 100]}), tmp_path / name)
+    pa_orc.write_table(pa.table({"v": [-1]}), tmp_path / "beside")
+    files = [tmp_path / name for name in names]
+    frame = jvm.read_listed_orc(
+        spark,
+        [f"file:{file}" for file in files],
+        [file.stat().st_size for file in files],
+        "v bigint",
+        {},
+    )
+    assert frame is not None
+    assert sorted(row.v for row in frame.collect()) == sorted(
+        [*range(len(names)), *range(100, 100 + len(names))]
+    )
+    assert [row.v for row in frame.where("v = 103").collect()] == [103]
+    assert jvm.estimated_bytes(frame) == sum(file.stat().st_size for file in files)
+    assert jvm.keeps_all_rows(frame)
+
+
+def test_a_scan_without_listing_is_not_refreshed(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's REFRESH would list anew: that fails, and the rows are still there."""
+    pa_orc.write_table(pa.table({"v": [1]}), tmp_path / "file")
+    frame = jvm.read_listed_orc(
+        spark, [(tmp_path / "file").as_uri()], [(tmp_path / "file").stat().st_size], "v bigint", {}
+    )
+    assert frame is not None
+    frame.createOrReplaceTempView("classic_listed")
+    with pytest.raises(Exception, match="UNSUPPORTED_FILE_SYSTEM"):
+        spark.catalog.refreshTable("classic_listed")
+    assert spark.table("classic_listed").count() == 1
+    spark.catalog.dropTempView("classic_listed")
+
+
+def test_jobs_are_ended(spark: SparkSession) -> None:
+    """From another thread, by their tag: no task of theirs runs afterwards, and jobs of other tags
+    go on.
+    """
+    errors: dict[str, list[Exception]] = {"one": [], "other": []}
+
+    def run(tag: str, milliseconds: int) -> None:
+        jvm.add_job_tag(spark, tag)
+        try:
+            sleep = f"java_method('java.lang.Thread', 'sleep', {milliseconds}L)"
+            spark.sql(f"SELECT id, {sleep} FROM range(0, 100, 1, 1)").collect()
+        except Exception as error:
+            errors[tag].append(error)
+
+    threads = [threading.Thread(target=run, args=args) for args in (("one", 600), ("other", 600))]
+    for thread in threads:
+        thread.start()
+    for tag in errors:
+        while not errors[tag] and not jobs._active_tasks(spark, tag):
+            time.sleep(0.01)
+    jvm.end_jobs(spark, "one")
+    threads[0].join()
+    assert jobs._active_tasks(spark, "one") == 0
+    assert jobs._active_tasks(spark, "other") == 1
+    assert [len(found) for found in errors.values()] == [1, 0]
+    jvm.end_jobs(spark, "other")
+    threads[1].join()
+    assert [len(found) for found in errors.values()] == [1, 1]
+
+
+def test_jobs_of_a_tag_are_cancelled(spark: SparkSession) -> None:
+    """From another thread than theirs, which then fails and can go on; without the tag its jobs are
+    nobody's.
+    """
+    tag, failures = "acidsql-probe", []
+
+    def work() -> None:
+        jvm.add_job_tag(spark, tag)
+        try:
+            spark.range(0, 10**13, 1, 2).selectExpr("sum(id % 7)").collect()
+        except Exception as error:
+            failures.append(error)
+        finally:
+            jvm.remove_job_tag(spark, tag)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive() and jvm.running_tasks(spark, tag) is None:
+        pass
+    jvm.cancel_jobs(spark, tag)
+    thread.join()
+    assert len(failures) == 1
+    assert jvm.running_tasks(spark, tag) is None
+
+
+def test_a_frame_of_rows(spark: SparkSession) -> None:
+    """It holds them, and the thread's active session is the one it was, in Python and in Java."""
+    clone = jvm.clone_session(spark)
+    before = type(spark).getActiveSession()
+    assert [row.v for row in jvm.frame_of(clone, pa.table({"v": [1, 2]})).collect()] == [1, 2]
+    assert type(spark).getActiveSession() is before
+
+
+def test_spark_is_of_this_process(spark: SparkSession) -> None:
+    """A process that was forked from it is refused: see test_turn."""
+    jvm.check_own_process()
