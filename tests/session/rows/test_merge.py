@@ -153,7 +153,10 @@ def test_without_the_cardinality_check_one_change_wins(session: Session, path: s
 
 
 @pytest.mark.parametrize("path", ["small", "big"])
-def test_nothing_matches_where_values_would_be_copied(session: Session, path: str) -> None:
+@pytest.mark.parametrize("update", ["", "WHEN MATCHED THEN UPDATE SET e = s.e"])
+def test_nothing_matches_where_values_would_be_copied(
+    session: Session, path: str, update: str
+) -> None:
     """A first clause that inserts what is no copy, and one that copies into no row at all."""
     session.sql(f"CREATE TABLE t (k BIGINT, d DECIMAL(38,20), e STRING) {ACID}")
     session.sql(f"CREATE TABLE u (k BIGINT, b BOOLEAN, e STRING) {ACID}")
@@ -162,7 +165,7 @@ def test_nothing_matches_where_values_would_be_copied(session: Session, path: st
     session.sql(f"SET acidsql.write.path={path}")
     merge = "MERGE INTO t USING u s ON t.k = s.k"
     insert = "WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.b, s.e)"
-    session.sql(f"{merge} {insert} WHEN MATCHED THEN UPDATE SET e = s.e")
+    session.sql(f"{merge} {insert} {update}")
     assert rows_of(session, "t") == Counter([(1, Decimal("1.5"), "a"), (2, Decimal(1), "b")])
 
 
