@@ -13,6 +13,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
+from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 
 
 class OperationType(StrEnum):
@@ -64,19 +65,58 @@ class TxnInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTxn:
-    """A transaction as ``begin`` opened it: its snapshot, and its write id on each
-    table asked for.
+    """A transaction as ``begin`` opened it: its snapshot, its write id on each table asked for,
+    and what became of its locks, if it asked for some.
     """
 
     txn_id: TxnId
     txns: ValidTxnList
     write_ids: Mapping[TableName, WriteId]
+    locks: LockAnswer | None = None
 
 
 class TxnManager(Protocol):
-    def begin(self, tables: Iterable[TableName] = ()) -> OpenedTxn:
-        """Does ``open_txn``, ``valid_txns`` and an ``allocate_write_id`` for each table, in one
-        step where the store can.
+    def begin(
+        self, tables: Iterable[TableName] = (), locks: LockRequest | None = None
+    ) -> OpenedTxn:
+        """Does ``open_txn``, ``lock``, ``valid_txns`` and an ``allocate_write_id`` for each table,
+        in one step where the store can. Where the locks are not free it has no write ids yet:
+        ``renew`` gives them.
+        """
+
+    def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
+        """Opens a new transaction, with a snapshot of now, in the place of one that has waited for
+        its locks and done nothing yet: it has those locks, and the old one is aborted. What
+        others committed while it waited is what it sees, and no conflict.
+
+        TransactionAbortedError if the old one is not open.
+        """
+
+    def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
+        """Asks for locks. They are there when it returns, or it is their turn once those before
+        them are gone: ``check_lock`` tells. NOT_ACQUIRED: refused, and nothing waits. Those of a
+        transaction end with it; others with ``unlock``, or their heartbeat, or their process.
+
+        TransactionAbortedError if the transaction is not open. Hive: TxnHandler.lock.
+        """
+
+    def check_lock(self, lock_id: int) -> LockAnswer:
+        """Whether waiting locks can be had now; counts as a heartbeat. MetastoreError if the lock
+        is unknown; TransactionAbortedError if its transaction is not open any more. Hive:
+        TxnHandler.checkLock.
+        """
+
+    def unlock(self, lock_id: int) -> None:
+        """Gives up locks that wait, or that belong to no transaction; no error for an unknown one.
+        OperationalError for those that a transaction holds. Hive: TxnHandler.unlock.
+        """
+
+    def heartbeat_lock(self, lock_id: int) -> None:
+        """Keeps locks alive that belong to no transaction. MetastoreError if they are gone."""
+
+    def list_locks(self) -> tuple[LockInfo, ...]:
+        """All locks: acquired ones first, then by strength, then in the order of the queue. Hive:
+        TxnHandler.showLocks.
         """
 
     def open_txn(self) -> TxnId:

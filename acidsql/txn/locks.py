@@ -1,0 +1,132 @@
+"""Locks as data: what is asked for, what the answer is, and which locks stand in each other's way.
+
+A request is granted whole or not at all, and locks queue: one that waits stands in the way of those
+behind it as if it were held. So no statement overtakes another, and one statement alone can never
+be part of a deadlock; a transaction of several statements can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from acidsql.acid.ids import TxnId
+
+NO_TXN = TxnId(0)
+"""The transaction of a lock that belongs to none: that of a query or of DDL."""
+
+
+class LockType(StrEnum):
+    """The metastore's kinds of locks, from the weakest to the strongest."""
+
+    SHARED_READ = "SHARED_READ"
+    SHARED_WRITE = "SHARED_WRITE"
+    EXCL_WRITE = "EXCL_WRITE"
+    EXCLUSIVE = "EXCLUSIVE"
+
+
+_STRENGTH = {kind: rank for rank, kind in enumerate(LockType)}
+
+
+def is_stronger(one: LockType, other: LockType) -> bool:
+    return _STRENGTH[one] > _STRENGTH[other]
+
+
+class LockState(StrEnum):
+    """HL_LOCK_STATE, by Hive's letters; NOT_ACQUIRED is in no row."""
+
+    ACQUIRED = "a"
+    WAITING = "w"
+    NOT_ACQUIRED = "n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockComponent:
+    """One object to lock: a database, a table of it, or a partition (``p=1/q=2``) of that."""
+
+    database: str
+    table: str | None = None
+    partition: str | None = None
+    type: LockType
+
+    def __str__(self) -> str:
+        return ".".join(p for p in (self.database, self.table, self.partition) if p is not None)
+
+    def covers(self, other: LockComponent) -> bool:
+        """Whether the two are about the same object, or one about a part of the other's."""
+        if self.database != other.database:
+            return False
+        if self.table is None or other.table is None:
+            return True
+        if self.table != other.table:
+            return False
+        return None in (self.partition, other.partition) or self.partition == other.partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockRequest:
+    """The locks of one statement. ``statement``: its text, for those who wait for it.
+
+    ``zero_wait_reads``: a SHARED_READ that is not free is refused at once. ``exclusive_ctas``:
+    so is anything.
+    """
+
+    components: tuple[LockComponent, ...]
+    statement: str = ""
+    zero_wait_reads: bool = False
+    exclusive_ctas: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockInfo:
+    """A lock in the store, a line of SHOW LOCKS: number ``part`` of those that came with one
+    request. Times in epoch milliseconds, 0 where there is none.
+
+    ``blocked_by``: lock and part it waits for. ``agent``: the process that asked for it.
+    """
+
+    lock_id: int
+    part: int
+    component: LockComponent
+    state: LockState
+    txn_id: TxnId
+    blocked_by: tuple[int, int] | None
+    last_heartbeat: int
+    acquired_at: int
+    user: str
+    host: str
+    agent: str | None
+    statement: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockAnswer:
+    """What became of a request. ``blockers``: the locks that stand in its way, one a component
+    that waits; ``deadlock``: the transactions of a circle of waiting ones that it is part of.
+    """
+
+    lock_id: int
+    state: LockState
+    blockers: tuple[LockInfo, ...] = ()
+    deadlock: tuple[TxnId, ...] = ()
+
+
+def blocks(wanted: LockComponent, there: LockComponent) -> bool:
+    """Whether ``there``, held or waited for before, stands in the way of ``wanted``. The two belong
+    to different transactions. Hive: CheckLockFunction.
+    """
+    if not wanted.covers(there):
+        return False
+    match wanted.type, there.type:
+        case LockType.SHARED_READ, LockType.EXCLUSIVE:
+            return not (wanted.table is None and there.table is not None)
+        case LockType.EXCLUSIVE, LockType.SHARED_READ:
+            return not (there.table is None and wanted.table is not None)
+        case LockType.SHARED_READ, _:
+            return False
+        case LockType.SHARED_WRITE, _:
+            return there.type in (LockType.EXCL_WRITE, LockType.EXCLUSIVE)
+        case LockType.EXCL_WRITE, _:
+            return there.type is not LockType.SHARED_READ
+        case _:
+            return True
