@@ -43,17 +43,21 @@ from acidsql.planner.steps.plans import (
     ReadPlan,
     SessionCommand,
     WritePlan,
+    legs_of,
     plan,
 )
 from acidsql.planner.steps.runnable import check_runnable
 from acidsql.planner.steps.step import Ran
 from acidsql.result import Result, ResultColumn, Stats
+from acidsql.retrying import Attempts
+from acidsql.session_locks import SessionLocks
 from acidsql.session_statements import run_session_statement
 from acidsql.session_transaction import SessionTransaction
 from acidsql.settings import Settings, Variables
 from acidsql.spark.engine import Engine
 from acidsql.storage.snapshots import Snapshots
 from acidsql.turn import Turn
+from acidsql.txn.locks import LockRequest
 from acidsql.txn.transaction import ReadSnapshot
 
 if TYPE_CHECKING:
@@ -99,8 +103,12 @@ class Spine:
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
+    locks: SessionLocks = field(init=False)
 
     def __post_init__(self) -> None:
+        self.locks = SessionLocks(
+            open_store=self.open_store, settings=self.settings, plan=lambda text: self.plan(text)[1]
+        )
         self.transaction = SessionTransaction(self.begin_work, self.settings)
 
     @property
@@ -140,22 +148,33 @@ class Spine:
         with placed_in(source):
             check_runnable(plan)
             self.transaction.check(plan)
-            if self.settings.flag("acidsql.dry.run"):
-                plan = would(plan)
-            result = self._run(plan, source)
+            attempts = Attempts(retries=self._retries(plan))
+            for attempt in attempts:
+                with attempts.one():
+                    if attempt:
+                        _, plan = self.plan(source)
+                    if self.settings.flag("acidsql.dry.run"):
+                        plan = would(plan)
+                    result = self._run(plan, source)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
+        result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def _retries(self, plan: Plan) -> int:
+        """How often a statement may be run again: those that change rows in a transaction of their
+        own.
+        """
+        again = isinstance(plan, ChangePlan) and not self.transaction.takes_statements
+        return int(self.settings.number("acidsql.retries")) if again else 0
 
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
                 return self._read(plan, source)
-            case WritePlan() | MergePlan():
-                return self._write([plan])
-            case MultiInsertPlan(legs=legs):
-                return self._write(legs)
-            case CatalogCommand(action=action):
-                return self._catalog_command(action)
+            case WritePlan() | MergePlan() | MultiInsertPlan():
+                return self._write(plan, source)
+            case CatalogCommand():
+                return self._catalog_command(plan, source)
             case SessionCommand(action=action):
                 variables = Variables(self.settings, self.hive_variables)
                 return run_session_statement(self._warehouse(), variables, self.transaction, action)
@@ -171,13 +190,15 @@ class Spine:
 
     # ---- the catalog
 
-    def _catalog_command(self, action: CatalogAction) -> Result:
-        if not isinstance(action, _LONG_COMMANDS):
-            interrupts.too_late()
-        try:
-            return run_catalog_command(self._warehouse(), action)
-        finally:
-            self._follow(action)
+    def _catalog_command(self, plan: CatalogCommand, source: str) -> Result:
+        with self.locks.around(plan, source) as locked:
+            action = locked.action
+            if not isinstance(action, _LONG_COMMANDS):
+                interrupts.too_late()
+            try:
+                return run_catalog_command(self._warehouse(), action)
+            finally:
+                self._follow(action)
 
     def _follow(self, action: CatalogAction) -> None:
         """Goes to the database of USE, and leaves one that is gone, even where its directories
@@ -203,24 +224,32 @@ class Spine:
     # ---- reading
 
     def _read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
-        work, snapshots = self.transaction.work(), self._snapshots()
-        answer = self.engine.queries.answer(plan, snapshots, trace)
+        work = self.transaction.work()
+        with self.locks.around(plan, source, work) as locked:
+            snapshots = self._snapshots()
+            answer = self.engine.queries.answer(locked, snapshots, trace)
         columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
         df, fetch = answer.df, answer.fetch
         # its own files have other names once it has ended: the rows are kept here
         if work is not None and work.has_written:
             rows = fetch()
             df, fetch = None, lambda: rows
+        request = self.locks.request(plan, source) if work is None else None
         return Result(
             columns,
             Stats(),
-            fetch=lambda: self._in_turn(fetch, source),
+            fetch=lambda: self._fetched(fetch, request, source),
             make_df=None if df is None else lambda: df,
             warnings=snapshots.warnings,
         )
 
-    def _in_turn(self, fetch: Callable[[], pa.Table], source: str) -> pa.Table:
-        with self.turn.taken(), placed_in(source):
+    def _fetched(
+        self, fetch: Callable[[], pa.Table], request: LockRequest | None, source: str
+    ) -> pa.Table:
+        """The rows of a query: its tables are locked while they are read, not before, since a
+        result may be kept for long.
+        """
+        with self.turn.taken(), placed_in(source), self.locks.held(request):
             return fetch()
 
     def _snapshots(self) -> Snapshots:
@@ -235,10 +264,8 @@ class Spine:
                 trace = Trace(plan.steps)
                 self._read(plan, source, trace).to_arrow()
                 ran: Sequence[Ran] = trace.ran
-            case WritePlan() | MergePlan():
-                ran = self._write([plan]).stats.steps
-            case MultiInsertPlan(legs=legs):
-                ran = self._write(legs).stats.steps
+            case WritePlan() | MergePlan() | MultiInsertPlan():
+                ran = self._write(plan, source).stats.steps
             case _:
                 hint = "EXPLAIN says what other statements do."
                 raise UnsupportedStatementError(
@@ -253,27 +280,38 @@ class Spine:
 
     # ---- writing
 
-    def _write(self, legs: Sequence[Leg]) -> Result:
-        """Carries out the legs of one statement in one unit of work: the session's open
-        transaction, one of its own, or, for a table without transactions, none.
+    def _write(self, plan: ChangePlan, source: str) -> Result:
+        """Carries out one statement in one unit of work: the session's open transaction, one of its
+        own, or, for a table without transactions, none.
         """
-        legs = [leg for leg in legs if not self._is_done(leg)]
+        legs = self._legs(plan)
         if not legs:
             return Result((), Stats())
-        if not legs[0].sinks:
-            work = PlainWork(self.store, self.engine, legs[0].table, self._snapshots())
-            stats = carry_out(legs, work, ends=True, warehouse=self.root)
-            return Result((), stats, warnings=self._warnings(legs[0]))
-        open_work = self.transaction.work()
-        return Result(
-            (),
-            carry_out(
-                legs,
-                open_work or self.begin_work(tuple(dict.fromkeys(leg.table.name for leg in legs))),
-                ends=open_work is None,
-                warehouse=self.root,
-            ),
-        )
+        work = self.transaction.work()
+        if legs[0].sinks and work is None:
+            return Result((), self._write_alone(plan, source))
+        with self.locks.around(plan, source, work) as locked:
+            legs = self._legs(locked)
+            if not legs:
+                return Result((), Stats())
+            if legs[0].sinks and work is not None:
+                return Result((), carry_out(legs, work, ends=False, warehouse=self.root))
+            plain = PlainWork(self.store, self.engine, legs[0].table, self._snapshots())
+            stats = carry_out(legs, plain, ends=True, warehouse=self.root)
+        return Result((), stats, warnings=self._warnings(legs[0]))
+
+    def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
+        """Carries out a statement in a transaction of its own."""
+        request = self.locks.request(plan, source)
+        tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
+        work = self.begin_work(tables, request)
+        with work:
+            legs = self._legs(self.locks.planned_again(plan, source) if work.txn.waited else plan)
+            return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
+
+    def _legs(self, plan: ChangePlan) -> list[Leg]:
+        """The legs of a statement, but for those whose rows are there already."""
+        return [leg for leg in legs_of(plan) if not self._is_done(leg)]
 
     def _warnings(self, leg: Leg) -> list[Warning]:
         if not self.transaction.takes_statements:
@@ -282,10 +320,18 @@ class Spine:
         what = f"{words_of(leg)} took effect at once and ROLLBACK will not take it back"
         return [Warning(f"{why}: {what}")]
 
-    def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
-        """A transaction. ``tables``: those that are sure to be written to."""
-        heartbeat = self.settings.number("hive.txn.timeout") / 2
-        return TransactionWork.begin(self.store, self.engine, tables, heartbeat_seconds=heartbeat)
+    def begin_work(
+        self, tables: Sequence[TableName] = (), locks: LockRequest | None = None
+    ) -> TransactionWork:
+        """A transaction that holds ``locks``. ``tables``: those that are sure to be written to."""
+        return TransactionWork.begin(
+            self.store,
+            self.engine,
+            tables,
+            locks,
+            self.locks.patience(),
+            heartbeat_seconds=self.locks.heartbeat_seconds(),
+        )
 
     def _is_done(self, leg: Leg) -> bool:
         """Whether an INSERT OVERWRITE .. IF NOT EXISTS finds its partition there."""

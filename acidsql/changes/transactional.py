@@ -20,8 +20,10 @@ from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.target import Written
+from acidsql.txn.locking import Patience
+from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
-from acidsql.txn.transaction import Transaction, TransactionState
+from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 
 
 class TransactionWork(UnitOfWork):
@@ -40,11 +42,15 @@ class TransactionWork(UnitOfWork):
         store: Store,
         engine: Engine,
         tables: Sequence[TableName] = (),
+        locks: LockRequest | None = None,
+        patience: Patience = PATIENCE,
         *,
         heartbeat_seconds: float,
     ) -> Self:
-        """A unit of work in a new transaction. ``tables``: those that are sure to be written to."""
-        txn = Transaction.begin(store, tables, heartbeat_seconds=heartbeat_seconds)
+        """A unit of work in a new transaction. ``tables``: those that are sure to be written to.
+        See ``Transaction.begin``.
+        """
+        txn = Transaction.begin(store, tables, locks, patience, heartbeat_seconds=heartbeat_seconds)
         work = cls(store, engine, txn)
         crash_points.reached("begun")
         return work

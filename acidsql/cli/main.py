@@ -301,7 +301,8 @@ def open_session(args: argparse.Namespace) -> Session:
     """The session that the options ask for."""
     from acidsql.session import Session
 
-    settings = dict(args.hiveconf) | ({"acidsql.dry.run": "true"} if args.dry_run else {})
+    settings = {"acidsql.retries": "3"} | dict(args.hiveconf)
+    settings |= {"acidsql.dry.run": "true"} if args.dry_run else {}
     if args.header is not None:
         settings["hive.cli.print.header"] = "true" if args.header else "false"
     session = Session(

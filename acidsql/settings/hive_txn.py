@@ -12,8 +12,9 @@ TXN = (
     switch(
         "hive.support.concurrency",
         True,
-        "Transactions and locks. acidsql always has transactions, and takes no lock; Hive's own"
-        " default is false.",
+        "Locks. Off: no statement takes or heeds one; transactions stay. Hive's own default is"
+        " false.",
+        honoured=True,
     ),
     text(
         "hive.txn.manager",
@@ -31,23 +32,30 @@ TXN = (
         low=0,
         honoured=True,
     ),
-    whole("hive.txn.heartbeat.threadpool.size", 5, "Threads that send heartbeats."),
+    whole(
+        "hive.txn.heartbeat.threadpool.size",
+        5,
+        "Threads that send heartbeats. No effect: each open transaction has a thread of its own.",
+    ),
     whole(
         "hive.txn.max.open.batch",
         1000,
-        "The most transactions one call may open.",
+        "The most transactions one call may open. No effect: each call opens one.",
         "metastore.txn.max.open.batch",
     ),
     whole(
         "hive.max.open.txns",
         100_000,
-        "No transaction is opened while so many are.",
+        "No transaction is opened while so many are: the value a session is opened with.",
         "metastore.max.open.txns",
+        low=1,
+        honoured=True,
     ),
     time(
         "hive.count.open.txns.interval",
         "1s",
-        "How often open transactions are counted.",
+        "How often open transactions are counted. No effect: they are counted whenever one is"
+        " opened.",
         "metastore.count.open.txns.interval",
     ),
     time(
@@ -79,7 +87,8 @@ TXN = (
     time(
         "metastore.acid.housekeeper.interval",
         "60s",
-        "How often timed-out transactions are aborted and old write sets forgotten.",
+        "How often timed-out transactions are aborted and old write sets forgotten. No effect:"
+        " whoever opens a transaction, or waits for a lock, does so.",
         "hive.metastore.acid.housekeeper.interval",
     ),
     time(
@@ -91,13 +100,14 @@ TXN = (
     time(
         "hive.timedout.txn.reaper.start",
         "100s",
-        "Hive 3: when timed-out transactions are first looked for.",
+        "Hive 3: when timed-out transactions are first looked for. No effect: whoever opens a"
+        " transaction looks for them.",
         "metastore.timedout.txn.reaper.start",
     ),
     time(
         "hive.timedout.txn.reaper.interval",
         "180s",
-        "Hive 3: how often timed-out transactions are looked for.",
+        "Hive 3: how often timed-out transactions are looked for. No effect, as above.",
         "metastore.timedout.txn.reaper.interval",
     ),
     time(
@@ -129,7 +139,7 @@ TXN = (
         "hive.txn.retrysnapshot.max.count",
         5,
         "How often a statement starts anew because its snapshot grew old while it waited for"
-        " locks.",
+        " locks. No effect: a snapshot is taken when the locks are held, so none grows old.",
         low=1,
         high=20,
     ),
@@ -146,69 +156,83 @@ LOCKS = (
     switch(
         "hive.txn.xlock.write",
         True,
-        "EXPLAIN LOCKS alone, no lock is taken: UPDATE, DELETE and MERGE ask for EXCL_WRITE. Off:"
-        " SHARED_WRITE, and INSERT asks for it too.",
+        "UPDATE, DELETE and MERGE lock EXCL_WRITE where `acidsql.conflict.granularity` is"
+        " `partition`. Off: SHARED_WRITE, and INSERT locks so too.",
         honoured=True,
     ),
     switch(
         "hive.txn.xlock.iow",
         True,
-        "EXPLAIN LOCKS alone, no lock is taken: INSERT OVERWRITE asks for EXCLUSIVE. Off:"
-        " EXCL_WRITE, for which readers need not wait.",
+        "INSERT OVERWRITE locks EXCLUSIVE. Off: EXCL_WRITE, and a query that meets an EXCLUSIVE"
+        " lock fails at once.",
         honoured=True,
     ),
     switch(
         "hive.txn.xlock.mergeinsert",
         False,
-        "EXPLAIN LOCKS alone, no lock is taken: the INSERT clause of MERGE asks for what its other"
-        " clauses ask for.",
+        "The INSERT clause of MERGE locks as its other clauses do.",
         honoured=True,
     ),
     switch(
         "hive.txn.xlock.ctas",
         True,
-        "CREATE TABLE AS SELECT fails at once if another makes the same table.",
+        "CREATE TABLE AS SELECT fails at once where another statement has locked what it needs.",
+        honoured=True,
     ),
     switch(
         "hive.txn.strict.locking.mode",
         True,
-        "EXPLAIN LOCKS alone, no lock is taken: INSERT into a table that is not transactional asks"
-        " for EXCLUSIVE. Off: SHARED_READ.",
+        "INSERT into a table that is not transactional locks EXCLUSIVE. Off: SHARED_READ.",
         honoured=True,
     ),
     switch(
         "hive.acid.lockless.reads.enabled",
         False,
-        "EXPLAIN LOCKS alone, no lock is taken: queries on transactional tables ask for none.",
+        "Queries take no lock on transactional tables, and changes of a table's definition a weaker"
+        " one.",
         honoured=True,
     ),
-    switch("hive.txn.read.locks", True, "Queries take read locks."),
+    switch("hive.txn.read.locks", True, "Queries take read locks.", honoured=True),
     switch(
         "hive.txn.nonacid.read.locks",
         True,
         "Queries on tables that are not transactional take read locks.",
+        honoured=True,
     ),
-    switch("hive.txn.ext.locking.enabled", False, "External tables are locked too."),
+    switch(
+        "hive.txn.ext.locking.enabled",
+        False,
+        "External tables that are read or written are locked too.",
+        honoured=True,
+    ),
     whole(
         "hive.locks.max.partitions",
         -1,
-        "Lock the table where a query reads so many partitions; -1: never.",
+        "Lock the table where a query reads so many partitions; -1: never. No effect: a query"
+        " always locks its tables, not their partitions.",
     ),
     whole(
         "hive.lock.numretries",
         100,
-        "How often a lock that is held elsewhere is asked for.",
+        "How many pauses are made for a lock that is held elsewhere; 0: it is not waited for.",
         "metastore.lock.numretries",
+        low=0,
+        honoured=True,
     ),
     whole(
-        "hive.unlock.numretries", 10, "How often a lock that cannot be released is released again."
+        "hive.unlock.numretries",
+        10,
+        "How often a lock that cannot be released is released again. No effect: the locks of a"
+        " transaction end in one step with it.",
     ),
     time(
         "hive.lock.sleep.between.retries",
         "60s",
-        "The longest wait between asking for a lock.",
+        "The longest of these pauses; the first is 100 ms, each other twice the one before. The"
+        " lock is looked for several times a second in each.",
         "metastore.lock.sleep.between.retries",
         low=0,
+        honoured=True,
     ),
     text(
         "hive.lock.manager",
@@ -218,7 +242,8 @@ LOCKS = (
     switch(
         "hive.txn.manager.dump.lock.state.on.acquire.timeout",
         False,
-        "Log all locks when one cannot be had.",
+        "The error for a lock that cannot be had lists all locks.",
+        honoured=True,
     ),
 )
 

@@ -43,6 +43,18 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.retries",
+        kind="long",
+        default="0",
+        low=0,
+        doc=(
+            "How often a statement that changes rows, outside of START TRANSACTION, is run again"
+            " after an error that allows it (a write conflict, a lock that could not be had), with"
+            " growing pauses. The shell sets 3."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.ansi",
         kind="bool",
         default="false",

@@ -1,31 +1,29 @@
-"""Keeps a transaction alive: a daemon thread that does nothing until the transaction is older than
+"""Keeps a transaction or a lock alive: a daemon thread that does nothing until that is older than
 one interval.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
-from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.txn.manager import TxnManager
 
 
 class Heartbeat:
-    """Beats every ``seconds`` until stopped. ``lost`` says why the transaction is no longer open,
-    once that is known.
+    """Calls ``beat`` every ``seconds`` until stopped. ``name``: of what it keeps alive. ``lost``
+    says why the transaction is no longer open, once that is known.
 
     A store that cannot be reached for a moment is no loss: the next beat tries again, and a commit
     asks the store anyway.
     """
 
-    def __init__(self, manager: TxnManager, txn_id: TxnId, seconds: float) -> None:
-        self._manager = manager
-        self._txn_id = txn_id
+    def __init__(self, beat: Callable[[], None], name: str, seconds: float) -> None:
+        self._beat = beat
         self._seconds = seconds
         self._stopped = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, name=f"acidsql heartbeat of txnid:{txn_id}", daemon=True
+            target=self._run, name=f"acidsql heartbeat of {name}", daemon=True
         )
         self.lost: TransactionAbortedError | None = None
 
@@ -41,7 +39,7 @@ class Heartbeat:
     def _run(self) -> None:
         while not self._stopped.wait(self._seconds):
             try:
-                self._manager.heartbeat(self._txn_id)
+                self._beat()
             except TransactionAbortedError as error:
                 self.lost = error
                 return

@@ -49,9 +49,11 @@ look).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import Enum
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -69,10 +71,15 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.txn.heartbeat import Heartbeat
+from acidsql.txn.locking import Patience, wait
+from acidsql.txn.locks import LockComponent, LockRequest, LockState, is_stronger
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
 
 HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""
+
+PATIENCE = Patience()
+"""As long as Hive waits for locks by default."""
 
 
 class ReadSnapshot:
@@ -123,34 +130,94 @@ class Transaction:
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._manager = manager
-        self._own: dict[TableName, WriteId] = dict(opened.write_ids)
         self._write_ids: dict[TableName, ValidWriteIdList] = {}
         self._unrecorded: list[TxnComponent] = []
         self._statistics: list[StatisticsChange] = []
-        self._heartbeat = Heartbeat(manager, opened.txn_id, heartbeat_seconds)
+        self._locks: dict[str, LockComponent] = {}
+        self._heartbeat_seconds = heartbeat_seconds
+        self._is_untouched = True
+        self.waited = False
+        self.state = TransactionState.OPEN
+        self._follow(opened)
+
+    def _follow(self, opened: OpenedTxn) -> None:
+        self._own: dict[TableName, WriteId] = dict(opened.write_ids)
         self.txn_id: TxnId = opened.txn_id
         self.txns: ValidTxnList = opened.txns
-        self.state = TransactionState.OPEN
+        self._heartbeat = Heartbeat(
+            partial(self._manager.heartbeat, opened.txn_id),
+            f"txnid:{opened.txn_id}",
+            self._heartbeat_seconds,
+        )
         self._heartbeat.start()
 
     @classmethod
     def begin(
         cls,
         manager: TxnManager,
-        tables: Iterable[TableName] = (),
+        tables: Sequence[TableName] = (),
+        locks: LockRequest | None = None,
+        patience: Patience = PATIENCE,
         *,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> Self:
-        """Opens a transaction. ``tables``: those it is sure to write to; their write ids come with
-        the same metastore call.
+        """Opens a transaction that holds ``locks``. ``tables``: those it is sure to write to; their
+        write ids come with the same metastore call.
+
+        It fails as ``locking.wait`` does, and then there is none. ``waited`` tells whether it had
+        to wait; its snapshot is from behind that.
         """
-        return cls(manager, manager.begin(tables), heartbeat_seconds=heartbeat_seconds)
+        opened = manager.begin(tables, locks)
+        answer, waited = opened.locks, False
+        if locks is not None and answer is not None and answer.state is not LockState.ACQUIRED:
+            try:
+                wait(manager, answer, locks, patience)
+                opened, waited = manager.renew(opened.txn_id, tables), True
+            except BaseException:
+                with suppress(Error):
+                    manager.abort(opened.txn_id)
+                raise
+        txn = cls(manager, opened, heartbeat_seconds=heartbeat_seconds)
+        txn.waited = waited
+        txn._note(locks)
+        return txn
+
+    def lock(self, request: LockRequest, patience: Patience = PATIENCE) -> bool:
+        """Takes the locks of another statement, those that it does not hold yet, and keeps them to
+        its end; whether it had to wait.
+
+        It fails as ``locking.wait`` does, and is open still. A transaction that has neither read
+        nor written yet has a snapshot from behind the waiting.
+        """
+        self.check()
+        missing = tuple(c for c in request.components if not self._holds(c))
+        if not missing:
+            return False
+        answer = self._manager.lock(replace(request, components=missing), self.txn_id)
+        waited = answer.state is not LockState.ACQUIRED
+        wait(self._manager, answer, request, patience)
+        self._note(request)
+        if waited and self._is_untouched:
+            opened = self._manager.renew(self.txn_id, tuple(self._own))
+            self._heartbeat.stop()
+            self._follow(opened)
+        return waited
+
+    def _holds(self, component: LockComponent) -> bool:
+        known = self._locks.get(str(component))
+        return known is not None and not is_stronger(component.type, known.type)
+
+    def _note(self, request: LockRequest | None) -> None:
+        for component in request.components if request else ():
+            if not self._holds(component):
+                self._locks[str(component)] = component
 
     def write_id(self, table: TableName) -> WriteId:
         """Its one write id on ``table``, allocated on first use. TransactionAbortedError if it is
         no longer open.
         """
         self.check()
+        self._is_untouched = False
         if table not in self._own:
             self._own[table] = self._manager.allocate_write_id(self.txn_id, table)
             # from now on the list has its own id as well, and is otherwise the same
@@ -166,6 +233,7 @@ class Transaction:
         """The write ids it may read of ``table``: the snapshot taken at its beginning, and its
         own writes.
         """
+        self._is_untouched = False
         if table not in self._write_ids:
             self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]

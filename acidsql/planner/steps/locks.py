@@ -5,8 +5,6 @@ AcidUtils.makeLockComponents, DbTxnManager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, partition_name
@@ -27,7 +25,6 @@ from acidsql.planner.bind.bound_catalog import (
     BoundRepairTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
-    BoundUnbuilt,
     CatalogAction,
 )
 from acidsql.planner.steps.plans import (
@@ -41,42 +38,39 @@ from acidsql.planner.steps.plans import (
     WritePlan,
 )
 from acidsql.settings import Settings
+from acidsql.txn.locks import LockComponent, LockRequest, LockType, is_stronger
 
 
-class LockType(StrEnum):
-    """The metastore's kinds of locks, from the weakest to the strongest."""
-
-    SHARED_READ = "SHARED_READ"
-    SHARED_WRITE = "SHARED_WRITE"
-    EXCL_WRITE = "EXCL_WRITE"
-    EXCLUSIVE = "EXCLUSIVE"
-
-
-_STRENGTH = {kind: rank for rank, kind in enumerate(LockType)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
-    """``name``: a database, ``db.table``, or ``db.table.key=value/..`` for a partition."""
-
-    name: str
-    type: LockType
-
-    def __str__(self) -> str:
-        return f"{self.name} -> {self.type}"
-
-
-def locks_of(plan: Plan, settings: Settings) -> tuple[Lock, ...]:
-    """One lock for each object, the strongest that is asked for, by name."""
-    strongest: dict[str, LockType] = {}
+def locks_of(plan: Plan, settings: Settings) -> tuple[LockComponent, ...]:
+    """One lock for each object, the strongest that is asked for, by name. None where
+    ``hive.support.concurrency`` is off.
+    """
+    if not settings.flag("hive.support.concurrency"):
+        return ()
+    strongest: dict[str, LockComponent] = {}
     for lock in _wanted(plan, _Rules(settings)):
-        known = strongest.get(lock.name)
-        if known is None or _STRENGTH[lock.type] > _STRENGTH[known]:
-            strongest[lock.name] = lock.type
-    return tuple(Lock(name=name, type=strongest[name]) for name in sorted(strongest))
+        known = strongest.get(str(lock))
+        if known is None or is_stronger(lock.type, known.type):
+            strongest[str(lock)] = lock
+    return tuple(strongest[name] for name in sorted(strongest))
 
 
-def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
+def lock_request(plan: Plan, settings: Settings, text: str) -> LockRequest | None:
+    """What a statement, ``text``, asks the transaction manager for; None if it needs no lock."""
+    components = locks_of(plan, settings)
+    if not components:
+        return None
+    writers_wait = settings.flag("hive.txn.xlock.iow") and settings.flag("hive.txn.xlock.write")
+    creates = isinstance(plan, CatalogCommand) and isinstance(plan.action, BoundCreateTableAs)
+    return LockRequest(
+        components=components,
+        statement=text,
+        zero_wait_reads=isinstance(plan, ReadPlan) and not writers_wait,
+        exclusive_ctas=creates and settings.flag("hive.txn.xlock.ctas"),
+    )
+
+
+def _wanted(plan: Plan, rules: _Rules) -> Iterator[LockComponent]:
     match plan:
         case ReadPlan(query=query):
             yield from rules.reads(query.reads)
@@ -101,66 +95,63 @@ def _wanted(plan: Plan, rules: _Rules) -> Iterator[Lock]:
 
 def _of_ddl(  # noqa: C901 (flat: a case for each kind)
     action: CatalogAction, rules: _Rules
-) -> Iterator[Lock]:
+) -> Iterator[LockComponent]:
     """The locks of DDL, as Hive's types of WriteEntity say. SHOW and DESCRIBE take none."""
     match action:
         case BoundCreateTable(table=table) | BoundCreateView(view=table):
-            yield Lock(name=table.name.database, type=LockType.SHARED_READ)
+            yield _on_database(table.name.database, LockType.SHARED_READ)
         case BoundCreateTableAs(table=table, query=query):
-            yield Lock(name=table.name.database, type=LockType.SHARED_READ)
-            yield Lock(
-                name=str(table.name),
-                type=LockType.EXCL_WRITE if table.is_transactional else LockType.EXCLUSIVE,
+            yield _on_database(table.name.database, LockType.SHARED_READ)
+            yield _on_table(
+                table.name,
+                LockType.EXCL_WRITE if table.is_transactional else LockType.EXCLUSIVE,
             )
             yield from rules.reads(query.reads)
         case BoundDropTable(name=TableName() as name):
-            yield Lock(name=name.database, type=LockType.SHARED_READ)
-            yield Lock(name=str(name), type=LockType.EXCLUSIVE)
+            yield _on_database(name.database, LockType.SHARED_READ)
+            yield _on_table(name, LockType.EXCLUSIVE)
         case BoundDropDatabase(name=database):
-            yield Lock(name=database, type=LockType.EXCLUSIVE)
+            yield _on_database(database, LockType.EXCLUSIVE)
         case (
             BoundAlterTable(before=before, words=words)
             | BoundRenameTable(before=before, words=words)
         ) if words in _DDL_LOCKS:
-            yield Lock(name=str(before.name), type=_DDL_LOCKS[words] or rules.definition())
+            yield _on_table(before.name, _DDL_LOCKS[words] or rules.definition())
         case BoundConvertTable(before=before):
-            yield Lock(name=str(before.name), type=LockType.EXCLUSIVE)
+            yield _on_table(before.name, LockType.EXCLUSIVE)
         case BoundAlterTable(before=before, after=after):
             unset = not before.properties.keys() <= after.properties.keys()
-            yield Lock(
-                name=str(before.name), type=rules.definition() if unset else LockType.SHARED_READ
-            )
+            yield _on_table(before.name, rules.definition() if unset else LockType.SHARED_READ)
         case BoundAddPartitions(table=table, if_not_exists=if_not_exists):
             alone = if_not_exists and table.is_transactional
-            yield Lock(
-                name=str(table.name), type=LockType.EXCL_WRITE if alone else LockType.SHARED_READ
-            )
+            yield _on_table(table.name, LockType.EXCL_WRITE if alone else LockType.SHARED_READ)
         case BoundDropPartitions(table=table, partitions=partitions):
-            yield from (
-                Lock(name=_partition(table, partition), type=rules.definition())
-                for partition in partitions
-            )
+            yield from (_on_partition(table, p, rules.definition()) for p in partitions)
         case BoundRenamePartition(table=table, before=before):
-            yield Lock(name=_partition(table, before), type=rules.definition())
+            yield _on_partition(table, before, rules.definition())
         case BoundSetPartitionLocation(table=table, before=before):
-            yield Lock(name=_partition(table, before), type=LockType.EXCLUSIVE)
+            yield _on_partition(table, before, LockType.EXCLUSIVE)
         case BoundSetTableLocation(before=before):
-            yield Lock(name=str(before.name), type=LockType.EXCLUSIVE)
+            yield _on_table(before.name, LockType.EXCLUSIVE)
         case BoundAnalyze(table=table) if not table.is_transactional:
-            yield Lock(name=str(table.name), type=LockType.SHARED_READ)
+            yield _on_table(table.name, LockType.SHARED_READ)
         case BoundRepairTable(table=table):
-            yield Lock(
-                name=str(table.name),
-                type=rules.definition() if table.is_transactional else LockType.SHARED_READ,
+            yield _on_table(
+                table.name,
+                rules.definition() if table.is_transactional else LockType.SHARED_READ,
             )
-        case BoundUnbuilt(words=words, facts=facts):
-            table_name = dict(facts).get("table")
-            if words in _DDL_LOCKS and table_name is not None:
-                yield Lock(name=table_name, type=_DDL_LOCKS[words] or rules.definition())
 
 
-def _partition(table: Table, partition: Partition) -> str:
-    return f"{table.name}.{name_of(table, partition)}"
+def _on_database(database: str, kind: LockType) -> LockComponent:
+    return LockComponent(database=database, type=kind)
+
+
+def _on_table(name: TableName, kind: LockType, partition: str | None = None) -> LockComponent:
+    return LockComponent(database=name.database, table=name.table, partition=partition, type=kind)
+
+
+def _on_partition(table: Table, partition: Partition, kind: LockType) -> LockComponent:
+    return _on_table(table.name, kind, name_of(table, partition))
 
 
 _DDL_LOCKS: dict[str, LockType | None] = {
@@ -182,22 +173,35 @@ class _Rules:
         self.merge_insert_locks = settings.flag("hive.txn.xlock.mergeinsert")
         self.lockless_reads = settings.flag("hive.acid.lockless.reads.enabled")
         self.strict = settings.flag("hive.txn.strict.locking.mode")
+        self.read_locks = settings.flag("hive.txn.read.locks")
+        self.plain_read_locks = settings.flag("hive.txn.nonacid.read.locks")
+        self.external_locks = settings.flag("hive.txn.ext.locking.enabled")
 
     def definition(self) -> LockType:
         return LockType.EXCL_WRITE if self.lockless_reads else LockType.EXCLUSIVE
 
-    def reads(self, reads: Iterable[BoundRead]) -> Iterator[Lock]:
+    def reads(self, reads: Iterable[BoundRead]) -> Iterator[LockComponent]:
         for read in reads:
-            lockable = read.table.kind is TableKind.MANAGED
-            if lockable and not (self.lockless_reads and read.table.is_transactional):
-                yield Lock(name=str(read.table.name), type=LockType.SHARED_READ)
+            if self._is_lockable(read.table) and self._is_read_locked(read.table):
+                yield _on_table(read.table.name, LockType.SHARED_READ)
 
-    def insert(self, action: BoundInsert | BoundLoad) -> Lock:
-        name = str(action.table.name)
+    def _is_lockable(self, table: Table) -> bool:
+        """Whether a table is locked at all: views are not, nor are external tables as a rule."""
+        return table.kind is TableKind.MANAGED or (
+            table.kind is TableKind.EXTERNAL and self.external_locks
+        )
+
+    def _is_read_locked(self, table: Table) -> bool:
+        if not table.is_transactional:
+            return self.read_locks and self.plain_read_locks
+        return self.read_locks and not self.lockless_reads
+
+    def insert(self, action: BoundInsert | BoundLoad) -> LockComponent:
+        partition = None
         if action.partition is not None and not action.partition.dynamic:
             columns, values = zip(*action.partition.static, strict=True)
-            name += "." + partition_name(columns, values)
-        return Lock(name=name, type=self._insert_type(action))
+            partition = partition_name(columns, values)
+        return _on_table(action.table.name, self._insert_type(action), partition)
 
     def _insert_type(self, action: BoundInsert | BoundLoad) -> LockType:
         if not action.table.is_transactional:
@@ -216,20 +220,20 @@ class _Rules:
             else LockType.SHARED_WRITE
         )
 
-    def change(self, table: Table) -> Lock:
-        return Lock(
-            name=str(table.name),
-            type=LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
+    def change(self, table: Table) -> LockComponent:
+        return _on_table(
+            table.name,
+            LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
         )
 
-    def merge(self, merge: BoundMerge) -> Iterator[Lock]:
+    def merge(self, merge: BoundMerge) -> Iterator[LockComponent]:
         for clause in merge.clauses:
             if clause.action is not MergeAction.INSERT:
                 yield self.change(merge.table)
             elif self.merge_insert_locks:
-                yield Lock(
-                    name=str(merge.table.name),
-                    type=LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
+                yield _on_table(
+                    merge.table.name,
+                    LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
                 )
             else:
-                yield Lock(name=str(merge.table.name), type=self._shared())
+                yield _on_table(merge.table.name, self._shared())

@@ -159,6 +159,11 @@ Plan = ReadPlan | ChangePlan | CatalogCommand | SessionCommand | ExplainPlan | D
 _FIRST = StatementId(0)
 
 
+def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
+    """The legs of a multi-insert, else the one that the statement is."""
+    return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
+
+
 def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat: a case for each kind)
     """The plan of one bound statement under these settings. Statement ids start at 0 in each
     transaction.
