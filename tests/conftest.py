@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    # the second compiler costs more than it brings to so many small queries
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 }
 REMOTE = "ACIDSQL_TEST_REMOTE"
 """Names the URL of a Spark Connect server, whose client the one Spark of the run then is."""
