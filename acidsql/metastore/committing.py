@@ -32,8 +32,9 @@ from acidsql.errors import WriteConflictError
 from acidsql.metastore.partition_txns import BY_DDL
 from acidsql.metastore.rows.statistics import apply_changes
 from acidsql.metastore.rows.txns import TXN_ABORTED, AbortReason, abort_txns, highest_txn
-from acidsql.metastore.tables import (
+from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
+    HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
     TXN_COMPONENTS,
     TXNS,
@@ -89,6 +90,7 @@ def finish(
         _complete_components(connection, txn_id, changes=changes, now=now)
     apply_changes(connection, statistics)
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID == txn_id))
+    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID == txn_id))
     connection.execute(
         update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_STATE=TxnState.COMMITTED.value)
     )

@@ -49,12 +49,10 @@ from acidsql.metastore.rows.tables import (
 )
 from acidsql.metastore.rows.txns import AbortReason, abort_txns
 from acidsql.metastore.store import Store, insert_row
-from acidsql.metastore.tables import (
+from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
+from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
-    DATABASE_PARAMS,
-    DBS,
     NEXT_WRITE_ID,
-    TBLS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,

@@ -4,9 +4,9 @@ transaction on the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from sqlalchemy import CompoundSelect, Connection, Row, select, union_all, update
+from sqlalchemy import CompoundSelect, Connection, Row, select, union_all
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
@@ -19,8 +19,10 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore.committing import finish, insert_components
-from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, reap, seed
+from acidsql.metastore.embedded_locks import EmbeddedLocks
+from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, seed
 from acidsql.metastore.process import Process
+from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -31,36 +33,33 @@ from acidsql.metastore.rows.txns import (
     unknown_error,
     valid_txns,
 )
-from acidsql.metastore.store import CommitFailedError, Store
-from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
+from acidsql.metastore.store import CommitFailedError
+from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
+from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnState
 
 
-class EmbeddedTxns:
+class EmbeddedTxns(EmbeddedLocks):
     """Implements TxnManager. ``clock`` gives epoch seconds."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        user: str,
-        host: str,
-        clock: Callable[[], float],
-        txn_timeout_seconds: float,
-    ) -> None:
-        self._store = store
-        self._user = user
-        self._host = host
-        self._clock = clock
-        self._txn_timeout = txn_timeout_seconds
-
-    def begin(self, tables: Iterable[TableName] = ()) -> OpenedTxn:
+    def begin(
+        self, tables: Iterable[TableName] = (), locks: LockRequest | None = None
+    ) -> OpenedTxn:
         with self._store.write() as connection:
             txn_id = self._open(connection)
-            write_ids = allocate(connection, txn_id, tables)
-            return OpenedTxn(
-                txn_id=txn_id, txns=valid_txns(connection, txn_id), write_ids=write_ids
-            )
+            answer = None if locks is None else self._ask(connection, locks, txn_id)
+            if answer is not None and answer.state is LockState.NOT_ACQUIRED:
+                abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
+            may_write = answer is None or answer.state is LockState.ACQUIRED
+            return self._opened(connection, txn_id, tables if may_write else (), answer)
+
+    def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
+        with self._store.write() as connection:
+            require_open(connection, txn_id)
+            new = self._insert(connection, Process.current())
+            hand_over(connection, txn_id, new)
+            abort_txns(connection, [txn_id], AbortReason.RENEWED)
+            return self._opened(connection, new, tables)
 
     def open_txn(self) -> TxnId:
         with self._store.write() as connection:
@@ -95,9 +94,7 @@ class EmbeddedTxns:
     def heartbeat(self, txn_id: TxnId) -> None:
         with self._store.write() as connection:
             require_open(connection, txn_id)
-            connection.execute(
-                update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now())
-            )
+            self._beat_txn(connection, txn_id)
 
     def commit(
         self,
@@ -136,10 +133,6 @@ class EmbeddedTxns:
             ]
             abort_txns(connection, still_open, AbortReason.ABORT_COMMAND)
 
-    def reap(self) -> None:
-        with self._store.write() as connection:
-            self._reap(connection, Process.current())
-
     def list_txns(self) -> tuple[TxnInfo, ...]:
         shown = TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED))
         with self._store.read() as connection:
@@ -156,24 +149,30 @@ class EmbeddedTxns:
             for row in rows
         )
 
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
-
     def _open(self, connection: Connection) -> TxnId:
         process = Process.current()
-        self._reap(connection, process)
+        self._reap_txns(connection, process)
+        return self._insert(connection, process)
+
+    def _insert(self, connection: Connection, process: Process) -> TxnId:
         txn_id = insert_txn(
             connection, user=self._user, host=self._host, process=process, now=self._now()
         )
         keep_house(connection, txn_id)
         return txn_id
 
-    def _reap(self, connection: Connection, process: Process) -> None:
-        reap(
-            connection,
-            host=self._host,
-            process=process,
-            cutoff=self._now() - int(self._txn_timeout * 1000),
+    def _opened(
+        self,
+        connection: Connection,
+        txn_id: TxnId,
+        tables: Iterable[TableName],
+        locks: LockAnswer | None = None,
+    ) -> OpenedTxn:
+        return OpenedTxn(
+            txn_id=txn_id,
+            write_ids=allocate(connection, txn_id, tables),
+            txns=valid_txns(connection, txn_id),
+            locks=locks,
         )
 
     def _commit(

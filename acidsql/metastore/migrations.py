@@ -19,7 +19,8 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.metastore.locations import WAREHOUSE
-from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, TXNS, VERSION
+from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, VERSION
+from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
 
 Migration = Callable[[Connection], None]
 
@@ -62,7 +63,19 @@ def add_column_statistics(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_tables, add_definitions, add_column_statistics)
+def add_locks(connection: Connection) -> None:
+    """Adds the tables of locks, with the first number that a lock gets."""
+    create_missing_tables(connection)
+    if connection.scalar(select(NEXT_LOCK_ID.c.NL_NEXT)) is None:
+        connection.execute(insert(NEXT_LOCK_ID).values(NL_NEXT=1))
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_tables,
+    add_definitions,
+    add_column_statistics,
+    add_locks,
+)
 
 
 def create_missing_tables(connection: Connection) -> None:

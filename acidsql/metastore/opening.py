@@ -15,7 +15,7 @@ from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
 from acidsql.metastore.store import insert_row
-from acidsql.metastore.tables import (
+from acidsql.metastore.txn_tables import (
     AUX_TABLE,
     MIN_HISTORY_LEVEL,
     NEXT_WRITE_ID,
@@ -150,20 +150,21 @@ def reap(connection: Connection, *, host: str, process: Process, cutoff: int) ->
             txns.TXN_STATE == TxnState.OPEN
         )
     ).all()
-    gone = {
-        text
-        for text in {row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host}
-        if _is_gone(text, process)
-    }
+    gone = ended_processes((row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host), process)
     orphans = {row.TXN_ID for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone}
     late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
     abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
     abort_txns(connection, late - orphans, AbortReason.TIME_OUT)
 
 
-def _is_gone(text: str | None, observer: Process) -> bool:
-    opener = Process.parse(text)
-    return opener is not None and opener.is_gone(observer)
+def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str | None]:
+    """The agents that name a process which has surely ended, as ``observer`` sees it."""
+    processes = {agent: Process.parse(agent) for agent in agents}
+    return {
+        agent
+        for agent, process in processes.items()
+        if process is not None and process.is_gone(observer)
+    }
 
 
 def keep_house(connection: Connection, top: TxnId) -> None:

@@ -27,7 +27,7 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
-from acidsql.metastore.tables import (
+from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,

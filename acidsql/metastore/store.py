@@ -28,6 +28,7 @@ from acidsql.metastore.migrations import is_current, migrate
 
 BUSY_TIMEOUT_SECONDS = 30
 _BEGIN = "acidsql_begin"
+_AT_ONCE = {_BEGIN: "BEGIN IMMEDIATE"}
 
 
 class CommitFailedError(MetastoreError):
@@ -43,7 +44,9 @@ class Store:
         self.warehouse = warehouse
         self.path = prepare(warehouse, mode)
         self._readers = _engine(self.path)
-        self._writers = self._readers.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+        self._writers = self._readers.execution_options(**_AT_ONCE)
+        self._brief = _engine(self.path, synchronous="NORMAL")
+        self._brief_writers = self._brief.execution_options(**_AT_ONCE)
         watch(self)
         try:
             with self._translated("opened"), opening(self.path):
@@ -59,6 +62,7 @@ class Store:
     def drop_connections(self) -> None:
         """Closes the connections that nobody uses; others are made when they are needed."""
         self._readers.dispose()
+        self._brief.dispose()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -67,11 +71,16 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """A connection in one write transaction, rolled back by any exception. CommitFailedError if
         the COMMIT failed.
+
+        ``durable``: it outlives a loss of power. What no process that lives through one has seen,
+        such as a lock, need not: the disk is not waited for, and the store stays whole all the
+        same (the next durable one takes all before it along).
         """
-        with no_fork(), self._translated("written"), self._writers.connect() as connection:
+        writers = self._writers if durable else self._brief_writers
+        with no_fork(), self._translated("written"), writers.connect() as connection:
             transaction = connection.begin()
             try:
                 yield connection
@@ -152,9 +161,12 @@ def _dialect() -> Dialect:
     return engine.dialect
 
 
-def _engine(path: Path) -> Engine:
+def _engine(path: Path, *, synchronous: str = "FULL") -> Engine:
     def connect() -> Any:
         return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
+
+    def configure(connection: Any, _record: object) -> None:
+        _configure(connection, synchronous)
 
     pool = QueuePool(connect, dialect=_dialect())
     engine = Engine(
@@ -163,18 +175,18 @@ def _engine(path: Path) -> Engine:
         URL.create("sqlite", database=str(path)),
         execution_options={"compiled_cache": _compiled},
     )
-    event.listen(engine, "connect", _configure)
+    event.listen(engine, "connect", configure)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _configure(connection: Any, _record: object) -> None:
+def _configure(connection: Any, synchronous: str) -> None:
     connection.isolation_level = None  # else the driver would begin transactions of its own
     if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
         raise MetastoreError(
             "the file system of the warehouse does not support SQLite's write-ahead log"
         )
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
 
 

@@ -1,5 +1,5 @@
 """The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so
-that whoever knows Hive can read them.
+that whoever knows Hive can read them. These are the catalog's; ``txn_tables`` has the others.
 
 Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a
 statement's cost independent of history. Times are epoch milliseconds, but ``CREATE_TIME`` and
@@ -38,9 +38,6 @@ VERSION = Table(
     Column("SCHEMA_VERSION", String(127), nullable=False),
     Column("VERSION_COMMENT", String(255)),
 )
-
-# --- what there is
-# --------------------------------------------------------------------------------------------------
 
 DBS = Table(
     "DBS",
@@ -271,96 +268,4 @@ KEY_CONSTRAINTS = Table(
     Column("DEFAULT_VALUE", String(400)),
     Index("CONSTRAINTS_PARENT_TABLE_ID_INDEX", "PARENT_TBL_ID"),
     Index("CONSTRAINTS_CHILD_TABLE_ID_INDEX", "CHILD_TBL_ID"),
-)
-
-# --- who does what to it
-# ---------------------------------------------------------------------------------------------
-
-TXNS = Table(
-    "TXNS",
-    METADATA,
-    Column("TXN_ID", Id, primary_key=True),
-    Column("TXN_STATE", String(1), nullable=False),
-    Column("TXN_STARTED", BigInteger, nullable=False),
-    Column("TXN_LAST_HEARTBEAT", BigInteger, nullable=False),
-    Column("TXN_USER", String(128), nullable=False),
-    Column("TXN_HOST", String(128), nullable=False),
-    Column("TXN_AGENT_INFO", String(128)),
-    Column("TXN_META_INFO", String(128)),
-    Column("TXN_TYPE", Integer),
-    Index("TXNS_STATE_INDEX", "TXN_STATE", "TXN_ID"),
-    sqlite_autoincrement=True,
-)
-
-MIN_HISTORY_LEVEL = Table(
-    "MIN_HISTORY_LEVEL",
-    METADATA,
-    Column("MHL_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), primary_key=True, autoincrement=False),
-    Column("MHL_MIN_OPEN_TXNID", BigInteger, nullable=False),
-    Index("MIN_HISTORY_LEVEL_IDX", "MHL_MIN_OPEN_TXNID"),
-)
-
-TXN_COMPONENTS = Table(
-    "TXN_COMPONENTS",
-    METADATA,
-    Column("TC_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), nullable=False),
-    Column("TC_DATABASE", String(128), nullable=False),
-    Column("TC_TABLE", String(256)),
-    Column("TC_PARTITION", String(767)),
-    Column("TC_OPERATION_TYPE", String(1), nullable=False),
-    Column("TC_WRITEID", BigInteger),
-    Index("TC_TXNID_INDEX", "TC_TXNID"),
-)
-
-COMPLETED_TXN_COMPONENTS = Table(
-    "COMPLETED_TXN_COMPONENTS",
-    METADATA,
-    Column("CTC_TXNID", BigInteger, nullable=False),
-    Column("CTC_DATABASE", String(128), nullable=False),
-    Column("CTC_TABLE", String(256)),
-    Column("CTC_PARTITION", String(767)),
-    Column("CTC_TIMESTAMP", BigInteger, nullable=False),
-    Column("CTC_WRITEID", BigInteger),
-    Column("CTC_UPDATE_DELETE", String(1), nullable=False),
-    Index("COMPLETED_TXN_COMPONENTS_IDX", "CTC_DATABASE", "CTC_TABLE", "CTC_PARTITION"),
-)
-
-TXN_TO_WRITE_ID = Table(
-    "TXN_TO_WRITE_ID",
-    METADATA,
-    Column("T2W_TXNID", BigInteger, nullable=False),
-    Column("T2W_DATABASE", String(128), nullable=False),
-    Column("T2W_TABLE", String(256), nullable=False),
-    Column("T2W_WRITEID", BigInteger, nullable=False),
-    Index("TBL_TO_TXN_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_TXNID", unique=True),
-    Index("TBL_TO_WRITE_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_WRITEID", unique=True),
-    Index("T2W_TXNID_IDX", "T2W_TXNID"),
-)
-
-NEXT_WRITE_ID = Table(
-    "NEXT_WRITE_ID",
-    METADATA,
-    Column("NWI_DATABASE", String(128), primary_key=True),
-    Column("NWI_TABLE", String(256), primary_key=True),
-    Column("NWI_NEXT", BigInteger, nullable=False),
-)
-
-WRITE_SET = Table(
-    "WRITE_SET",
-    METADATA,
-    Column("WS_DATABASE", String(128), nullable=False),
-    Column("WS_TABLE", String(256), nullable=False),
-    Column("WS_PARTITION", String(767)),
-    Column("WS_TXNID", BigInteger, nullable=False),
-    Column("WS_COMMIT_ID", BigInteger, nullable=False),
-    Column("WS_OPERATION_TYPE", String(1), nullable=False),
-    Index("WRITE_SET_IDX", "WS_DATABASE", "WS_TABLE", "WS_COMMIT_ID"),
-)
-
-AUX_TABLE = Table(
-    "AUX_TABLE",
-    METADATA,
-    Column("MT_KEY1", String(128), primary_key=True),
-    Column("MT_KEY2", BigInteger, nullable=False),
-    Column("MT_COMMENT", String(255)),
 )

@@ -62,6 +62,16 @@ class LockComponent:
             return False
         return None in (self.partition, other.partition) or self.partition == other.partition
 
+    def settles(self, wanted: LockComponent) -> bool:
+        """Whether who holds this has ``wanted`` with it: it keeps out whatever that would. (A
+        database's SHARED_READ is none of its tables'.)
+        """
+        same_table = self.table is not None and self.partition is None
+        covered = (wanted.database, wanted.table) == (self.database, self.table) and (
+            same_table or wanted.partition == self.partition
+        )
+        return covered and not is_stronger(wanted.type, self.type)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockRequest:
@@ -98,6 +108,16 @@ class LockInfo:
     agent: str | None
     statement: str
 
+    def __str__(self) -> str:
+        """Hive's words for a lock, in its errors: TxnHandler.LockInfo."""
+        asked = self.component
+        return (
+            f"lockid:{self.lock_id} intLockId:{self.part} txnid:{self.txn_id}"
+            f" db:{asked.database} table:{asked.table or 'null'}"
+            f" partition:{asked.partition or 'null'} state:{self.state.name}"
+            f" type:{asked.type}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockAnswer:
@@ -111,22 +131,22 @@ class LockAnswer:
     deadlock: tuple[TxnId, ...] = ()
 
 
-def blocks(wanted: LockComponent, there: LockComponent) -> bool:
-    """Whether ``there``, held or waited for before, stands in the way of ``wanted``. The two belong
+def blocks(wanted: LockComponent, ahead: LockComponent) -> bool:
+    """Whether ``ahead``, held or waited for before, stands in the way of ``wanted``. The two belong
     to different transactions. Hive: CheckLockFunction.
     """
-    if not wanted.covers(there):
+    if not wanted.covers(ahead):
         return False
-    match wanted.type, there.type:
+    match wanted.type, ahead.type:
         case LockType.SHARED_READ, LockType.EXCLUSIVE:
-            return not (wanted.table is None and there.table is not None)
+            return not (wanted.table is None and ahead.table is not None)
         case LockType.EXCLUSIVE, LockType.SHARED_READ:
-            return not (there.table is None and wanted.table is not None)
+            return not (ahead.table is None and wanted.table is not None)
         case LockType.SHARED_READ, _:
             return False
         case LockType.SHARED_WRITE, _:
-            return there.type in (LockType.EXCL_WRITE, LockType.EXCLUSIVE)
+            return ahead.type in (LockType.EXCL_WRITE, LockType.EXCLUSIVE)
         case LockType.EXCL_WRITE, _:
-            return there.type is not LockType.SHARED_READ
+            return ahead.type is not LockType.SHARED_READ
         case _:
             return True

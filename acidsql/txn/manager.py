@@ -100,9 +100,12 @@ class TxnManager(Protocol):
         TransactionAbortedError if the transaction is not open. Hive: TxnHandler.lock.
         """
 
-    def check_lock(self, lock_id: int) -> LockAnswer:
-        """Whether waiting locks can be had now; counts as a heartbeat. MetastoreError if the lock
-        is unknown; TransactionAbortedError if its transaction is not open any more. Hive:
+    def check_lock(self, lock_id: int, txn_id: TxnId = NO_TXN) -> LockAnswer:
+        """Whether waiting locks can be had now; counts as a heartbeat. ``txn_id``: the transaction
+        they were asked for in.
+
+        MetastoreError if the lock is unknown; TransactionAbortedError if ``txn_id`` is not open any
+        more (locks end with their transaction, so without it they are unknown). Hive:
         TxnHandler.checkLock.
         """
 
@@ -112,7 +115,7 @@ class TxnManager(Protocol):
         """
 
     def heartbeat_lock(self, lock_id: int) -> None:
-        """Keeps locks alive that belong to no transaction. MetastoreError if they are gone."""
+        """Keeps locks alive; of those of a transaction, that. MetastoreError if they are gone."""
 
     def list_locks(self) -> tuple[LockInfo, ...]:
         """All locks: acquired ones first, then by strength, then in the order of the queue. Hive:

@@ -14,7 +14,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.errors import TransactionAbortedError, WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, TXN_COMPONENTS, WRITE_SET
+from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS, TXN_COMPONENTS, WRITE_SET
 from acidsql.txn.manager import OperationType, TxnComponent
 
 T = TableName("default", "p")

@@ -14,7 +14,13 @@ from sqlalchemy import Connection, delete, exists, func, insert, literal, null, 
 from acidsql.acid.ids import TxnId
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.metastore.tables import MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
+from acidsql.metastore.txn_tables import (
+    HIVE_LOCKS,
+    MIN_HISTORY_LEVEL,
+    TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
+    TXNS,
+)
 from acidsql.txn.manager import OperationType, TxnState
 
 TXN_ABORTED = 10263
@@ -36,6 +42,8 @@ class AbortReason(IntEnum):
     """Ours: a table it wrote to was dropped."""
     PARTITION_DROPPED = 50902
     """Ours: a partition it wrote to was dropped."""
+    RENEWED = 50903
+    """Ours: it waited for locks, and another went on in its place."""
 
 
 _WORDS = {
@@ -47,6 +55,7 @@ _WORDS = {
     AbortReason.PROCESS_GONE: "the process that opened it has ended",
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
     AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
+    AbortReason.RENEWED: "it waited for locks, and another transaction went on in its place",
 }
 
 
@@ -123,7 +132,7 @@ def valid_txns(connection: Connection, txn_id: TxnId | None) -> ValidTxnList:
 
 
 def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: AbortReason) -> None:
-    """Aborts open transactions. Hive: AbortTxnsFunction.
+    """Aborts open transactions, which frees their locks. Hive: AbortTxnsFunction.
 
     TXN_COMPONENTS stay, they tell the cleaner where the garbage is. Where a write id was given out
     but nothing recorded yet, there may be files all the same: a component for the whole table
@@ -157,6 +166,7 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
     )
     connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
+    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID.in_(txn_ids)))
     connection.execute(
         update(TXNS)
         .where(TXNS.c.TXN_ID.in_(txn_ids))

@@ -1,0 +1,125 @@
+"""The tables of the store that transactions fill: who does what to the catalog's objects, and who
+holds or waits for what.
+
+They are Hive's, as those of the catalog (see tables). HL_STATEMENT is ours: what a statement that
+waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothing here would read.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text
+
+from acidsql.metastore.tables import METADATA, Id
+
+TXNS = Table(
+    "TXNS",
+    METADATA,
+    Column("TXN_ID", Id, primary_key=True),
+    Column("TXN_STATE", String(1), nullable=False),
+    Column("TXN_STARTED", BigInteger, nullable=False),
+    Column("TXN_LAST_HEARTBEAT", BigInteger, nullable=False),
+    Column("TXN_USER", String(128), nullable=False),
+    Column("TXN_HOST", String(128), nullable=False),
+    Column("TXN_AGENT_INFO", String(128)),
+    Column("TXN_META_INFO", String(128)),
+    Column("TXN_TYPE", Integer),
+    Index("TXNS_STATE_INDEX", "TXN_STATE", "TXN_ID"),
+    sqlite_autoincrement=True,
+)
+
+MIN_HISTORY_LEVEL = Table(
+    "MIN_HISTORY_LEVEL",
+    METADATA,
+    Column("MHL_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), primary_key=True, autoincrement=False),
+    Column("MHL_MIN_OPEN_TXNID", BigInteger, nullable=False),
+    Index("MIN_HISTORY_LEVEL_IDX", "MHL_MIN_OPEN_TXNID"),
+)
+
+TXN_COMPONENTS = Table(
+    "TXN_COMPONENTS",
+    METADATA,
+    Column("TC_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), nullable=False),
+    Column("TC_DATABASE", String(128), nullable=False),
+    Column("TC_TABLE", String(256)),
+    Column("TC_PARTITION", String(767)),
+    Column("TC_OPERATION_TYPE", String(1), nullable=False),
+    Column("TC_WRITEID", BigInteger),
+    Index("TC_TXNID_INDEX", "TC_TXNID"),
+)
+
+COMPLETED_TXN_COMPONENTS = Table(
+    "COMPLETED_TXN_COMPONENTS",
+    METADATA,
+    Column("CTC_TXNID", BigInteger, nullable=False),
+    Column("CTC_DATABASE", String(128), nullable=False),
+    Column("CTC_TABLE", String(256)),
+    Column("CTC_PARTITION", String(767)),
+    Column("CTC_TIMESTAMP", BigInteger, nullable=False),
+    Column("CTC_WRITEID", BigInteger),
+    Column("CTC_UPDATE_DELETE", String(1), nullable=False),
+    Index("COMPLETED_TXN_COMPONENTS_IDX", "CTC_DATABASE", "CTC_TABLE", "CTC_PARTITION"),
+)
+
+TXN_TO_WRITE_ID = Table(
+    "TXN_TO_WRITE_ID",
+    METADATA,
+    Column("T2W_TXNID", BigInteger, nullable=False),
+    Column("T2W_DATABASE", String(128), nullable=False),
+    Column("T2W_TABLE", String(256), nullable=False),
+    Column("T2W_WRITEID", BigInteger, nullable=False),
+    Index("TBL_TO_TXN_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_TXNID", unique=True),
+    Index("TBL_TO_WRITE_ID_IDX", "T2W_DATABASE", "T2W_TABLE", "T2W_WRITEID", unique=True),
+    Index("T2W_TXNID_IDX", "T2W_TXNID"),
+)
+
+NEXT_WRITE_ID = Table(
+    "NEXT_WRITE_ID",
+    METADATA,
+    Column("NWI_DATABASE", String(128), primary_key=True),
+    Column("NWI_TABLE", String(256), primary_key=True),
+    Column("NWI_NEXT", BigInteger, nullable=False),
+)
+
+WRITE_SET = Table(
+    "WRITE_SET",
+    METADATA,
+    Column("WS_DATABASE", String(128), nullable=False),
+    Column("WS_TABLE", String(256), nullable=False),
+    Column("WS_PARTITION", String(767)),
+    Column("WS_TXNID", BigInteger, nullable=False),
+    Column("WS_COMMIT_ID", BigInteger, nullable=False),
+    Column("WS_OPERATION_TYPE", String(1), nullable=False),
+    Index("WRITE_SET_IDX", "WS_DATABASE", "WS_TABLE", "WS_COMMIT_ID"),
+)
+
+AUX_TABLE = Table(
+    "AUX_TABLE",
+    METADATA,
+    Column("MT_KEY1", String(128), primary_key=True),
+    Column("MT_KEY2", BigInteger, nullable=False),
+    Column("MT_COMMENT", String(255)),
+)
+
+HIVE_LOCKS = Table(
+    "HIVE_LOCKS",
+    METADATA,
+    Column("HL_LOCK_EXT_ID", Id, primary_key=True, autoincrement=False),
+    Column("HL_LOCK_INT_ID", Id, primary_key=True, autoincrement=False),
+    Column("HL_TXNID", BigInteger, nullable=False),
+    Column("HL_DB", String(128), nullable=False),
+    Column("HL_TABLE", String(256)),
+    Column("HL_PARTITION", String(767)),
+    Column("HL_LOCK_STATE", String(1), nullable=False),
+    Column("HL_LOCK_TYPE", String(1), nullable=False),
+    Column("HL_LAST_HEARTBEAT", BigInteger, nullable=False),
+    Column("HL_ACQUIRED_AT", BigInteger),
+    Column("HL_USER", String(128), nullable=False),
+    Column("HL_HOST", String(128), nullable=False),
+    Column("HL_AGENT_INFO", String(128)),
+    Column("HL_BLOCKEDBY_EXT_ID", BigInteger),
+    Column("HL_BLOCKEDBY_INT_ID", BigInteger),
+    Column("HL_STATEMENT", Text, nullable=False),
+    Index("HL_TXNID_INDEX", "HL_TXNID"),
+)
+
+NEXT_LOCK_ID = Table("NEXT_LOCK_ID", METADATA, Column("NL_NEXT", BigInteger, nullable=False))
