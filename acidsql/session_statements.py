@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from acidsql.ddl.answers import done
-from acidsql.ddl.transactions import abort_transactions, show_transactions
+from acidsql.ddl.locks import show_locks
+from acidsql.ddl.transactions import abort_transactions, show_transaction, show_transactions
 from acidsql.ddl.variables import reset_variables, set_variable
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error, Span
@@ -17,6 +18,8 @@ from acidsql.planner.bind.bound_transactions import (
     BoundCommit,
     BoundRollback,
     BoundSetAutocommit,
+    BoundShowLocks,
+    BoundShowTransaction,
     BoundShowTransactions,
     BoundStartTransaction,
 )
@@ -37,6 +40,10 @@ def run_session_statement(
     match action:
         case BoundShowTransactions():
             return show_transactions(warehouse)
+        case BoundShowTransaction():
+            return show_transaction(warehouse, action)
+        case BoundShowLocks():
+            return show_locks(warehouse.store, action)
         case BoundAbortTransactions():
             return abort_transactions(warehouse, action)
         case BoundStartTransaction():

@@ -23,6 +23,7 @@ from acidsql.metastore.embedded_locks import EmbeddedLocks
 from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, seed
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
+from acidsql.metastore.rows.outcomes import find_outcome, txn_info
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -36,7 +37,7 @@ from acidsql.metastore.rows.txns import (
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
-from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnState
+from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
 
 
 class EmbeddedTxns(EmbeddedLocks):
@@ -137,17 +138,11 @@ class EmbeddedTxns(EmbeddedLocks):
         shown = TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED))
         with self._store.read() as connection:
             rows = connection.execute(select(TXNS).where(shown).order_by(TXNS.c.TXN_ID)).all()
-        return tuple(
-            TxnInfo(
-                txn_id=TxnId(row.TXN_ID),
-                state=TxnState(row.TXN_STATE),
-                started=row.TXN_STARTED,
-                last_heartbeat=row.TXN_LAST_HEARTBEAT,
-                user=row.TXN_USER,
-                host=row.TXN_HOST,
-            )
-            for row in rows
-        )
+        return tuple(txn_info(row) for row in rows)
+
+    def find_txn(self, txn_id: TxnId) -> TxnOutcome | None:
+        with self._store.read() as connection:
+            return find_outcome(connection, txn_id)
 
     def _open(self, connection: Connection) -> TxnId:
         process = Process.current()
@@ -206,7 +201,8 @@ class EmbeddedTxns(EmbeddedLocks):
         unknown = CommitStateUnknownError(
             f"transaction txnid:{txn_id} may or may not have been committed",
             detail=error.message,
-            hint="Look at SHOW TRANSACTIONS and at the data before running the statement again.",
+            hint=f"SHOW TRANSACTION {txn_id} says what became of it: look before running the"
+            " statement again.",
         )
         unknown.txn_id = txn_id
         raise unknown from error

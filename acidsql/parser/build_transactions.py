@@ -14,6 +14,7 @@ from acidsql.parser.statements import (
     Rollback,
     ShowCompactions,
     ShowLocks,
+    ShowTransaction,
     ShowTransactions,
     StartTransaction,
     UnlockDatabase,
@@ -38,6 +39,11 @@ def rollback(node: Node, text: str) -> Rollback:
 
 def show_transactions(node: Node, text: str) -> ShowTransactions:
     return ShowTransactions(span=node.span)
+
+
+def show_transaction(node: Node, text: str) -> ShowTransaction:
+    txn_id = pieces.integer(pieces.terminal(node, "NUMBER"))
+    return ShowTransaction(span=node.span, txn_id=txn_id)
 
 
 def abort_transactions(node: Node, text: str) -> AbortTransactions:
@@ -108,6 +114,7 @@ def unlock_database(node: Node, text: str) -> UnlockDatabase:
 
 
 BUILDERS = (
-    start_transaction, commit, rollback, show_transactions, abort_transactions, show_compactions,
-    abort_compactions, show_locks, lock_table, unlock_table, lock_database, unlock_database,
+    start_transaction, commit, rollback, show_transactions, show_transaction, abort_transactions,
+    show_compactions, abort_compactions, show_locks, lock_table, unlock_table, lock_database,
+    unlock_database,
 )  # fmt: skip

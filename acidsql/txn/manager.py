@@ -64,6 +64,29 @@ class TxnInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TxnWrite:
+    """What is on record of a transaction's changes of a table or partition: TxnComponent, where
+    the operation may be forgotten (None), and the partitions with it.
+    """
+
+    table: TableName
+    partition: str | None
+    operation: OperationType | None
+    write_id: WriteId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnOutcome:
+    """What became of a transaction, as far as is on record. ``info``: None if it ended so long ago
+    that its row is gone; ``reason``: why it was aborted, in words.
+    """
+
+    info: TxnInfo | None
+    reason: str | None = None
+    writes: tuple[TxnWrite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTxn:
     """A transaction as ``begin`` opened it: its snapshot, its write id on each table asked for,
     and what became of its locks, if it asked for some.
@@ -188,3 +211,6 @@ class TxnManager(Protocol):
 
     def list_txns(self) -> tuple[TxnInfo, ...]:
         """Open and aborted transactions by id."""
+
+    def find_txn(self, txn_id: TxnId) -> TxnOutcome | None:
+        """What became of a transaction; None if no transaction has that id yet."""

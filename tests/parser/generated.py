@@ -275,7 +275,7 @@ COMPACTION_CLAUSES = {
 }  # fmt: skip
 TRANSACTIONS = st.one_of(
     build(ast.StartTransaction, modes=MODES), build(ast.Commit), build(ast.Rollback),
-    build(ast.ShowTransactions), build(ast.AbortTransactions, ids=IDS), build(ast.AbortCompactions, ids=IDS),
+    build(ast.ShowTransactions), build(ast.ShowTransaction, txn_id=COUNTS), build(ast.AbortTransactions, ids=IDS), build(ast.AbortCompactions, ids=IDS),
     build(ast.ShowCompactions, compaction_id=COUNTS), build(ast.ShowCompactions, database=maybe(NAMES), **COMPACTION_CLAUSES),
     build(ast.ShowCompactions, name=TABLES, partition=maybe(PARTITION), **COMPACTION_CLAUSES),
     build(ast.ShowLocks, database=maybe(NAMES), extended=FLAGS),

@@ -72,6 +72,7 @@ def assert_comes_back(statement: ast.Statement) -> None:
         ),
         ("begin", "START TRANSACTION"),
         ("show locks database d extended", "SHOW LOCKS DATABASE d EXTENDED"),
+        ("show transaction 07", "SHOW TRANSACTION 7"),
         ("abort transactions 1 2", "ABORT TRANSACTIONS 1 2"),
         ("set a.b = 'c;d' ;", "SET a.b='c;d'"),
         ("SET a =\n it's; ", "SET a=\nit's;"),

@@ -81,12 +81,17 @@ def require_open(connection: Connection, txn_id: TxnId) -> None:
 
 def aborted_error(connection: Connection, txn_id: TxnId) -> TransactionAbortedError:
     reason = connection.scalar(select(TXNS.c.TXN_META_INFO).where(TXNS.c.TXN_ID == txn_id))
-    words = (
-        _WORDS.get(AbortReason(int(reason))) if reason and int(reason) in set(AbortReason) else None
-    )
     return TransactionAbortedError(
-        f"Transaction txnid:{txn_id} already aborted", detail=words, code=TXN_ABORTED
+        f"Transaction txnid:{txn_id} already aborted",
+        detail=abort_words(reason),
+        code=TXN_ABORTED,
     )
+
+
+def abort_words(reason: str | None) -> str | None:
+    """Why a transaction was aborted, given its TXN_META_INFO; None where that does not say."""
+    known = reason and int(reason) in set(AbortReason)
+    return _WORDS.get(AbortReason(int(reason))) if reason and known else None
 
 
 def unknown_error(txn_id: TxnId) -> MetastoreError:

@@ -80,7 +80,7 @@ def _print_command(statement: ast.CatalogStatement | ast.TransactionStatement) -
             return print_show(statement)
         case (
             ast.StartTransaction() | ast.Commit() | ast.Rollback() | ast.SetAutocommit()
-            | ast.ShowTransactions() | ast.AbortTransactions()
+            | ast.ShowTransactions() | ast.ShowTransaction() | ast.AbortTransactions()
             | ast.ShowCompactions() | ast.AbortCompactions() | ast.ShowLocks()
             | ast.LockTable() | ast.UnlockTable() | ast.LockDatabase() | ast.UnlockDatabase()
         ):  # fmt: skip

@@ -23,6 +23,7 @@ from acidsql.parser.statements import (
     SetAutocommit,
     ShowCompactions,
     ShowLocks,
+    ShowTransaction,
     ShowTransactions,
     StartTransaction,
     TransactionStatement,
@@ -45,6 +46,8 @@ def print_transaction_statement(  # noqa: C901 (flat: a case for each kind)
             return f"SET AUTOCOMMIT {'TRUE' if statement.on else 'FALSE'}"
         case ShowTransactions():
             return "SHOW TRANSACTIONS"
+        case ShowTransaction():
+            return f"SHOW TRANSACTION {statement.txn_id}"
         case AbortTransactions():
             return words("ABORT TRANSACTIONS", *map(str, statement.ids))
         case AbortCompactions():

@@ -88,6 +88,7 @@ from acidsql.parser.statements.transactions import (
     SetAutocommit,
     ShowCompactions,
     ShowLocks,
+    ShowTransaction,
     ShowTransactions,
     StartTransaction,
     UnlockDatabase,
@@ -106,7 +107,8 @@ CatalogStatement = (
     | LoadData | AnalyzeTable | RepairTable | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
-    StartTransaction | Commit | Rollback | SetAutocommit | ShowTransactions | AbortTransactions
+    StartTransaction | Commit | Rollback | SetAutocommit
+    | ShowTransactions | ShowTransaction | AbortTransactions
     | ShowCompactions | AbortCompactions | ShowLocks | LockTable | UnlockTable | LockDatabase
     | UnlockDatabase
 )  # fmt: skip
@@ -184,6 +186,7 @@ __all__ = [
     "ShowPartitions",
     "ShowTableProperties",
     "ShowTables",
+    "ShowTransaction",
     "ShowTransactions",
     "ShowViews",
     "SkewedBy",

@@ -40,6 +40,14 @@ class ShowTransactions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTransaction:
+    """SHOW TRANSACTION n: what became of one transaction."""
+
+    span: Span
+    txn_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AbortTransactions:
     span: Span
     ids: tuple[int, ...]

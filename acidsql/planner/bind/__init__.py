@@ -71,7 +71,7 @@ def _bind(  # noqa: C901  (one arm for each statement)
             )
         case (
             ast.StartTransaction() | ast.Commit() | ast.Rollback() | ast.SetAutocommit()
-            | ast.ShowTransactions() | ast.AbortTransactions()
+            | ast.ShowTransactions() | ast.ShowTransaction() | ast.AbortTransactions()
             | ast.ShowCompactions() | ast.AbortCompactions() | ast.ShowLocks()
             | ast.LockTable() | ast.UnlockTable() | ast.LockDatabase() | ast.UnlockDatabase()
         ):  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Table
+from acidsql.catalog.partitions import partition_name
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import BoundUnbuilt
@@ -16,13 +17,15 @@ from acidsql.planner.bind.bound_transactions import (
     BoundCommit,
     BoundRollback,
     BoundSetAutocommit,
+    BoundShowLocks,
+    BoundShowTransaction,
     BoundShowTransactions,
     BoundStartTransaction,
     TransactionAction,
 )
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.partitions import not_full, shown, static_spec
+from acidsql.planner.bind.partitions import Spec, not_full, shown, static_spec
 from acidsql.planner.bind.tables import did_you_mean
 
 COMPACTION_TYPES = ("MAJOR", "MINOR", "REBALANCE")
@@ -49,7 +52,7 @@ Facts = tuple[tuple[str, str], ...]
 LockStatement = ast.LockTable | ast.UnlockTable | ast.LockDatabase | ast.UnlockDatabase
 
 
-def bind_transaction(
+def bind_transaction(  # noqa: C901 (flat: a case for each kind)
     names: Names, statement: ast.TransactionStatement
 ) -> TransactionAction | BoundUnbuilt:
     """What a statement about transactions, compactions or locks asks for."""
@@ -64,6 +67,8 @@ def bind_transaction(
             return BoundSetAutocommit(on=statement.on)
         case ast.ShowTransactions():
             return BoundShowTransactions()
+        case ast.ShowTransaction():
+            return BoundShowTransaction(txn_id=TxnId(statement.txn_id))
         case ast.AbortTransactions():
             return BoundAbortTransactions(ids=tuple(map(TxnId, statement.ids)))
         case ast.ShowCompactions():
@@ -148,9 +153,18 @@ def _ordered_column(key: ast.SortKey) -> str:
 # ---- locks
 
 
-def bind_show_locks(names: Names, statement: ast.ShowLocks) -> BoundUnbuilt:
-    facts = _subject(names, statement.database, statement.name, statement.partition)
-    return BoundUnbuilt(words="SHOW LOCKS", span=statement.span, facts=facts)
+def bind_show_locks(names: Names, statement: ast.ShowLocks) -> BoundShowLocks:
+    """Which locks to show. EXTENDED changes nothing, as in Hive under DbTxnManager."""
+    if statement.database is not None:
+        return BoundShowLocks(database=names.database(statement.database))
+    if statement.name is None:
+        return BoundShowLocks()
+    table = names.table(statement.name)
+    if statement.partition is None:
+        return BoundShowLocks(table=table.name)
+    spec = _full_spec(names, table, statement.partition)
+    partition = partition_name(list(spec), list(spec.values()))
+    return BoundShowLocks(table=table.name, partition=partition)
 
 
 def refuse_lock(names: Names, statement: LockStatement) -> UnsupportedStatementError:
@@ -188,15 +202,17 @@ def _subject(
     table = names.table(name)
     facts: Facts = (("table", str(table.name)),)
     return (
-        facts if partition is None else (*facts, ("partition", _partition(names, table, partition)))
+        facts
+        if partition is None
+        else (*facts, ("partition", shown(_full_spec(names, table, partition))))
     )
 
 
-def _partition(names: Names, table: Table, partition: ast.PartitionSpec) -> str:
+def _full_spec(names: Names, table: Table, partition: ast.PartitionSpec) -> Spec:
     spec = static_spec(names, table, partition)
     if len(spec) < len(table.partition_columns):
         raise not_full(table, spec, partition.span)
-    return shown(spec)
+    return spec
 
 
 def _listed(items: Iterable[object]) -> str:

@@ -8,6 +8,7 @@ from acidsql.planner.bind.bound_transactions import (
     BoundCommit,
     BoundRollback,
     BoundSetAutocommit,
+    BoundShowTransaction,
     BoundStartTransaction,
 )
 
@@ -55,6 +56,8 @@ def transaction_facts(action: SessionAction) -> tuple[str, tuple[str, ...]] | No
                     " open"
                 ),
             )
+        case BoundShowTransaction(txn_id=txn_id):
+            return "", (f"id: {txn_id}",)
         case BoundAbortTransactions(ids=ids):
             return "", (f"ids: {', '.join(map(str, ids))}",)
         case _:

@@ -33,6 +33,8 @@ from acidsql.planner.bind.bound_transactions import (
     BoundCommit,
     BoundRollback,
     BoundSetAutocommit,
+    BoundShowLocks,
+    BoundShowTransaction,
     BoundShowTransactions,
     BoundStartTransaction,
 )
@@ -189,7 +191,11 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
             return DryRunPlan(plan=cast(ChangePlan, plan(bound.statement, settings)))
         case BoundExplain():
             return ExplainPlan(plan=plan(bound.statement, settings), mode=bound.mode)
-        case BoundSet() | BoundReset() | BoundShowTransactions() | BoundAbortTransactions():
+        case BoundSet() | BoundReset():
+            return SessionCommand(action=bound)
+        case BoundShowTransactions() | BoundShowTransaction() | BoundShowLocks():
+            return SessionCommand(action=bound)
+        case BoundAbortTransactions():
             return SessionCommand(action=bound)
         case BoundStartTransaction() | BoundCommit() | BoundRollback() | BoundSetAutocommit():
             return SessionCommand(action=bound)
