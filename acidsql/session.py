@@ -74,6 +74,7 @@ class Session:
             user=self.user,
             clock=clock,
             txn_timeout_seconds=timeout,
+            max_open_txns=int(self.settings.number("hive.max.open.txns")),
             mode=int(self.settings.text("acidsql.store.mode"), 8),
         )
         self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)

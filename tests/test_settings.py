@@ -46,15 +46,6 @@ def test_honoured_is_what_the_code_reads() -> None:
     ] == []
 
 
-def test_a_setting_of_locks_says_that_none_is_taken() -> None:
-    """A setting that nothing but EXPLAIN LOCKS reads says so, and no other setting does."""
-    elsewhere = set(constants(LOCKS))
-    explained = [s.name for s in SETTINGS if s.honoured and not elsewhere & {s.name, *s.aliases}]
-    said = [s.name for s in SETTINGS if s.doc.startswith("EXPLAIN LOCKS alone, no lock is taken: ")]
-    assert explained
-    assert said == explained
-
-
 def test_what_the_code_reads_is_in_the_table() -> None:
     """No room asks for a setting under a name that SET cannot set."""
     asked = re.compile(r"""settings\.(?:get|flag|number|text)\(\s*"([^"]+)"\s*\)""")

@@ -24,6 +24,8 @@ from acidsql.utf8 import check_text
 
 TXN_TIMEOUT_SECONDS = 300.0
 """Hive's default hive.txn.timeout."""
+MAX_OPEN_TXNS = 100_000
+"""Hive's default hive.max.open.txns."""
 
 
 class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
@@ -31,7 +33,8 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
     Catalog and TxnManager.
 
     ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is
-    aborted by the next one to open, at once if its process on this host has ended. ``mode``: of a
+    aborted by the next one to open, at once if its process on this host has ended; none is opened
+    while ``max_open_txns`` are. ``mode``: of a
     store that is made, as for chmod. MetastoreError if the warehouse cannot be used.
     """
 
@@ -43,6 +46,7 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
         host: str | None = None,
         clock: Callable[[], float] = time.time,
         txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
+        max_open_txns: int = MAX_OPEN_TXNS,
         mode: int = OWNER_ONLY,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
@@ -56,6 +60,7 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
             host=host or socket.gethostname(),
             clock=clock,
             txn_timeout_seconds=txn_timeout_seconds,
+            max_open_txns=max_open_txns,
         )
 
     def close(self) -> None:

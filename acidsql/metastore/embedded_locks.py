@@ -32,12 +32,14 @@ class EmbeddedLocks:
         host: str,
         clock: Callable[[], float],
         txn_timeout_seconds: float,
+        max_open_txns: int,
     ) -> None:
         self._store = store
         self._user = user
         self._host = host
         self._clock = clock
         self._txn_timeout = txn_timeout_seconds
+        self._max_open_txns = max_open_txns
 
     def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
         with self._store.write(durable=False) as connection:

@@ -29,6 +29,7 @@ from acidsql.metastore.rows.txns import (
     AbortReason,
     abort_txns,
     aborted_error,
+    count_open_txns,
     find_state,
     require_open,
     unknown_error,
@@ -147,6 +148,12 @@ class EmbeddedTxns(EmbeddedLocks):
     def _open(self, connection: Connection) -> TxnId:
         process = Process.current()
         self._reap_txns(connection, process)
+        if count_open_txns(connection) >= self._max_open_txns:
+            raise MetastoreError(
+                "Maximum allowed number of open transactions has been reached. See"
+                " hive.max.open.txns.",
+                hint="SHOW TRANSACTIONS lists them, ABORT TRANSACTIONS ends some.",
+            )
         return self._insert(connection, process)
 
     def _insert(self, connection: Connection, process: Process) -> TxnId:

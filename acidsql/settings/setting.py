@@ -165,7 +165,8 @@ class Setting:
                 f"a time{least} such as 500ms, 30s, 5min, 12h or 7d; without a unit it is in"
                 f" {_UNITS[self.unit]}"
             )
-        bounds = "" if self.low is None else f" from {self.low} to {self.high}"
+        bounds = "" if self.low is None else f" from {self.low}"
+        bounds += "" if self.high is None else f" to {self.high}"
         return _ALLOWED.get(self.kind, "any text") + bounds
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from acidsql import interrupts
+from acidsql.acid.ids import TxnId
 from acidsql.errors import DeadlockError, LockTimeoutError, OperationalError
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest, LockState
@@ -53,8 +54,14 @@ class Patience:
         return total
 
 
-def wait(manager: TxnManager, answer: LockAnswer, request: LockRequest, patience: Patience) -> None:
-    """Returns when the locks of ``answer`` are held. LockTimeoutError, DeadlockError,
+def wait(
+    manager: TxnManager,
+    answer: LockAnswer,
+    request: LockRequest,
+    patience: Patience,
+    txn_id: TxnId = NO_TXN,
+) -> None:
+    """Returns when the locks of ``answer``, asked for ``txn_id``, are held. LockTimeoutError, DeadlockError,
     OperationalError for locks that are refused at once: then nothing waits any more; so does an
     interrupt.
     """
@@ -71,7 +78,7 @@ def wait(manager: TxnManager, answer: LockAnswer, request: LockRequest, patience
             with interrupts.at_once():
                 patience.sleep(min(look, rest))
             look = min(look * 2, _LONGEST_LOOK)
-            answer = manager.check_lock(answer.lock_id)
+            answer = manager.check_lock(answer.lock_id, txn_id)
     except BaseException:
         with suppress(OperationalError):
             manager.unlock(answer.lock_id)

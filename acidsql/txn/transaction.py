@@ -72,7 +72,7 @@ from acidsql.errors import (
 )
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locking import Patience, wait
-from acidsql.txn.locks import LockComponent, LockRequest, LockState, is_stronger
+from acidsql.txn.locks import LockComponent, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
 
 HEARTBEAT_SECONDS = 150.0
@@ -133,7 +133,7 @@ class Transaction:
         self._write_ids: dict[TableName, ValidWriteIdList] = {}
         self._unrecorded: list[TxnComponent] = []
         self._statistics: list[StatisticsChange] = []
-        self._locks: dict[str, LockComponent] = {}
+        self._locks: list[LockComponent] = []
         self._heartbeat_seconds = heartbeat_seconds
         self._is_untouched = True
         self.waited = False
@@ -171,7 +171,7 @@ class Transaction:
         answer, waited = opened.locks, False
         if locks is not None and answer is not None and answer.state is not LockState.ACQUIRED:
             try:
-                wait(manager, answer, locks, patience)
+                wait(manager, answer, locks, patience, opened.txn_id)
                 opened, waited = manager.renew(opened.txn_id, tables), True
             except BaseException:
                 with suppress(Error):
@@ -195,7 +195,7 @@ class Transaction:
             return False
         answer = self._manager.lock(replace(request, components=missing), self.txn_id)
         waited = answer.state is not LockState.ACQUIRED
-        wait(self._manager, answer, request, patience)
+        wait(self._manager, answer, request, patience, self.txn_id)
         self._note(request)
         if waited and self._is_untouched:
             opened = self._manager.renew(self.txn_id, tuple(self._own))
@@ -204,13 +204,12 @@ class Transaction:
         return waited
 
     def _holds(self, component: LockComponent) -> bool:
-        known = self._locks.get(str(component))
-        return known is not None and not is_stronger(component.type, known.type)
+        return any(lock.settles(component) for lock in self._locks)
 
     def _note(self, request: LockRequest | None) -> None:
         for component in request.components if request else ():
             if not self._holds(component):
-                self._locks[str(component)] = component
+                self._locks.append(component)
 
     def write_id(self, table: TableName) -> WriteId:
         """Its one write id on ``table``, allocated on first use. TransactionAbortedError if it is

@@ -72,7 +72,7 @@ class FakeManager:
     def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
         return self.check_lock(8)
 
-    def check_lock(self, lock_id: int) -> LockAnswer:
+    def check_lock(self, lock_id: int, txn_id: TxnId = NO_TXN) -> LockAnswer:
         return next(self._answers, self._last)
 
     def unlock(self, lock_id: int) -> None:

@@ -108,6 +108,11 @@ def highest_txn(connection: Connection) -> TxnId:
     return TxnId(connection.scalar(select(func.max(TXNS.c.TXN_ID))) or 0)
 
 
+def count_open_txns(connection: Connection) -> int:
+    is_open = TXNS.c.TXN_STATE == TxnState.OPEN
+    return connection.scalar(select(func.count()).select_from(TXNS).where(is_open)) or 0
+
+
 def lowest_open_txn(connection: Connection) -> TxnId | None:
     txn_id = connection.scalar(
         select(func.min(TXNS.c.TXN_ID)).where(TXNS.c.TXN_STATE == TxnState.OPEN)

@@ -36,7 +36,10 @@ def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None =
     partitions = ReadPartitions(catalog, settings)
     match mode:
         case "LOCKS":
-            return ["LOCK INFORMATION:", *(str(lock) for lock in locks_of(plan, settings))]
+            return [
+                "LOCK INFORMATION:",
+                *(f"{lock} -> {lock.type}" for lock in locks_of(plan, settings)),
+            ]
         case "DEPENDENCY":
             return [json.dumps(_dependencies(plan, partitions), separators=(",", ":"))]
         case "FORMATTED":
