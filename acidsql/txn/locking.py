@@ -61,9 +61,9 @@ def wait(
     patience: Patience,
     txn_id: TxnId = NO_TXN,
 ) -> None:
-    """Returns when the locks of ``answer``, asked for ``txn_id``, are held. LockTimeoutError, DeadlockError,
-    OperationalError for locks that are refused at once: then nothing waits any more; so does an
-    interrupt.
+    """Returns when the locks of ``answer``, asked for ``txn_id``, are held. LockTimeoutError,
+    DeadlockError, OperationalError for locks that are refused at once: then nothing waits any more,
+    nor does it after an interrupt.
     """
     if answer.state is LockState.NOT_ACQUIRED:
         raise _refused(request, answer)
