@@ -144,11 +144,11 @@ def _requests_that_wait(locks: Iterable[LockInfo]) -> set[int]:
     """The ids of requests that some lock which is still there, or waits before them, keeps
     waiting.
     """
-    there = {(lock.lock_id, lock.part) for lock in locks}
+    known = {(lock.lock_id, lock.part) for lock in locks}
     return {
         lock.lock_id
         for lock in locks
-        if lock.state is LockState.WAITING and lock.blocked_by in there
+        if lock.state is LockState.WAITING and lock.blocked_by in known
     }
 
 
