@@ -2,6 +2,7 @@
 installed.
 
 A golden test is a script, ``NAME.sql``, and what it printed, ``NAME.out``, beside it. See
-``plugin`` for the set-up, ``script`` for the directives and ``golden`` for what is printed;
+``plugin`` for the set-up, ``script`` for the directives, ``golden`` for what is printed and
+``sessions`` for scripts in which one session waits for another;
 docs/testing.md tells it to users.
 """

@@ -16,6 +16,7 @@ prints a time, a duration or a process id.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,8 @@ from acidsql.parser.show import show
 from acidsql.parser.statements import Delete, Insert, Merge, MultiInsert, Query, Update
 from acidsql.parser.tokens import tokenize
 from acidsql.testing.listing import changes, take_listing
-from acidsql.testing.script import ScriptError, Step, read_steps
+from acidsql.testing.script import FIRST_SESSION, ScriptError, Step, read_steps
+from acidsql.testing.sessions import run_sessions, uses_sessions
 
 if TYPE_CHECKING:
     from acidsql.result import Result
@@ -52,8 +54,31 @@ def run_compiled(mode: str, text: str, session: Session) -> str:
 
 
 def run_script(text: str, session: Session, warehouse: Path) -> str:
-    """Runs the mode ``run``. ScriptError when a statement does what the script did not foretell."""
-    return _run(text, lambda step: _executed(session, step, warehouse))
+    """Runs the mode ``run``. ScriptError when a statement does what the script did not foretell.
+
+    A script of several sessions begins on ``session`` as session ``a``; the others are opened
+    beside it, on its Spark and with its settings.
+    """
+    if not uses_sessions(steps := read_steps(text)):
+        return _run(text, lambda step: _executed(session, step, warehouse))
+    with ExitStack() as beside:
+        sessions = {FIRST_SESSION: session}
+        for name in sorted({step.session or FIRST_SESSION for step in steps} - {FIRST_SESSION}):
+            sessions[name] = beside.enter_context(_open_beside(session))
+        runs = {
+            name: lambda step, own=own: _executed(own, step, warehouse)
+            for name, own in sessions.items()
+        }
+        return run_sessions(steps, runs, session.store)
+
+
+def _open_beside(session: Session) -> Session:
+    from acidsql.session import Session
+
+    settings = {name: session.settings.text(name) for name in session.settings.changed()}
+    return Session(
+        session.warehouse, spark=session.spark, database=session.database, settings=settings
+    )
 
 
 def _explained(session: Session, step: Step) -> str:
@@ -112,7 +137,10 @@ def error_text(error: Error) -> str:
 
 
 def _run(text: str, outcome: Outcome) -> str:
-    return "\n".join(_block(step, outcome) for step in read_steps(text))
+    steps = read_steps(text)
+    if uses_sessions(steps):
+        raise ScriptError("several sessions need the mode run")
+    return "\n".join(_block(step, outcome) for step in steps)
 
 
 def _block(step: Step, outcome: Outcome) -> str:

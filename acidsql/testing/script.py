@@ -10,16 +10,22 @@ A directive is a comment line of its own, ``-- !acid KEY: VALUE``::
                                   own.
     -- !acid error: NAME          the next statement must fail with that error class (no NAME: with
     any)
+
+And ``-- session b``, a comment line too: from here on the statements are those of session ``b``.
+Those before the first such line are session ``a``'s.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from acidsql.parser.script import split
 
 MARK = "-- !acid"
+SESSION = re.compile(r"-- session (\w+)")
+FIRST_SESSION = "a"
 KEYS = {"conf": None, "error": None, "show": ("rows", "files"), "sort": ("rows", "none")}
 
 
@@ -34,7 +40,8 @@ class Step:
     """One statement and how to run and show it.
 
     settings: set before it runs.  error: None if it must succeed, else the class it must fail with
-    ("" = any). sort: None leaves the choice to the query.
+    ("" = any). sort: None leaves the choice to the query.  session: None where the script has not
+    named one yet.
     """
 
     text: str
@@ -43,6 +50,7 @@ class Step:
     error: str | None = None
     show_files: bool = False
     sort: bool | None = None
+    session: str | None = None
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
@@ -61,6 +69,8 @@ def _steps(text: str) -> Iterator[Step]:
         for number, line in enumerate(lead.splitlines(), start=first_line):
             if line.lstrip().startswith(MARK):
                 current = _apply(current, line.lstrip()[len(MARK) :], number)
+            elif (session := SESSION.fullmatch(line.strip())) is not None:
+                current = replace(current, session=session[1])
         yield replace(
             current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1
         )

@@ -18,7 +18,7 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState
+from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState, TxnWrite
 
 T = TableName("default", "t")
 OTHER = TableName("sales", "orders")
@@ -436,3 +436,42 @@ def test_a_table_takes_over_the_write_ids_of_its_files(manager: TxnManager) -> N
     assert str(manager.valid_write_ids(T, manager.valid_txns())) == "default.t:8:8:8:"
     with pytest.raises(WriteConflictError, match="began to write"):
         manager.seed_write_id(T, WriteId(9))
+
+
+def test_what_became_of_a_transaction_is_on_record(manager: TxnManager) -> None:
+    """Its line of SHOW TRANSACTIONS, whatever its state, what it wrote, and why it was aborted."""
+    opened, aborted, committed = manager.open_txn(), manager.open_txn(), manager.open_txn()
+    components = [
+        write(manager, committed, OperationType.UPDATE, OTHER, "p=1"),
+        write(manager, committed, OperationType.INSERT),
+    ]
+    manager.commit(committed, components)
+    manager.abort(aborted)
+    outcomes = [manager.find_txn(txn_id) for txn_id in (opened, aborted, committed)]
+    assert all(outcomes)
+    infos = [outcome.info for outcome in outcomes if outcome is not None]
+    assert [info.state for info in infos if info] == [
+        TxnState.OPEN,
+        TxnState.ABORTED,
+        TxnState.COMMITTED,
+    ]
+    assert tuple(info for info in infos if info)[:2] == manager.list_txns()
+    reasons = [outcome.reason for outcome in outcomes if outcome is not None]
+    assert reasons == [None, "it was rolled back", None]
+    assert [outcome.writes for outcome in outcomes if outcome is not None] == [
+        (),
+        (),
+        (
+            TxnWrite(table=T, partition=None, operation=OperationType.INSERT, write_id=WriteId(1)),
+            TxnWrite(
+                table=OTHER, partition="p=1", operation=OperationType.UPDATE, write_id=WriteId(1)
+            ),
+        ),
+    ]
+
+
+def test_a_transaction_that_was_never_opened_is_not_on_record(manager: TxnManager) -> None:
+    """Neither is the number behind the newest one."""
+    newest = manager.open_txn()
+    assert manager.find_txn(TxnId(newest + 1)) is None
+    assert manager.find_txn(TxnId(0)) is None

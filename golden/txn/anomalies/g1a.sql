@@ -1,0 +1,19 @@
+-- G1a, aborted read: a transaction sees rows of one that is rolled back. Prevented.
+-- Writers do not wait here, so that what snapshot isolation itself allows shows: the first to commit wins.
+-- !acid conf: hive.txn.xlock.write=false
+CREATE TABLE t (id INT, v INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+INSERT INTO t VALUES (1, 10), (2, 20);
+-- session b
+-- !acid conf: hive.txn.xlock.write=false
+START TRANSACTION;
+-- session a
+START TRANSACTION;
+UPDATE t SET v = 101 WHERE id = 1;
+-- session b
+SELECT * FROM t ORDER BY id;
+-- session a
+ROLLBACK;
+-- session b
+SELECT * FROM t ORDER BY id;
+COMMIT;
+SELECT * FROM t ORDER BY id;
