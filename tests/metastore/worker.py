@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
@@ -16,6 +17,7 @@ from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState, Loc
 from acidsql.txn.manager import OperationType, TxnComponent
 
 T = TableName("default", "t")
+BETWEEN_CHECKS = 0.005
 EXCLUSIVE = LockRequest(
     components=(LockComponent(database="default", table="t", type=LockType.EXCLUSIVE),)
 )
@@ -51,7 +53,7 @@ def take_turn(metastore: EmbeddedMetastore) -> None:
     assert opened.locks is not None
     if opened.locks.state is LockState.WAITING:
         while metastore.check_lock(opened.locks.lock_id, opened.txn_id).state is LockState.WAITING:
-            pass
+            time.sleep(BETWEEN_CHECKS)  # else those who look keep away those who end
         opened = metastore.renew(opened.txn_id, [T])
     write_id = opened.write_ids[T]
     update = TxnComponent(
