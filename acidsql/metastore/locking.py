@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, select
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import InternalError, OperationalError
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import (
-    TYPE_LETTERS,
     delete_locks,
     find_request,
     grant,
     insert_locks,
     name_of,
     next_lock_id,
+    select_ahead,
     select_locks,
+    select_request,
     set_blockers,
 )
 from acidsql.metastore.txn_tables import HIVE_LOCKS
@@ -131,7 +132,7 @@ def give_up(connection: Connection, lock_id: int) -> None:
     """Deletes a request that waits, or belongs to no transaction; an unknown one is no error.
     Hive: TxnHandler.unlock.
     """
-    locks = select_locks(connection, HIVE_LOCKS.c.HL_LOCK_EXT_ID == lock_id)
+    locks = select_request(connection, lock_id)
     if locks and locks[0].txn_id != NO_TXN and locks[0].state is LockState.ACQUIRED:
         raise OperationalError(
             f"Unlocking locks associated with transaction not permitted.  {locks[0]}",
@@ -178,13 +179,12 @@ def _find_blockers(
     connection: Connection, parts: Parts, lock_id: int, txn_id: TxnId
 ) -> dict[int, LockInfo]:
     """What each component that is not free waits for, by part."""
-    types = {TYPE_LETTERS[other] for c in parts.values() for other in _IN_THE_WAY[c.type]}
-    hl = HIVE_LOCKS.c
-    locks = select_locks(
+    locks = select_ahead(
         connection,
-        hl.HL_LOCK_EXT_ID < lock_id,
-        hl.HL_DB.in_({component.database for component in parts.values()}),
-        or_(hl.HL_LOCK_TYPE.in_(types), and_(hl.HL_TXNID == txn_id, hl.HL_TXNID != NO_TXN)),
+        lock_id,
+        txn_id,
+        databases={component.database for component in parts.values()},
+        types={other for component in parts.values() for other in _IN_THE_WAY[component.type]},
     )
     if not locks:
         return {}
