@@ -53,6 +53,21 @@ def test_the_file_is_set_up_for_safety(metastore: EmbeddedMetastore) -> None:
             assert {name: connection.scalar(text(f"PRAGMA {name}")) for name in pragmas} == pragmas
 
 
+def test_what_need_not_last_does_not_wait_for_the_disk(reopen: Reopen) -> None:
+    """It is there for others at once, and all or nothing, as what lasts is."""
+    one, other = reopen(), reopen()
+    with one._store.write(durable=False) as connection:
+        assert connection.scalar(text("PRAGMA synchronous")) == 1
+        connection.execute(text("CREATE TABLE NOTES (NOTE TEXT)"))
+    with pytest.raises(ZeroDivisionError), one._store.write(durable=False) as connection:
+        connection.execute(text("DROP TABLE NOTES"))
+        raise ZeroDivisionError
+    with other._store.read() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM NOTES")) == 0
+    with one._store.write() as connection:
+        assert connection.scalar(text("PRAGMA synchronous")) == 2
+
+
 def test_a_writer_reads_what_is_still_true_when_it_writes(reopen: Reopen) -> None:
     """The write lock is taken before the first read: no lost update, no failed upgrade of a stale
     snapshot.
