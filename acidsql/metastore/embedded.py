@@ -31,8 +31,9 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
     Catalog and TxnManager.
 
     ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is
-    aborted by the next one to open, at once if its process on this host has ended. ``mode``: of a
-    store that is made, as for chmod. MetastoreError if the warehouse cannot be used.
+    aborted by the next one to open, at once if its process on this host has ended; locks without a
+    transaction are deleted so by whoever waits for them. ``mode``: of a store that is made, as for
+    chmod. MetastoreError if the warehouse cannot be used.
     """
 
     def __init__(

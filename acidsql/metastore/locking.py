@@ -72,10 +72,10 @@ class Asker:
 
 
 def ask(
-    connection: Connection, request: LockRequest, asker: Asker, *, reap: Callable[[], None]
+    connection: Connection, request: LockRequest, asker: Asker, *, reap: Callable[[], bool]
 ) -> LockAnswer:
-    """Puts a request into the queue, if it is not refused. ``reap`` ends the dead; it is only
-    called when something is in the way.
+    """Puts a request into the queue, if it is not refused. ``reap`` ends the dead and returns
+    whether there were any; it is only called when something is in the way.
 
     Hive refuses only requests of transactions; here a query has none, and may not want to wait.
     """
@@ -111,7 +111,7 @@ def ask(
 
 
 def check(
-    connection: Connection, lock_id: int, *, now: int, reap: Callable[[], None]
+    connection: Connection, lock_id: int, *, now: int, reap: Callable[[], bool]
 ) -> LockAnswer:
     """Looks again whether a request can be granted. MetastoreError if it is unknown."""
     locks = find_request(connection, lock_id)
@@ -141,9 +141,10 @@ def give_up(connection: Connection, lock_id: int) -> None:
     delete_locks(connection, [lock_id])
 
 
-def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
+def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: int) -> bool:
     """Deletes locks of no transaction that had no heartbeat since ``cutoff``, and at once those
-    whose process is gone. Hive: TxnHandler.timeOutLocks (which knows the time-out only).
+    whose process is gone. Returns whether there were any. Hive: TxnHandler.timeOutLocks (which
+    knows the time-out only).
     """
     hl = HIVE_LOCKS.c
     rows = connection.execute(
@@ -159,6 +160,7 @@ def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: i
     ]
     if dead:
         delete_locks(connection, dead)
+    return bool(dead)
 
 
 def _living_blockers(
@@ -166,11 +168,10 @@ def _living_blockers(
     parts: Parts,
     lock_id: int,
     txn_id: TxnId,
-    reap: Callable[[], None],
+    reap: Callable[[], bool],
 ) -> dict[int, LockInfo]:
     blockers = _find_blockers(connection, parts, lock_id, txn_id)
-    if blockers:
-        reap()
+    if blockers and reap():
         blockers = _find_blockers(connection, parts, lock_id, txn_id)
     return blockers
 

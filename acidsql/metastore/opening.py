@@ -150,9 +150,9 @@ def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:
     return True
 
 
-def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
+def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> bool:
     """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose
-    process is gone.
+    process is gone. Returns whether there were any.
 
     Hive: TxnHandler.performTimeOuts (which knows the time-out only).
     """
@@ -162,6 +162,7 @@ def reap(connection: Connection, *, host: str, process: Process, cutoff: int) ->
     late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
     abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
     abort_txns(connection, late - orphans, AbortReason.TIME_OUT)
+    return bool(late or orphans)
 
 
 def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str | None]:
