@@ -30,11 +30,11 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.partition_txns import BY_DDL
+from acidsql.metastore.rows.locks import free_locks
 from acidsql.metastore.rows.statistics import apply_changes
 from acidsql.metastore.rows.txns import TXN_ABORTED, AbortReason, abort_txns, highest_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
-    HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
     TXN_COMPONENTS,
     TXNS,
@@ -46,6 +46,22 @@ CHANGES = (OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE)
 """The operations that conflict with each other, as in Hive 4 (Hive 3 let two deletes pass)."""
 
 WRITES = (OperationType.INSERT, *CHANGES)
+
+# what every transaction runs is built once: building a statement takes longer than running it
+
+_OPERATIONS = (
+    select(TXN_COMPONENTS.c.TC_OPERATION_TYPE)
+    .where(TXN_COMPONENTS.c.TC_TXNID == bindparam("txn_id"))
+    .distinct()
+)
+_FORGET_LEVEL = delete(MIN_HISTORY_LEVEL).where(
+    MIN_HISTORY_LEVEL.c.MHL_TXNID == bindparam("txn_id")
+)
+_COMMIT = (
+    update(TXNS)
+    .where(TXNS.c.TXN_ID == bindparam("txn_id"))
+    .values(TXN_STATE=TxnState.COMMITTED.value)
+)
 
 
 def insert_components(
@@ -74,10 +90,8 @@ def finish(
     """Commits an open transaction whose components are all recorded, or aborts it and
     returns why.
     """
-    tc = TXN_COMPONENTS.c
-    operations = set(
-        connection.scalars(select(tc.TC_OPERATION_TYPE).where(tc.TC_TXNID == txn_id).distinct())
-    )
+    this = {"txn_id": txn_id}
+    operations = set(connection.scalars(_OPERATIONS, this))
     changes = not operations.isdisjoint(CHANGES)
     if not operations.isdisjoint(WRITES):
         commit_id = highest_txn(connection)
@@ -89,11 +103,9 @@ def finish(
     if operations:
         _complete_components(connection, txn_id, changes=changes, now=now)
     apply_changes(connection, statistics)
-    connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID == txn_id))
-    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID == txn_id))
-    connection.execute(
-        update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_STATE=TxnState.COMMITTED.value)
-    )
+    connection.execute(_FORGET_LEVEL, this)
+    free_locks(connection, txn_id)
+    connection.execute(_COMMIT, this)
     return None
 
 

@@ -34,8 +34,9 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
 
     ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is
     aborted by the next one to open, at once if its process on this host has ended; none is opened
-    while ``max_open_txns`` are. ``mode``: of a
-    store that is made, as for chmod. MetastoreError if the warehouse cannot be used.
+    while ``max_open_txns`` are. Locks without a transaction are deleted so by whoever waits for
+    them. ``mode``: of a store that is made, as for chmod. MetastoreError if the warehouse cannot be
+    used.
     """
 
     def __init__(

@@ -84,9 +84,9 @@ class EmbeddedLocks:
             self._reap_all(connection)
 
     def _ask(self, connection: Connection, request: LockRequest, txn_id: TxnId) -> LockAnswer:
-        def reap_others() -> None:
+        def reap_others() -> bool:
             self._beat_txn(connection, txn_id)  # whoever asks is alive
-            self._reap_all(connection)
+            return self._reap_all(connection)
 
         asker = Asker(
             txn_id=txn_id,
@@ -108,13 +108,14 @@ class EmbeddedLocks:
             update(TXNS).where(TXNS.c.TXN_ID == txn_id).values(TXN_LAST_HEARTBEAT=self._now())
         )
 
-    def _reap_all(self, connection: Connection) -> None:
+    def _reap_all(self, connection: Connection) -> bool:
         process = Process.current()
-        self._reap_txns(connection, process)
-        reap_locks(connection, host=self._host, process=process, cutoff=self._cutoff())
+        txns = self._reap_txns(connection, process)
+        locks = reap_locks(connection, host=self._host, process=process, cutoff=self._cutoff())
+        return txns or locks
 
-    def _reap_txns(self, connection: Connection, process: Process) -> None:
-        reap(connection, host=self._host, process=process, cutoff=self._cutoff())
+    def _reap_txns(self, connection: Connection, process: Process) -> bool:
+        return reap(connection, host=self._host, process=process, cutoff=self._cutoff())
 
     def _cutoff(self) -> int:
         """Whoever gave no sign of life since is dead; epoch milliseconds."""

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, select
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import InternalError, OperationalError
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import (
-    TYPE_LETTERS,
     delete_locks,
     find_request,
     grant,
     insert_locks,
     name_of,
     next_lock_id,
+    select_ahead,
     select_locks,
+    select_request,
     set_blockers,
 )
 from acidsql.metastore.txn_tables import HIVE_LOCKS
@@ -71,10 +72,10 @@ class Asker:
 
 
 def ask(
-    connection: Connection, request: LockRequest, asker: Asker, *, reap: Callable[[], None]
+    connection: Connection, request: LockRequest, asker: Asker, *, reap: Callable[[], bool]
 ) -> LockAnswer:
-    """Puts a request into the queue, if it is not refused. ``reap`` ends the dead; it is only
-    called when something is in the way.
+    """Puts a request into the queue, if it is not refused. ``reap`` ends the dead and returns
+    whether there were any; it is only called when something is in the way.
 
     Hive refuses only requests of transactions; here a query has none, and may not want to wait.
     """
@@ -110,7 +111,7 @@ def ask(
 
 
 def check(
-    connection: Connection, lock_id: int, *, now: int, reap: Callable[[], None]
+    connection: Connection, lock_id: int, *, now: int, reap: Callable[[], bool]
 ) -> LockAnswer:
     """Looks again whether a request can be granted. MetastoreError if it is unknown."""
     locks = find_request(connection, lock_id)
@@ -131,7 +132,7 @@ def give_up(connection: Connection, lock_id: int) -> None:
     """Deletes a request that waits, or belongs to no transaction; an unknown one is no error.
     Hive: TxnHandler.unlock.
     """
-    locks = select_locks(connection, HIVE_LOCKS.c.HL_LOCK_EXT_ID == lock_id)
+    locks = select_request(connection, lock_id)
     if locks and locks[0].txn_id != NO_TXN and locks[0].state is LockState.ACQUIRED:
         raise OperationalError(
             f"Unlocking locks associated with transaction not permitted.  {locks[0]}",
@@ -140,9 +141,10 @@ def give_up(connection: Connection, lock_id: int) -> None:
     delete_locks(connection, [lock_id])
 
 
-def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
+def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: int) -> bool:
     """Deletes locks of no transaction that had no heartbeat since ``cutoff``, and at once those
-    whose process is gone. Hive: TxnHandler.timeOutLocks (which knows the time-out only).
+    whose process is gone. Returns whether there were any. Hive: TxnHandler.timeOutLocks (which
+    knows the time-out only).
     """
     hl = HIVE_LOCKS.c
     rows = connection.execute(
@@ -158,6 +160,7 @@ def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: i
     ]
     if dead:
         delete_locks(connection, dead)
+    return bool(dead)
 
 
 def _living_blockers(
@@ -165,11 +168,10 @@ def _living_blockers(
     parts: Parts,
     lock_id: int,
     txn_id: TxnId,
-    reap: Callable[[], None],
+    reap: Callable[[], bool],
 ) -> dict[int, LockInfo]:
     blockers = _find_blockers(connection, parts, lock_id, txn_id)
-    if blockers:
-        reap()
+    if blockers and reap():
         blockers = _find_blockers(connection, parts, lock_id, txn_id)
     return blockers
 
@@ -178,13 +180,12 @@ def _find_blockers(
     connection: Connection, parts: Parts, lock_id: int, txn_id: TxnId
 ) -> dict[int, LockInfo]:
     """What each component that is not free waits for, by part."""
-    types = {TYPE_LETTERS[other] for c in parts.values() for other in _IN_THE_WAY[c.type]}
-    hl = HIVE_LOCKS.c
-    locks = select_locks(
+    locks = select_ahead(
         connection,
-        hl.HL_LOCK_EXT_ID < lock_id,
-        hl.HL_DB.in_({component.database for component in parts.values()}),
-        or_(hl.HL_LOCK_TYPE.in_(types), and_(hl.HL_TXNID == txn_id, hl.HL_TXNID != NO_TXN)),
+        lock_id,
+        txn_id,
+        databases={component.database for component in parts.values()},
+        types={other for component in parts.values() for other in _IN_THE_WAY[component.type]},
     )
     if not locks:
         return {}

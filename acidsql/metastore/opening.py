@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, and_, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
@@ -43,6 +43,27 @@ TXN_TO_WRITE_ID.
 """
 
 
+# what every transaction runs is built once: building a statement takes longer than running it
+
+_INSERT_LEVEL = insert(MIN_HISTORY_LEVEL)
+_WRITE_ID = select(TXN_TO_WRITE_ID.c.T2W_WRITEID).where(
+    TXN_TO_WRITE_ID.c.T2W_DATABASE == bindparam("database"),
+    TXN_TO_WRITE_ID.c.T2W_TABLE == bindparam("table"),
+    TXN_TO_WRITE_ID.c.T2W_TXNID == bindparam("txn_id"),
+)
+_OF_TABLE = and_(
+    NEXT_WRITE_ID.c.NWI_DATABASE == bindparam("database"),
+    NEXT_WRITE_ID.c.NWI_TABLE == bindparam("table"),
+)
+_NEXT_WRITE_ID = select(NEXT_WRITE_ID.c.NWI_NEXT).where(_OF_TABLE)
+_FIRST_WRITE_ID = insert(NEXT_WRITE_ID)
+_ADVANCE = update(NEXT_WRITE_ID).where(_OF_TABLE).values(NWI_NEXT=NEXT_WRITE_ID.c.NWI_NEXT + 1)
+_INSERT_WRITE_ID = insert(TXN_TO_WRITE_ID)
+_OPEN_TXNS = select(
+    TXNS.c.TXN_ID, TXNS.c.TXN_HOST, TXNS.c.TXN_AGENT_INFO, TXNS.c.TXN_LAST_HEARTBEAT
+).where(TXNS.c.TXN_STATE == TxnState.OPEN)
+
+
 def insert_txn(
     connection: Connection, *, user: str, host: str, process: Process, now: int
 ) -> TxnId:
@@ -62,9 +83,7 @@ def insert_txn(
         TXN_TYPE=DEFAULT_TXN,
     )
     txn_id = TxnId(key)
-    connection.execute(
-        insert(MIN_HISTORY_LEVEL).values(MHL_TXNID=txn_id, MHL_MIN_OPEN_TXNID=lowest or txn_id)
-    )
+    connection.execute(_INSERT_LEVEL, {"MHL_TXNID": txn_id, "MHL_MIN_OPEN_TXNID": lowest or txn_id})
     return txn_id
 
 
@@ -83,38 +102,31 @@ def allocate(
 
 
 def _find_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId | None:
-    t2w = TXN_TO_WRITE_ID.c
     write_id = connection.scalar(
-        select(t2w.T2W_WRITEID).where(
-            t2w.T2W_DATABASE == table.database,
-            t2w.T2W_TABLE == table.table,
-            t2w.T2W_TXNID == txn_id,
-        )
+        _WRITE_ID, {"database": table.database, "table": table.table, "txn_id": txn_id}
     )
     return None if write_id is None else WriteId(write_id)
 
 
 def _next_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
-    of_table = and_(
-        NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
-    )
-    write_id = connection.scalar(select(NEXT_WRITE_ID.c.NWI_NEXT).where(of_table))
+    name = {"database": table.database, "table": table.table}
+    write_id = connection.scalar(_NEXT_WRITE_ID, name)
     if write_id is None:
         write_id = 1
         connection.execute(
-            insert(NEXT_WRITE_ID).values(
-                NWI_DATABASE=table.database, NWI_TABLE=table.table, NWI_NEXT=2
-            )
+            _FIRST_WRITE_ID,
+            {"NWI_DATABASE": table.database, "NWI_TABLE": table.table, "NWI_NEXT": 2},
         )
     else:
-        connection.execute(update(NEXT_WRITE_ID).where(of_table).values(NWI_NEXT=write_id + 1))
+        connection.execute(_ADVANCE, name)
     connection.execute(
-        insert(TXN_TO_WRITE_ID).values(
-            T2W_TXNID=txn_id,
-            T2W_DATABASE=table.database,
-            T2W_TABLE=table.table,
-            T2W_WRITEID=write_id,
-        )
+        _INSERT_WRITE_ID,
+        {
+            "T2W_TXNID": txn_id,
+            "T2W_DATABASE": table.database,
+            "T2W_TABLE": table.table,
+            "T2W_WRITEID": write_id,
+        },
     )
     return WriteId(write_id)
 
@@ -138,23 +150,19 @@ def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:
     return True
 
 
-def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> None:
+def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> bool:
     """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose
-    process is gone.
+    process is gone. Returns whether there were any.
 
     Hive: TxnHandler.performTimeOuts (which knows the time-out only).
     """
-    txns = TXNS.c
-    rows = connection.execute(
-        select(txns.TXN_ID, txns.TXN_HOST, txns.TXN_AGENT_INFO, txns.TXN_LAST_HEARTBEAT).where(
-            txns.TXN_STATE == TxnState.OPEN
-        )
-    ).all()
+    rows = connection.execute(_OPEN_TXNS).all()
     gone = ended_processes((row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host), process)
     orphans = {row.TXN_ID for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone}
     late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
     abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
     abort_txns(connection, late - orphans, AbortReason.TIME_OUT)
+    return bool(late or orphans)
 
 
 def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str | None]:

@@ -119,7 +119,7 @@ class Store:
 
 def insert_row(connection: Connection, table: Table, **values: object) -> int:
     """Returns the number that the store gave to the row."""
-    key = connection.execute(insert(table).values(values)).inserted_primary_key
+    key = connection.execute(insert(table), values).inserted_primary_key
     if key is None:
         raise InternalError(f'no key for a new row of "{table.name}"')
     return int(key[0])

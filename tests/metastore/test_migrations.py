@@ -26,6 +26,7 @@ from acidsql.errors import MetastoreError
 from acidsql.metastore import migrations
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.migrations import MIGRATIONS, Migration, migrate, schema_version
+from acidsql.txn.locks import LockComponent, LockRequest, LockType
 
 Reopen = Callable[..., EmbeddedMetastore]
 COLUMN = Column(name="id", type=parse_type("int"))
@@ -91,7 +92,7 @@ def test_a_step_may_be_run_again(metastore: EmbeddedMetastore) -> None:
 
 def as_version_1(path: Path) -> None:
     """Makes of a store what the first version left: no tables and columns that came later."""
-    later = ("PART_COL_STATS", "TAB_COL_STATS", "KEY_CONSTRAINTS", "PARTITION_PARAMS", "PARTITION_KEY_VALS", "PARTITIONS", "SERDE_PARAMS",
+    later = ("HIVE_LOCKS", "NEXT_LOCK_ID", "PART_COL_STATS", "TAB_COL_STATS", "KEY_CONSTRAINTS", "PARTITION_PARAMS", "PARTITION_KEY_VALS", "PARTITIONS", "SERDE_PARAMS",
              "SORT_COLS", "SKEWED_COL_NAMES", "SKEWED_VALUES", "SKEWED_STRING_LIST_VALUES", "SKEWED_STRING_LIST")  # fmt: skip
     with closing(sqlite3.connect(path)) as connection:
         for name in later:
@@ -132,6 +133,31 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(reopen: Reopen) -> N
         replace(plain, name=TableName("default", "v"), kind=TableKind.VIEW, location="", view=view)
     )
     assert (ruled.constraints, ruled.skew, shown.view) == ((rule,), SKEW, view)
+
+
+def test_a_store_without_locks_gets_them(reopen: Reopen) -> None:
+    """One of version 3: its open transactions can lock, and ids go on when it is opened again."""
+    old = reopen()
+    txn_id = old.open_txn()
+    path = old._store.path
+    old.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in (
+            "DROP TABLE HIVE_LOCKS",
+            "DROP TABLE NEXT_LOCK_ID",
+            "UPDATE VERSION SET SCHEMA_VERSION = '3'",
+        ):
+            connection.execute(statement)
+        connection.commit()
+    migrated = reopen()
+    assert version(migrated) == len(MIGRATIONS)
+    request = LockRequest(
+        components=(LockComponent(database="default", type=LockType.SHARED_READ),)
+    )
+    assert migrated.lock(request, txn_id).lock_id == 1
+    assert reopen().lock(request).lock_id == 2
+    migrated.commit(txn_id)
+    assert [lock.lock_id for lock in migrated.list_locks()] == [2]
 
 
 def test_a_failed_migration_changes_nothing(metastore: EmbeddedMetastore) -> None:

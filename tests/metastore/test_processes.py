@@ -15,8 +15,9 @@ import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
+from acidsql.txn.locks import LockState
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
-from tests.metastore.worker import T
+from tests.metastore.worker import EXCLUSIVE, T
 
 ROOT = Path(__file__).resolve().parents[2]
 Start = Callable[[str, int], subprocess.Popen[str]]
@@ -156,3 +157,38 @@ def test_a_killed_process_holds_nothing_up(
         next(info.state for info in metastore.list_txns() if info.txn_id == victim["txn"])
         is TxnState.ABORTED
     )
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("role", ["lock", "lock_in_txn"])
+def test_a_killed_process_frees_its_locks(
+    start: Start, reopen: Callable[..., EmbeddedMetastore], role: str
+) -> None:
+    """For the next look of who waits for them, though nobody has noticed its end."""
+    if not Process.current().machine:
+        pytest.skip("this system does not tell when a process started")
+    worker = start(role, 0)
+    go(worker)
+    assert worker.stdout is not None
+    held = json.loads(worker.stdout.readline())["lock"]
+    metastore = reopen(clock=lambda: 0.0)
+    opened = metastore.begin([T], EXCLUSIVE)
+    assert opened.locks is not None
+    assert [blocker.lock_id for blocker in opened.locks.blockers] == [held]
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    asked = opened.locks.lock_id
+    assert metastore.check_lock(asked, opened.txn_id).state is LockState.ACQUIRED
+    assert [lock.lock_id for lock in metastore.list_locks()] == [asked]
+
+
+@pytest.mark.processes
+def test_processes_take_turns(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
+    """Those that update one table under a lock all commit, one after the other."""
+    workers = [start("take_turns", 15) for _ in range(3)]
+    go(*workers)
+    done = results(*workers)
+    assert sorted(one["write_id"] for one in done) == list(range(1, 46))
+    by_write_id = sorted(done, key=lambda one: one["write_id"])
+    assert [one["txn"] for one in by_write_id] == sorted(one["txn"] for one in done)
+    assert reopen().list_locks() == ()

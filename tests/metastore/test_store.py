@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import OperationalError as SqlOperationalError
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -51,6 +51,25 @@ def test_the_file_is_set_up_for_safety(metastore: EmbeddedMetastore) -> None:
     with metastore._store.read() as first, metastore._store.read() as second:
         for connection in (first, second):
             assert {name: connection.scalar(text(f"PRAGMA {name}")) for name in pragmas} == pragmas
+
+
+def drop_notes_twice(connection: Connection) -> None:
+    for _ in range(2):
+        connection.execute(text("DROP TABLE NOTES"))
+
+
+def test_what_need_not_last_does_not_wait_for_the_disk(reopen: Reopen) -> None:
+    """It is there for others at once, and all or nothing, as what lasts is."""
+    one, other = reopen(), reopen()
+    with one._store.write(durable=False) as connection:
+        assert connection.scalar(text("PRAGMA synchronous")) == 1
+        connection.execute(text("CREATE TABLE NOTES (NOTE TEXT)"))
+    with pytest.raises(MetastoreError), one._store.write(durable=False) as connection:
+        drop_notes_twice(connection)
+    with other._store.read() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM NOTES")) == 0
+    with one._store.write() as connection:
+        assert connection.scalar(text("PRAGMA synchronous")) == 2
 
 
 def test_a_writer_reads_what_is_still_true_when_it_writes(reopen: Reopen) -> None:

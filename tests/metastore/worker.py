@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 
 T = TableName("default", "t")
+BETWEEN_CHECKS = 0.005
+EXCLUSIVE = LockRequest(
+    components=(LockComponent(database="default", table="t", type=LockType.EXCLUSIVE),)
+)
 
 
 def say(**facts: object) -> None:
@@ -41,6 +47,22 @@ def write(metastore: EmbeddedMetastore, operation: OperationType) -> None:
         say(**facts, committed=False, message=error.message)
 
 
+def take_turn(metastore: EmbeddedMetastore) -> None:
+    """One change under a lock, which so never conflicts."""
+    opened = metastore.begin([T], EXCLUSIVE)
+    assert opened.locks is not None
+    if opened.locks.state is LockState.WAITING:
+        while metastore.check_lock(opened.locks.lock_id, opened.txn_id).state is LockState.WAITING:
+            time.sleep(BETWEEN_CHECKS)  # else those who look keep away those who end
+        opened = metastore.renew(opened.txn_id, [T])
+    write_id = opened.write_ids[T]
+    update = TxnComponent(
+        table=T, partition=None, operation=OperationType.UPDATE, write_id=write_id
+    )
+    metastore.commit(opened.txn_id, [update])
+    say(txn=opened.txn_id, write_id=write_id)
+
+
 def main(warehouse: str, role: str, count: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -53,6 +75,13 @@ def main(warehouse: str, role: str, count: int) -> None:
                 opened = metastore.begin([T])
                 say(txn=opened.txn_id, write_id=opened.write_ids[T])
                 sys.stdin.readline()
+            case "lock" | "lock_in_txn":
+                txn_id = metastore.open_txn() if role == "lock_in_txn" else NO_TXN
+                say(lock=metastore.lock(EXCLUSIVE, txn_id).lock_id)
+                sys.stdin.readline()
+            case "take_turns":
+                for _ in range(count):
+                    take_turn(metastore)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError
@@ -24,29 +35,73 @@ TYPE_LETTERS = {
 
 _TYPES = {letter: kind for kind, letter in TYPE_LETTERS.items()}
 
+# what every transaction runs is built once: building a statement takes longer than running it
+
+_ALL = select(HIVE_LOCKS).order_by(HIVE_LOCKS.c.HL_LOCK_EXT_ID, HIVE_LOCKS.c.HL_LOCK_INT_ID)
+_AHEAD = _ALL.where(
+    HIVE_LOCKS.c.HL_LOCK_EXT_ID < bindparam("lock_id"),
+    HIVE_LOCKS.c.HL_DB.in_(bindparam("databases", expanding=True)),
+    or_(
+        HIVE_LOCKS.c.HL_LOCK_TYPE.in_(bindparam("types", expanding=True)),
+        and_(HIVE_LOCKS.c.HL_TXNID == bindparam("txn_id"), HIVE_LOCKS.c.HL_TXNID != NO_TXN),
+    ),
+)
+_NEXT_ID = select(NEXT_LOCK_ID.c.NL_NEXT)
+_ADVANCE = update(NEXT_LOCK_ID).values(NL_NEXT=NEXT_LOCK_ID.c.NL_NEXT + 1)
+_INSERT = insert(HIVE_LOCKS)
+_FREE = delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID == bindparam("txn_id"))
+_DELETE = delete(HIVE_LOCKS).where(
+    HIVE_LOCKS.c.HL_LOCK_EXT_ID.in_(bindparam("lock_ids", expanding=True))
+)
+_REQUEST = _ALL.where(HIVE_LOCKS.c.HL_LOCK_EXT_ID == bindparam("lock_id"))
+
 
 def next_lock_id(connection: Connection) -> int:
-    lock_id = connection.execute(select(NEXT_LOCK_ID.c.NL_NEXT)).scalar_one()
-    connection.execute(update(NEXT_LOCK_ID).values(NL_NEXT=NEXT_LOCK_ID.c.NL_NEXT + 1))
+    lock_id = connection.execute(_NEXT_ID).scalar_one()
+    connection.execute(_ADVANCE)
     return int(lock_id)
 
 
 def insert_locks(connection: Connection, locks: Iterable[LockInfo]) -> None:
-    connection.execute(insert(HIVE_LOCKS), [_row(lock) for lock in locks])
+    connection.execute(_INSERT, [_row(lock) for lock in locks])
 
 
 def select_locks(connection: Connection, *where: ColumnElement[bool]) -> list[LockInfo]:
     """The locks that meet all conditions, in the order in which they came."""
-    hl = HIVE_LOCKS.c
+    return [_lock(row) for row in connection.execute(_ALL.where(*where))]
+
+
+def select_ahead(
+    connection: Connection,
+    lock_id: int,
+    txn_id: TxnId,
+    *,
+    databases: Iterable[str],
+    types: Iterable[LockType],
+) -> list[LockInfo]:
+    """The locks of these types that came before a request, in order, with those its transaction
+    has of any type.
+    """
     rows = connection.execute(
-        select(HIVE_LOCKS).where(*where).order_by(hl.HL_LOCK_EXT_ID, hl.HL_LOCK_INT_ID)
+        _AHEAD,
+        {
+            "lock_id": lock_id,
+            "txn_id": txn_id,
+            "databases": list(databases),
+            "types": [TYPE_LETTERS[kind] for kind in types],
+        },
     )
     return [_lock(row) for row in rows]
 
 
+def select_request(connection: Connection, lock_id: int) -> list[LockInfo]:
+    """The locks that came with one request; none if it is unknown."""
+    return [_lock(row) for row in connection.execute(_REQUEST, {"lock_id": lock_id})]
+
+
 def find_request(connection: Connection, lock_id: int) -> list[LockInfo]:
     """The locks that came with one request, at least one. MetastoreError if it is unknown."""
-    locks = select_locks(connection, HIVE_LOCKS.c.HL_LOCK_EXT_ID == lock_id)
+    locks = select_request(connection, lock_id)
     if not locks:
         raise MetastoreError(
             f"No such lock lockid:{lock_id}",
@@ -57,7 +112,12 @@ def find_request(connection: Connection, lock_id: int) -> list[LockInfo]:
 
 
 def delete_locks(connection: Connection, lock_ids: Iterable[int]) -> None:
-    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_LOCK_EXT_ID.in_(list(lock_ids))))
+    connection.execute(_DELETE, {"lock_ids": list(lock_ids)})
+
+
+def free_locks(connection: Connection, txn_id: TxnId) -> None:
+    """Deletes all that a transaction holds or waits for, at its end."""
+    connection.execute(_FREE, {"txn_id": txn_id})
 
 
 def grant(connection: Connection, lock_id: int, *, now: int) -> None:

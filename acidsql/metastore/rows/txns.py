@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import IntEnum
 
-from sqlalchemy import Connection, delete, exists, func, insert, literal, null, select, update
+from sqlalchemy import (
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    null,
+    select,
+    update,
+)
 
 from acidsql.acid.ids import TxnId
 from acidsql.acid.write_ids import ValidTxnList
@@ -59,9 +70,21 @@ _WORDS = {
 }
 
 
+# what every transaction runs is built once: building a statement takes longer than running it
+
+_STATE = select(TXNS.c.TXN_STATE).where(TXNS.c.TXN_ID == bindparam("txn_id"))
+_HIGHEST = select(func.max(TXNS.c.TXN_ID))
+_LOWEST_OPEN = select(func.min(TXNS.c.TXN_ID)).where(TXNS.c.TXN_STATE == TxnState.OPEN)
+_UNDECIDED = select(TXNS.c.TXN_ID, TXNS.c.TXN_STATE).where(
+    TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED)),
+    TXNS.c.TXN_ID <= bindparam("top"),
+    TXNS.c.TXN_ID != bindparam("own"),
+)
+
+
 def find_state(connection: Connection, txn_id: TxnId) -> TxnState | None:
     """The state of a transaction; None: never opened, or so long over that its row was purged."""
-    state = connection.scalar(select(TXNS.c.TXN_STATE).where(TXNS.c.TXN_ID == txn_id))
+    state = connection.scalar(_STATE, {"txn_id": txn_id})
     return None if state is None else TxnState(state)
 
 
@@ -105,7 +128,7 @@ def unknown_error(txn_id: TxnId) -> MetastoreError:
 
 
 def highest_txn(connection: Connection) -> TxnId:
-    return TxnId(connection.scalar(select(func.max(TXNS.c.TXN_ID))) or 0)
+    return TxnId(connection.scalar(_HIGHEST) or 0)
 
 
 def count_open_txns(connection: Connection) -> int:
@@ -114,9 +137,7 @@ def count_open_txns(connection: Connection) -> int:
 
 
 def lowest_open_txn(connection: Connection) -> TxnId | None:
-    txn_id = connection.scalar(
-        select(func.min(TXNS.c.TXN_ID)).where(TXNS.c.TXN_STATE == TxnState.OPEN)
-    )
+    txn_id = connection.scalar(_LOWEST_OPEN)
     return None if txn_id is None else TxnId(txn_id)
 
 
@@ -127,13 +148,7 @@ def valid_txns(connection: Connection, txn_id: TxnId | None) -> ValidTxnList:
     top = highest_txn(connection)
     if txn_id is not None:
         top = min(txn_id, top)
-    undecided = connection.execute(
-        select(TXNS.c.TXN_ID, TXNS.c.TXN_STATE).where(
-            TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED)),
-            TXNS.c.TXN_ID <= top,
-            TXNS.c.TXN_ID != (txn_id or 0),
-        )
-    ).all()
+    undecided = connection.execute(_UNDECIDED, {"top": top, "own": txn_id or 0}).all()
     return ValidTxnList(
         high_watermark=top,
         open=tuple(TxnId(txn) for txn, state in undecided if state == TxnState.OPEN),
