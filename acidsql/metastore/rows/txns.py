@@ -16,8 +16,8 @@ from acidsql.acid.write_ids import ValidTxnList
 from acidsql.errors import MetastoreError, TransactionAbortedError
 from acidsql.metastore.tables import MIN_HISTORY_LEVEL, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.manager import OperationType, TxnState
+from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED
 
-TXN_ABORTED = 10263
 TXN_NO_SUCH_TRANSACTION = 10262
 
 
