@@ -273,8 +273,8 @@ class DeadlockError(OperationalError):
 
 
 class WriteConflictError(OperationalError):
-    """Another transaction changed the same table or partition and committed first (Hive's
-    TxnAbortedException).
+    """Another transaction changed the same rows (by Hive's rule: the same table or partition) and
+    committed first (Hive's TxnAbortedException).
     """
 
     retryable = True

@@ -105,6 +105,35 @@ def choose(
     )
 
 
+def deletes_of(
+    write_id: WriteId, files: Iterable[FileEntry], directories: Iterable[str] = ()
+) -> AcidDirectory:
+    """The delete deltas of one write id, seen or not, and those of compactions that took it in
+    (these need a filter); none if some may be gone, into a base. Arguments as for ``choose``.
+    """
+    listed = [
+        _Listed(path=path, name=_parse(path), files=of)
+        for path, of in _group(files, directories).directories.items()
+    ]
+    deltas: list[Directory] = []
+    for one in listed:
+        low, high, _ = id_range(one.name)
+        if isinstance(one.name, Base) and low >= write_id:
+            deltas = []
+            break
+        if isinstance(one.name, DeleteDelta) and low <= write_id <= high:
+            deltas.append(
+                Directory(
+                    path=one.path,
+                    name=one.name,
+                    original=False,
+                    needs_row_filter=low != high,
+                    files=tuple(one.files),
+                )
+            )
+    return AcidDirectory(base=None, current=tuple(deltas), originals=(), obsolete=(), aborted=())
+
+
 # Listing
 
 

@@ -13,9 +13,11 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.changes.unit_of_work import Done, Leg, Store, UnitOfWork
+from acidsql.errors import ExecutionError, FormatError
 from acidsql.local.trace import Trace
 from acidsql.planner.steps.step import ENDING, Commit
 from acidsql.spark.engine import Engine
+from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
@@ -23,6 +25,7 @@ from acidsql.storage.write.target import Written
 from acidsql.txn.locking import Patience
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.overlaps import Clash, Overlap
 from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 
 
@@ -105,7 +108,19 @@ class TransactionWork(UnitOfWork):
                 self._store.add_partitions(table, partitions.values(), if_not_exists=True)
             crash_points.reached("written")
             interrupts.too_late()
-            self.txn.commit()
+            self.txn.commit(self._compare if self._engine.publisher.by_rows else None)
+
+    def _compare(self, overlaps: Sequence[Overlap]) -> Clash | None:
+        """The first overlap with a row that both have deleted, or of which nobody can tell."""
+        roots = {
+            (root.table.name, _partition_name(root)): root for root in self._pending.roots.values()
+        }
+        for overlap in overlaps:
+            root = roots.get((overlap.table, overlap.partition))
+            clash = _clash(self._engine.publisher, root, overlap)
+            if clash is not None:
+                return clash
+        return None
 
     def rollback(self) -> None:
         """Aborts the transaction, unless it is committed or nobody knows."""
@@ -122,12 +137,33 @@ class TransactionWork(UnitOfWork):
         return [
             TxnComponent(
                 table=root.table.name,
-                partition=None if root.partition is None else name_of(root.table, root.partition),
+                partition=_partition_name(root),
                 operation=_operation(root),
                 write_id=root.write_id,
             )
             for root in self._pending.roots.values()
         ]
+
+
+def _clash(publisher: Publisher, root: PendingRoot | None, overlap: Overlap) -> Clash | None:
+    if root is None or overlap.write_id is None:
+        return Clash(overlap=overlap, reason=f"the rows that it changed in {overlap} are not known")
+    try:
+        common = publisher.common_rows(root, overlap.write_id)
+    except (FormatError, ExecutionError) as error:
+        return Clash(overlap=overlap, reason=f"its rows cannot be compared: {error.message}")
+    if common is None:
+        return None
+    return Clash(
+        overlap=overlap,
+        rows=common.rows,
+        all_counted=common.all_counted,
+        example=common.example,
+    )
+
+
+def _partition_name(root: PendingRoot) -> str | None:
+    return None if root.partition is None else name_of(root.table, root.partition)
 
 
 def _operation(root: PendingRoot) -> OperationType:

@@ -3,14 +3,16 @@ Hive: CommitTxnFunction.
 
 A transaction lives in the interval ``[txn id, commit id]``; the commit id is the highest
 transaction id at its commit. Two that overlap and both changed (updated or deleted in) one table or
-partition cannot both have seen the other's rows, so the second to commit is aborted. Inserts
-conflict with nothing but an overwriting, which would hide the rows of an insert with a lower write
-id that it has never seen. One write lock serialises all commits, so check and commit are one step.
+partition cannot both have seen the other's rows, so the second to commit is aborted: by Hive's
+rule. Where rows count, the second is told of such overlaps, compares rows outside of the store, and
+comes again with those that are harmless (see txn.overlaps for why that is enough). Inserts conflict
+with nothing but an overwriting, which would hide the rows of an insert with a lower write id that
+it has never seen. One write lock serialises all commits, so check and commit are one step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -26,24 +28,30 @@ from sqlalchemy import (
     update,
 )
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.partition_txns import BY_DDL
 from acidsql.metastore.rows.locks import free_locks
 from acidsql.metastore.rows.statistics import apply_changes
-from acidsql.metastore.rows.txns import TXN_ABORTED, AbortReason, abort_txns, highest_txn
+from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_LEVEL,
     TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
     TXNS,
     WRITE_SET,
 )
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
+from acidsql.txn.overlaps import TXN_ABORTED, Clash, Overlap, conflict_error
 
 CHANGES = (OperationType.UPDATE, OperationType.DELETE, OperationType.OVERWRITE)
 """The operations that conflict with each other, as in Hive 4 (Hive 3 let two deletes pass)."""
+
+BY_ROW = frozenset((OperationType.UPDATE, OperationType.DELETE))
+"""The operations that say which rows they hit: by delete events."""
 
 WRITES = (OperationType.INSERT, *CHANGES)
 
@@ -62,6 +70,14 @@ _COMMIT = (
     .where(TXNS.c.TXN_ID == bindparam("txn_id"))
     .values(TXN_STATE=TxnState.COMMITTED.value)
 )
+
+
+class UncomparedError(Exception):
+    """The commit must not be: ``overlaps`` are to be compared by rows first."""
+
+    def __init__(self, overlaps: tuple[Overlap, ...]) -> None:
+        super().__init__(overlaps)
+        self.overlaps = overlaps
 
 
 def insert_components(
@@ -85,17 +101,22 @@ def insert_components(
 
 
 def finish(
-    connection: Connection, txn_id: TxnId, *, now: int, statistics: Iterable[StatisticsChange] = ()
+    connection: Connection,
+    txn_id: TxnId,
+    *,
+    now: int,
+    statistics: Iterable[StatisticsChange] = (),
+    harmless: Collection[Overlap] | None = None,
 ) -> WriteConflictError | None:
     """Commits an open transaction whose components are all recorded, or aborts it and
-    returns why.
+    returns why. ``harmless``: as in ``TxnManager.commit``; UncomparedError if there are others.
     """
     this = {"txn_id": txn_id}
     operations = set(connection.scalars(_OPERATIONS, this))
     changes = not operations.isdisjoint(CHANGES)
     if not operations.isdisjoint(WRITES):
         commit_id = highest_txn(connection)
-        conflict = _find_conflict(connection, txn_id, commit_id)
+        conflict = _find_conflict(connection, txn_id, commit_id, harmless)
         if conflict is not None:
             abort_txns(connection, [txn_id], AbortReason.WRITE_CONFLICT)
             return conflict
@@ -110,18 +131,53 @@ def finish(
 
 
 def _find_conflict(
-    connection: Connection, txn_id: TxnId, commit_id: TxnId
+    connection: Connection,
+    txn_id: TxnId,
+    commit_id: TxnId,
+    harmless: Collection[Overlap] | None,
 ) -> WriteConflictError | None:
-    tc, ws = TXN_COMPONENTS.c, WRITE_SET.c
-    conflict = connection.execute(
-        select(tc.TC_OPERATION_TYPE, WRITE_SET)
-        .join_from(
-            TXN_COMPONENTS,
-            WRITE_SET,
-            (ws.WS_DATABASE == tc.TC_DATABASE)
-            & (ws.WS_TABLE == tc.TC_TABLE)
-            & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION),
+    """The first conflict. UncomparedError if there is none but what rows may be."""
+    # one for each transaction and table or partition: by the strongest operations, which come first
+    overlaps: dict[tuple[Any, ...], Overlap] = {}
+    for row in _overlapping(connection, txn_id):
+        if harmless is None or not _says_rows(row):
+            return _conflict_error(row, txn_id, commit_id)
+        key = (row.WS_TXNID, row.WS_DATABASE, row.WS_TABLE, row.WS_PARTITION)
+        overlaps.setdefault(key, _overlap(row, commit_id))
+    unknown = tuple(one for one in overlaps.values() if one not in (harmless or ()))
+    if unknown:
+        raise UncomparedError(unknown)
+    return None
+
+
+def _says_rows(row: Row[Any]) -> bool:
+    return row.WS_TXNID != BY_DDL and {row.TC_OPERATION_TYPE, row.WS_OPERATION_TYPE} <= BY_ROW
+
+
+def _overlapping(connection: Connection, txn_id: TxnId) -> Sequence[Row[Any]]:
+    """What others committed since the transaction began that may conflict with it.
+
+    The write id of the other is there as long as its row of WRITE_SET can matter: ``keep_house``
+    purges none of transactions that were open when one that is open now began, nor of later ones.
+    """
+    tc, ws, t2w = TXN_COMPONENTS.c, WRITE_SET.c, TXN_TO_WRITE_ID.c
+    same = (
+        (ws.WS_DATABASE == tc.TC_DATABASE)
+        & (ws.WS_TABLE == tc.TC_TABLE)
+        & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION)
+    )
+    write_id = (
+        select(t2w.T2W_WRITEID)
+        .where(
+            t2w.T2W_DATABASE == ws.WS_DATABASE,
+            t2w.T2W_TABLE == ws.WS_TABLE,
+            t2w.T2W_TXNID == ws.WS_TXNID,
         )
+        .scalar_subquery()
+    )
+    return connection.execute(
+        select(tc.TC_OPERATION_TYPE, WRITE_SET, write_id.label("write_id"))
+        .join_from(TXN_COMPONENTS, WRITE_SET, same)
         .where(
             tc.TC_TXNID == txn_id,
             or_(
@@ -137,30 +193,30 @@ def _find_conflict(
         .order_by(
             ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc()
         )
-        .limit(1)
-    ).first()
-    return None if conflict is None else _conflict_error(conflict, txn_id, commit_id)
+    ).all()
+
+
+def _overlap(row: Row[Any], commit_id: TxnId) -> Overlap:
+    return Overlap(
+        table=TableName(row.WS_DATABASE, row.WS_TABLE),
+        partition=row.WS_PARTITION,
+        txn_id=TxnId(row.WS_TXNID),
+        commit_id=TxnId(row.WS_COMMIT_ID),
+        write_id=None if row.write_id is None else WriteId(row.write_id),
+        operations=f"{row.TC_OPERATION_TYPE}/{row.WS_OPERATION_TYPE}",
+        highest_txn=commit_id,
+    )
 
 
 def _conflict_error(conflict: Row[Any], txn_id: TxnId, commit_id: TxnId) -> WriteConflictError:
-    written = "/".join(
-        part
-        for part in (conflict.WS_DATABASE, conflict.WS_TABLE, conflict.WS_PARTITION)
-        if part is not None
-    )
-    if conflict.WS_TXNID == BY_DDL:
+    overlap = _overlap(conflict, commit_id)
+    if overlap.txn_id == BY_DDL:
         message = (
-            f"Aborting [txnid:{txn_id},{commit_id}] because {written} was added, dropped, renamed"
+            f"Aborting [txnid:{txn_id},{commit_id}] because {overlap} was added, dropped, renamed"
             " or moved meanwhile"
         )
         return WriteConflictError(message, hint="Run the statement again.", code=TXN_ABORTED)
-    return WriteConflictError(
-        f"Aborting [txnid:{txn_id},{commit_id}] due to a write conflict on {written} committed by"
-        f" [txnid:{conflict.WS_TXNID},{conflict.WS_COMMIT_ID}]"
-        f" {conflict.TC_OPERATION_TYPE}/{conflict.WS_OPERATION_TYPE}",
-        hint="Run the statement again: it will see the other transaction's changes.",
-        code=TXN_ABORTED,
-    )
+    return conflict_error(txn_id, Clash(overlap=overlap))
 
 
 def _remember_changes(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> None:

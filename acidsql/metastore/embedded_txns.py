@@ -4,7 +4,7 @@ transaction on the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sqlalchemy import CompoundSelect, Connection, Row, select, union_all
 
@@ -18,7 +18,7 @@ from acidsql.errors import (
     OperationalError,
     WriteConflictError,
 )
-from acidsql.metastore.committing import finish, insert_components
+from acidsql.metastore.committing import UncomparedError, finish, insert_components
 from acidsql.metastore.embedded_locks import EmbeddedLocks
 from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, seed
 from acidsql.metastore.process import Process
@@ -39,6 +39,7 @@ from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
+from acidsql.txn.overlaps import Overlap
 
 
 class EmbeddedTxns(EmbeddedLocks):
@@ -103,21 +104,26 @@ class EmbeddedTxns(EmbeddedLocks):
         txn_id: TxnId,
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
-    ) -> None:
+        harmless: Collection[Overlap] | None = None,
+    ) -> tuple[Overlap, ...]:
         try:
             with self._store.write() as connection:
-                conflict = self._commit(connection, txn_id, components, statistics)
+                conflict = self._commit(connection, txn_id, components, statistics, harmless)
+        except UncomparedError as uncompared:
+            return uncompared.overlaps
         except CommitFailedError as error:
             self._settle(txn_id, error)
-            return
+            return ()
         if conflict is not None:
             raise conflict
+        return ()
 
-    def abort(self, txn_id: TxnId) -> None:
+    def abort(self, txn_id: TxnId, *, conflict: bool = False) -> None:
+        reason = AbortReason.WRITE_CONFLICT if conflict else AbortReason.ROLLBACK
         with self._store.write() as connection:
             match find_state(connection, txn_id):
                 case TxnState.OPEN:
-                    abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
+                    abort_txns(connection, [txn_id], reason)
                 case TxnState.ABORTED:
                     return
                 case TxnState.COMMITTED:
@@ -183,12 +189,13 @@ class EmbeddedTxns(EmbeddedLocks):
         txn_id: TxnId,
         components: Iterable[TxnComponent],
         statistics: Iterable[StatisticsChange],
+        harmless: Collection[Overlap] | None,
     ) -> WriteConflictError | None:
         if find_state(connection, txn_id) is TxnState.COMMITTED:
             return None
         require_open(connection, txn_id)
         insert_components(connection, txn_id, components)
-        return finish(connection, txn_id, now=self._now(), statistics=statistics)
+        return finish(connection, txn_id, now=self._now(), statistics=statistics, harmless=harmless)
 
     def _settle(self, txn_id: TxnId, error: CommitFailedError) -> None:
         """The COMMIT failed without a clear answer: only the store itself can tell whether it took

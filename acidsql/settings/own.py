@@ -92,6 +92,16 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.conflict.granularity",
+        kind=("row", "partition"),
+        default="row",
+        doc=(
+            "When two transactions that change one table or partition side by side conflict: where"
+            " both change a row (`row`), or always, as in Hive (`partition`)."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.store.mode",
         kind=("0600", "0660", "0666"),
         default="0600",

@@ -27,13 +27,8 @@ from acidsql.expressions.pruning import prune
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
-from acidsql.storage.delete_events import (
-    MAX_EVENTS,
-    DeadIds,
-    DeleteEvents,
-    read_columns,
-    valid_mask,
-)
+from acidsql.storage.columns import read_columns
+from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents, valid_mask
 from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property, first_rows

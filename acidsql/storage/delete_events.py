@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +23,8 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
+from acidsql.storage.columns import Longs, column_batches, read_columns
 from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-Longs = npt.NDArray[np.int64]
 
 MAX_EVENTS = 5_000_000
 """The most delete events that are sorted here; Spark's filter takes more of them in its stride."""
@@ -90,6 +85,15 @@ class DeadIds:
             {key: _ascending(rows) for key, rows in parts.items()},
             frozenset(number for number, *_ in parts),
         )
+
+    def joined(self, other: DeadIds) -> DeadIds:
+        """The ids that are in either."""
+        keys = dict.fromkeys((*self.rows, *other.rows))
+        rows = {
+            key: _ascending([ids.rows[key] for ids in (self, other) if key in ids.rows])
+            for key in keys
+        }
+        return DeadIds(rows, self.partition_numbers | other.partition_numbers)
 
     def within(self, partition_number: int, ids: RowIdRange) -> int:
         """How many of the ids are dead."""
@@ -237,7 +241,7 @@ class DeleteEventReader:
         self._kept.update(
             zip(
                 (file.key for file in missing),
-                self._pool.map(lambda file: _read_file(self.io, file), missing),
+                self._pool.map(lambda file: read_events(self.io, file), missing),
                 strict=True,
             )
         )
@@ -294,56 +298,70 @@ def _concatenate(parts: Sequence[DeleteEvents]) -> DeleteEvents:
     )
 
 
-def read_table(io: FileIO, path: str, names: Sequence[str]) -> pa.Table:
-    """Columns of an ORC file. FormatError if they cannot be read."""
-    import pyarrow as pa
-    from pyarrow import orc
-
-    try:
-        with io.open_input(path) as opened:
-            return orc.ORCFile(opened).read(columns=list(names))
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise FormatError(
-            f'cannot read file "{path}"', detail=str(error).splitlines()[0] if str(error) else None
-        ) from error
+_EVENT_COLUMNS = ("operation", *ID_FIELDS, "currentTransaction")
 
 
-def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
-    """Event columns of an ACID file. FormatError if it cannot be read or has NULLs there."""
-    table = read_table(io, path, names)
-    if any(column.null_count for column in table.columns):
-        raise FormatError(f'file "{path}" holds events without ids')
-    return [column.to_numpy().astype(np.int64) for column in table.columns]
+def read_events(io: FileIO, file: ScanFile) -> DeleteEvents:
+    """The delete events of one file. FormatError if it does not hold what its footer tells of, or
+    other events.
+    """
+    events = _events(file.path, read_columns(io, file.path, _EVENT_COLUMNS))
+    _check_ranges(file, len(events), _extents(events))
+    return events
 
 
-def _read_file(io: FileIO, file: ScanFile) -> DeleteEvents:
-    operation, *ids = read_columns(io, file.path, ("operation", *ID_FIELDS, "currentTransaction"))
+def event_batches(io: FileIO, file: ScanFile, size: int) -> Iterator[DeleteEvents]:
+    """What ``read_events`` gives, at most ``size`` events at a time: however many there are."""
+    count, extents = 0, _NO_EXTENTS
+    for columns in column_batches(io, file.path, _EVENT_COLUMNS, size):
+        events = _events(file.path, columns)
+        count += len(events)
+        extents = tuple(map(_joined, extents, _extents(events)))
+        yield events
+    _check_ranges(file, count, extents)
+
+
+def _events(path: str, columns: Sequence[Longs]) -> DeleteEvents:
+    operation, write_ids, buckets, rows, event_write_ids = columns
     if (operation != _DELETE).any():
-        raise FormatError(f'file "{file.path}" holds other events than deletes')
-    write_ids, buckets, rows, event_write_ids = ids
-    _check_ranges(file, (write_ids, buckets, rows))
+        raise FormatError(f'file "{path}" holds other events than deletes')
     if len(rows) and int(rows.min()) < 0:
-        raise FormatError(f'file "{file.path}" holds a negative row number')
-    unpartitioned = np.zeros(len(rows), np.int64)
+        raise FormatError(f'file "{path}" holds a negative row number')
     return DeleteEvents(
         write_ids=write_ids,
         bucket_properties=buckets,
         rows=rows,
         event_write_ids=event_write_ids,
-        partition_numbers=unpartitioned,
+        partition_numbers=np.zeros(len(rows), np.int64),
     )
 
 
-def _check_ranges(file: ScanFile, ids: Sequence[Longs]) -> None:
+_Extent = tuple[int, int] | None
+_NO_EXTENTS: tuple[_Extent, ...] = (None,) * len(ID_FIELDS)
+
+
+def _extents(events: DeleteEvents) -> tuple[_Extent, ...]:
+    """The least and the greatest of each of the ids; None of no events."""
+    if not len(events):
+        return _NO_EXTENTS
+    columns = (events.write_ids, events.bucket_properties, events.rows)
+    return tuple((int(values.min()), int(values.max())) for values in columns)
+
+
+def _joined(one: _Extent, other: _Extent) -> _Extent:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _check_ranges(file: ScanFile, count: int, extents: Sequence[_Extent]) -> None:
     """A changed bit would let deleted rows come back: what was read must be what the footer tells
     of. FormatError if it is not.
     """
-    for name, values, known in zip(ID_FIELDS, ids, file.ranges, strict=False):
-        extent = (int(values.min()), int(values.max())) if len(values) else None
-        if len(values) != file.rows or (known is not None and extent != known):
+    for name, extent, known in zip(ID_FIELDS, extents, file.ranges, strict=False):
+        if count != file.rows or (known is not None and extent != known):
             detail = (
-                f"{name}: {len(values)} values within {extent}, by the footer {file.rows} within"
-                f" {known}"
+                f"{name}: {count} values within {extent}, by the footer {file.rows} within {known}"
             )
             raise FormatError(
                 f'file "{file.path}" does not hold the delete events its footer tells of',

@@ -4,7 +4,7 @@ needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -14,6 +14,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
+from acidsql.txn.overlaps import Overlap
 
 
 class OperationType(StrEnum):
@@ -186,17 +187,22 @@ class TxnManager(Protocol):
         txn_id: TxnId,
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
-    ) -> None:
+        harmless: Collection[Overlap] | None = None,
+    ) -> tuple[Overlap, ...]:
         """Does ``add_components`` and makes the transaction visible; with it, or not at all, the
         statistics change.
+
+        ``harmless``: overlapping updates and deletes that hit no common row. If there are others
+        these are returned and nothing is changed: to be compared, and asked again. None: every
+        overlapping change is a conflict, as in Hive; () is returned.
 
         WriteConflictError (then it is aborted), TransactionAbortedError, CommitStateUnknownError.
         A commit that already happened is no error. Hive: TxnHandler.commitTxn.
         """
 
-    def abort(self, txn_id: TxnId) -> None:
+    def abort(self, txn_id: TxnId, *, conflict: bool = False) -> None:
         """Aborts a transaction. For an aborted one that is no error; a committed one raises
-        OperationalError.
+        OperationalError. ``conflict``: because another has changed the same rows.
         """
 
     def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:

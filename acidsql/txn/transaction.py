@@ -32,9 +32,10 @@ What it does see beyond the lists is its own work: once it has a write id on ``t
 for it.
 
 Lost updates are prevented at the end: of two transactions that overlap in time and both updated or
-deleted in the same table or partition, the first to commit wins, the other is aborted
-(WriteConflictError) and may be run again. Write skew is possible, as under any snapshot isolation:
-two transactions that read each other's table and write their own both commit.
+deleted the same row (by Hive's rule: in the same table or partition), the first to commit wins, the
+other is aborted (WriteConflictError) and may be run again; see ``overlaps``. Write skew is
+possible, as under any snapshot isolation: two transactions that read each other's table and write
+their own both commit.
 
 How it ends: committed (one metastore call: all or nothing), aborted (by itself, by a conflict, or
 by others when its heartbeat stops, its process dies or its table is dropped), or unknown (the
@@ -57,6 +58,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
@@ -74,6 +76,7 @@ from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locking import Patience, wait
 from acidsql.txn.locks import LockComponent, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
+from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
 
 HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""
@@ -264,17 +267,20 @@ class Transaction:
         self.check()
         self._manager.heartbeat(self.txn_id)
 
-    def commit(self) -> None:
+    def commit(self, compare: CompareRows | None = None) -> None:
         """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of
         it is or will be visible; CommitStateUnknownError: nobody knows, touch nothing; any other
         error: still open.
+
+        ``compare``: tells whether overlapping changes hit a common row; None: it is a conflict
+        whichever rows they hit, as in Hive.
         """
         if self.state is TransactionState.COMMITTED:
             return
         self.check()
         self.state = TransactionState.COMMITTING
         try:
-            self._manager.commit(self.txn_id, self._unrecorded, self._statistics)
+            self._commit(compare)
         except CommitStateUnknownError:
             self._end(TransactionState.UNKNOWN)
             raise
@@ -288,6 +294,24 @@ class Transaction:
             self._abort_after(error)
             raise
         self._end(TransactionState.COMMITTED)
+
+    def _commit(self, compare: CompareRows | None) -> None:
+        """Asks the store to commit, until no overlapping change is left that was not compared. Most
+        often there is none: that is one call.
+        """
+        if compare is None:
+            self._manager.commit(self.txn_id, self._unrecorded, self._statistics)
+            return
+        harmless: frozenset[Overlap] = frozenset()
+        while overlaps := self._manager.commit(
+            self.txn_id, self._unrecorded, self._statistics, harmless
+        ):
+            clash = compare(overlaps)
+            if clash is not None:
+                self._manager.abort(self.txn_id, conflict=True)
+                raise conflict_error(self.txn_id, clash)
+            harmless = harmless.union(overlaps)
+            crash_points.reached("rows compared")
 
     def abort(self) -> None:
         """Gives it up. Doing so twice is no error; OperationalError if it is committed or nobody

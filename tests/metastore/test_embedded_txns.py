@@ -303,6 +303,42 @@ def test_house_keeping_keeps_what_an_open_transaction_may_conflict_with(
         metastore.commit(second.txn_id, [component(T, 2, OperationType.UPDATE)])
 
 
+@pytest.mark.parametrize("older", [True, False])
+def test_house_keeping_keeps_the_write_id_of_an_overlapping_change(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch, older: bool
+) -> None:
+    """As long as the change may be compared, whichever of the two began first; all others go."""
+    monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
+    monkeypatch.setattr(opening, "KEPT_TXNS", 0)
+    insert(metastore)
+    one, two = metastore.begin([T]), metastore.begin([T])
+    other, waiting = (one, two) if older else (two, one)
+    metastore.commit(
+        other.txn_id, [component(T, other.write_ids[T], OperationType.UPDATE)], harmless=()
+    )
+    for _ in range(5):
+        insert(metastore)
+    mine = [component(T, waiting.write_ids[T], OperationType.DELETE)]
+    (overlap,) = metastore.commit(waiting.txn_id, mine, harmless=())
+    assert overlap.write_id == other.write_ids[T]
+    assert (1,) not in rows(metastore, "SELECT T2W_TXNID FROM TXN_TO_WRITE_ID")
+    metastore.commit(waiting.txn_id, mine, harmless=[overlap])
+    insert(metastore)
+    assert rows(metastore, "SELECT 1 FROM WRITE_SET WHERE WS_OPERATION_TYPE = 'u'") == []
+
+
+def test_a_change_whose_write_id_is_not_known(metastore: EmbeddedMetastore) -> None:
+    """It is told without one: nobody can say then which rows it changed."""
+    first, second = metastore.begin([T]), metastore.begin([T])
+    metastore.commit(first.txn_id, [component(T, 1, OperationType.UPDATE)])
+    with metastore._store.write() as connection:
+        connection.exec_driver_sql("DELETE FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = 1")
+    (overlap,) = metastore.commit(
+        second.txn_id, [component(T, 2, OperationType.UPDATE)], harmless=()
+    )
+    assert overlap.write_id is None
+
+
 # --- dropped tables
 # --------------------------------------------------------------------------------------------------
 

@@ -220,6 +220,19 @@ def test_who_began_before_a_rename_writes_to_neither_name(
     metastore.commit(late)
 
 
+def test_what_ddl_did_is_compared_with_no_rows(metastore: EmbeddedMetastore, table: Table) -> None:
+    """An UPDATE of a partition that was renamed meanwhile fails at once, also where another
+    transaction had changed rows of it before.
+    """
+    early, other = metastore.begin([T]).txn_id, metastore.begin([T]).txn_id
+    record(metastore, other, "k=1", operation=OperationType.UPDATE)
+    metastore.commit(other)
+    metastore.alter_partition(table, ONE, renamed(ONE))
+    record(metastore, early, "k=9", operation=OperationType.UPDATE)
+    with pytest.raises(WriteConflictError, match="was added, dropped, renamed or moved meanwhile"):
+        metastore.commit(early, harmless=())
+
+
 def test_who_began_before_a_move_does_not_write_to_the_old_place(
     metastore: EmbeddedMetastore, table: Table
 ) -> None:

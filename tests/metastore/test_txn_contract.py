@@ -19,6 +19,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState, TxnWrite
+from acidsql.txn.overlaps import Overlap
 
 T = TableName("default", "t")
 OTHER = TableName("sales", "orders")
@@ -346,6 +347,89 @@ def test_conflicts_are_by_partition(
     place = "default/t/p=1" if ours else "default/t"
     with pytest.raises(WriteConflictError, match=f"on {place} committed by .* d/u"):
         manager.commit(second, components)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), sorted(CHANGES))
+def test_changes_that_may_be_of_different_rows_are_told(
+    manager: TxnManager, ours: OperationType, theirs: OperationType
+) -> None:
+    """Where rows count, nothing is changed until the overlap is said to be harmless; who does not
+    compare rows gets the conflict all the same.
+    """
+    first, second, third = (manager.open_txn() for _ in range(3))
+    manager.commit(second, [write(manager, second, theirs, partition="p=1")])
+    mine = [write(manager, first, ours, partition="p=1"), write(manager, first, I)]
+    (overlap,) = manager.commit(first, mine, harmless=())
+    assert overlap == Overlap(
+        table=T,
+        partition="p=1",
+        txn_id=second,
+        commit_id=third,
+        write_id=WriteId(1),
+        operations=f"{ours.value}/{theirs.value}",
+        highest_txn=third,
+    )
+    assert [info.txn_id for info in manager.list_txns()] == [first, third]
+    assert manager.commit(first, mine, harmless=()) == (overlap,)
+    assert manager.commit(first, mine, harmless=(overlap,)) == ()
+    assert manager.valid_txns().is_valid(first)
+    with pytest.raises(WriteConflictError, match="on default/t/p=1"):
+        manager.commit(third, [write(manager, third, U, partition="p=1")])
+
+
+def test_overlaps_that_come_in_between_are_told_next(manager: TxnManager) -> None:
+    """What was compared stays harmless when the commit is asked for again, under a later commit
+    id; each table, partition and transaction is told by itself.
+    """
+    long_one, early, late = (manager.open_txn() for _ in range(3))
+    mine = [write(manager, long_one, U), write(manager, long_one, D, OTHER, "p=1")]
+    manager.commit(early, [write(manager, early, U), write(manager, early, D)])
+    compared = manager.commit(long_one, mine, harmless=())
+    assert [(one.txn_id, one.operations) for one in compared] == [(early, "u/u")]
+    manager.open_txn()
+    theirs = [write(manager, late, D), write(manager, late, U, OTHER, "p=1")]
+    manager.commit(late, theirs, harmless=manager.commit(late, theirs, harmless=()))
+    new = manager.commit(long_one, mine, harmless=compared)
+    assert [(one.txn_id, str(one), one.write_id) for one in new] == [
+        (late, "default/t", 3),
+        (late, "sales/orders/p=1", 2),
+    ]
+    assert manager.commit(long_one, mine, harmless=(*compared, *new)) == ()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        pair
+        for pair in product((I, U, D, OperationType.OVERWRITE), repeat=2)
+        if OperationType.OVERWRITE in pair
+    ],
+)
+def test_an_overwriting_is_never_compared(
+    manager: TxnManager, ours: OperationType, theirs: OperationType
+) -> None:
+    """It does not say which rows it hides, so it is a conflict, also where another overlap is only
+    to be compared.
+    """
+    first, second, third = (manager.open_txn() for _ in range(3))
+    manager.commit(second, [write(manager, second, U, OTHER)])
+    manager.commit(third, [write(manager, third, theirs)])
+    mine = [write(manager, first, U, OTHER), write(manager, first, ours)]
+    with pytest.raises(WriteConflictError, match="on default/t committed by"):
+        manager.commit(first, mine, harmless=())
+    assert manager.valid_txns().is_aborted(first)
+
+
+def test_an_abort_tells_why(manager: TxnManager) -> None:
+    """A transaction that lost a conflict says so to whoever asks later."""
+    first, second = manager.open_txn(), manager.open_txn()
+    manager.abort(first, conflict=True)
+    manager.abort(first, conflict=True)
+    manager.abort(second)
+    for txn_id, words in ((first, "had changed the same data"), (second, "was rolled back")):
+        with pytest.raises(TransactionAbortedError) as caught:
+            manager.heartbeat(txn_id)
+        assert words in (caught.value.detail or "")
 
 
 def test_conflicts_are_by_table(manager: TxnManager) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     CommitStateUnknownError,
+    ExecutionError,
     InterfaceError,
     MetastoreError,
     OperationalError,
@@ -21,6 +23,7 @@ from acidsql.errors import (
 )
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.transaction import ReadSnapshot, Transaction, TransactionState
 
 T = TableName("default", "t")
@@ -141,6 +144,122 @@ def test_a_conflict_ends_the_transaction(manager: EmbeddedMetastore) -> None:
         with pytest.raises(InterfaceError, match="transaction txnid:1 is aborted"):
             txn.write_id(T)
     assert states(manager) == ["a"]
+
+
+def changed(manager: EmbeddedMetastore) -> TxnId:
+    """Another transaction that has changed ``T``."""
+    with Transaction.begin(manager, [T]) as txn:
+        txn.record([component(txn, OperationType.UPDATE)])
+        txn.commit(lambda overlaps: None)
+        return txn.txn_id
+
+
+def test_overlapping_changes_are_compared_until_none_is_left(manager: EmbeddedMetastore) -> None:
+    """Each once, those that others commit meanwhile in another round; outside of the store, so that
+    nobody waits.
+    """
+    rounds: list[list[TxnId]] = []
+
+    def compare(overlaps: Sequence[Overlap]) -> Clash | None:
+        rounds.append([overlap.txn_id for overlap in overlaps])
+        if len(rounds) < 3:
+            others.append(changed(manager))
+        return None
+
+    txn = Transaction.begin(manager, [T])
+    others = [changed(manager), changed(manager)]
+    txn.record([component(txn, OperationType.DELETE)])
+    txn.commit(compare)
+    assert rounds == [others[:2], others[2:3], others[3:]]
+    assert txn.state is TransactionState.COMMITTED
+    assert visible(manager) == [1, 2, 3, 4, 5]
+
+
+def test_nothing_is_compared_without_an_overlap(manager: EmbeddedMetastore) -> None:
+    """Nor for an insert: the store is asked once."""
+
+    def fail(overlaps: Sequence[Overlap]) -> Clash | None:
+        raise AssertionError(overlaps)
+
+    for operation in (OperationType.INSERT, OperationType.UPDATE):
+        with Transaction.begin(manager, [T]) as txn:
+            if operation is OperationType.INSERT:
+                insert(manager, OperationType.UPDATE)
+            txn.record([component(txn, operation)])
+            txn.commit(fail)
+
+
+@pytest.mark.parametrize("second_round", [False, True])
+def test_a_common_row_ends_the_transaction(manager: EmbeddedMetastore, second_round: bool) -> None:
+    """The error names the table, the other transaction, how many rows and one of them; the store
+    knows why it was aborted.
+    """
+    others: list[TxnId] = []
+
+    def compare(overlaps: Sequence[Overlap]) -> Clash | None:
+        if second_round and len(others) == 1:
+            others.append(changed(manager))
+            return None
+        return Clash(overlap=overlaps[0], rows=3, example=RowId(WriteId(1), 1 << 29, 7))
+
+    with Transaction.begin(manager, [T]) as txn:
+        others.append(changed(manager))
+        txn.record([component(txn, OperationType.DELETE)])
+        with pytest.raises(WriteConflictError) as caught:
+            txn.commit(compare)
+        assert txn.state is TransactionState.ABORTED
+    highest = max(others)
+    assert str(caught.value.message) == (
+        f"Aborting [txnid:1,{highest}] due to a write conflict on default/t committed by"
+        f" [txnid:{others[-1]},{highest}] d/u: both changed 3 rows, such as ROW__ID"
+        ' {"writeid":1,"bucketid":536870912,"rowid":7}'
+    )
+    assert (caught.value.code, caught.value.retryable) == (10263, True)
+    with pytest.raises(TransactionAbortedError) as asked:
+        manager.heartbeat(txn.txn_id)
+    assert "changed the same data" in (asked.value.detail or "")
+
+
+def test_words_of_a_clash() -> None:
+    """One row, at least so many, and none that anybody knows of."""
+    overlap = Overlap(
+        table=T,
+        partition="k=1",
+        txn_id=TxnId(2),
+        commit_id=TxnId(3),
+        write_id=None,
+        operations="u/d",
+        highest_txn=TxnId(4),
+    )
+    row = RowId(WriteId(5), 6, 7)
+    text = 'ROW__ID {"writeid":5,"bucketid":6,"rowid":7}'
+    one = Clash(overlap=overlap, rows=1, example=row)
+    some = Clash(overlap=overlap, rows=9, all_counted=False, example=row)
+    assert one.words == f": both changed 1 row, {text}"
+    assert some.words == f": both changed at least 9 rows, such as {text}"
+    error = conflict_error(TxnId(1), Clash(overlap=overlap, reason="gone"))
+    assert (error.message, error.detail) == (
+        "Aborting [txnid:1,4] due to a write conflict on default/t/k=1 committed by [txnid:2,3] u/d",
+        "gone",
+    )
+
+
+def test_a_comparison_that_fails_leaves_the_transaction_open(manager: EmbeddedMetastore) -> None:
+    """It is for its owner to end it; a Ctrl-C ends it at once."""
+
+    def fail(overlaps: Sequence[Overlap]) -> Clash | None:
+        raise errors.pop()
+
+    errors: list[BaseException] = [KeyboardInterrupt(), ExecutionError("no disk")]
+    txn = Transaction.begin(manager, [T])
+    changed(manager)
+    txn.record([component(txn, OperationType.UPDATE)])
+    with pytest.raises(ExecutionError, match="no disk"):
+        txn.commit(fail)
+    assert (txn.state, states(manager)) == (TransactionState.OPEN, ["o"])
+    with pytest.raises(KeyboardInterrupt):
+        txn.commit(fail)
+    assert (txn.state, states(manager)) == (TransactionState.ABORTED, ["a"])
 
 
 def test_a_commit_after_others_aborted_it(manager: EmbeddedMetastore) -> None:

@@ -33,8 +33,8 @@ from acidsql.metastore.txn_tables import (
     TXNS,
 )
 from acidsql.txn.manager import OperationType, TxnState
+from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED
 
-TXN_ABORTED = 10263
 TXN_NO_SUCH_TRANSACTION = 10262
 
 

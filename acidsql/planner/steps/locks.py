@@ -169,6 +169,7 @@ whose lock is weaker where reads are lockless.
 class _Rules:
     def __init__(self, settings: Settings) -> None:
         self.write_locks = settings.flag("hive.txn.xlock.write")
+        self.by_rows = settings.text("acidsql.conflict.granularity") == "row"
         self.overwrite_locks = settings.flag("hive.txn.xlock.iow")
         self.merge_insert_locks = settings.flag("hive.txn.xlock.mergeinsert")
         self.lockless_reads = settings.flag("hive.acid.lockless.reads.enabled")
@@ -221,19 +222,17 @@ class _Rules:
         )
 
     def change(self, table: Table) -> LockComponent:
-        return _on_table(
-            table.name,
-            LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
-        )
+        return _on_table(table.name, self._change_type())
+
+    def _change_type(self) -> LockType:
+        """The lock of UPDATE and DELETE: where rows are compared at the commit they may be side by
+        side.
+        """
+        alone = self.write_locks and not self.by_rows
+        return LockType.EXCL_WRITE if alone else LockType.SHARED_WRITE
 
     def merge(self, merge: BoundMerge) -> Iterator[LockComponent]:
         for clause in merge.clauses:
-            if clause.action is not MergeAction.INSERT:
-                yield self.change(merge.table)
-            elif self.merge_insert_locks:
-                yield _on_table(
-                    merge.table.name,
-                    LockType.EXCL_WRITE if self.write_locks else LockType.SHARED_WRITE,
-                )
-            else:
-                yield _on_table(merge.table.name, self._shared())
+            changes = clause.action is not MergeAction.INSERT or self.merge_insert_locks
+            kind = self._change_type() if changes else self._shared()
+            yield _on_table(merge.table.name, kind)

@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.expressions.spark_words import identifier
+from acidsql.files.urls import path_of
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
+from acidsql.storage.common_rows import CommonRows, RowComparison
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.table_snapshot import PartitionSnapshot, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot, PendingWrites
@@ -68,6 +71,21 @@ class Publisher:
         """Removes what will never commit."""
         with translated():
             pending.discard(published=True)
+
+    # ---- what others did beside it
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether a conflict is one of rows, and not of tables and partitions."""
+        return self._resources.settings.text("acidsql.conflict.granularity") == "row"
+
+    def common_rows(self, root: PendingRoot, other: WriteId) -> CommonRows | None:
+        """The rows of a published root that another write id deleted, too; None for no such row.
+        FormatError, ExecutionError if that cannot be told.
+        """
+        with translated():
+            comparison = RowComparison(self._resources.files, self._resources.known.footers)
+            return comparison.common_rows(path_of(root.target.root), root.write_id, other)
 
     # ---- what the metastore is told with it
 
