@@ -82,7 +82,7 @@ HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""
 
 PATIENCE = Patience()
-"""As long as Hive waits for locks by default."""
+"""How long Hive waits for locks by default."""
 
 
 class ReadSnapshot:
