@@ -122,7 +122,8 @@ class LockInfo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockAnswer:
     """What became of a request. ``blockers``: the locks that stand in its way, one a component
-    that waits; ``deadlock``: the transactions of a circle of waiting ones that it is part of.
+    that waits; ``deadlock``: the transactions of a circle of waiting ones that it closed, itself
+    first. The others of the circle are not told, so that only one gives up.
     """
 
     lock_id: int

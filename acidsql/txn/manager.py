@@ -105,7 +105,7 @@ class TxnManager(Protocol):
     ) -> OpenedTxn:
         """Does ``open_txn``, ``lock``, ``valid_txns`` and an ``allocate_write_id`` for each table,
         in one step where the store can. Where the locks are not free it has no write ids yet:
-        ``renew`` gives them.
+        ``renew`` gives them; where they are refused (NOT_ACQUIRED) it is aborted already.
         """
 
     def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
@@ -118,7 +118,8 @@ class TxnManager(Protocol):
 
     def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
         """Asks for locks. They are there when it returns, or it is their turn once those before
-        them are gone: ``check_lock`` tells. NOT_ACQUIRED: refused, and nothing waits. Those of a
+        them are gone: ``check_lock`` tells. NOT_ACQUIRED: refused, and nothing waits. What the
+        transaction holds already it need not wait for again. Those of a
         transaction end with it; others with ``unlock``, or their heartbeat, or their process.
 
         TransactionAbortedError if the transaction is not open. Hive: TxnHandler.lock.
