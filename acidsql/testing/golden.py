@@ -15,6 +15,7 @@ prints a time, a duration or a process id.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from acidsql.session import Session
 
 Outcome = Callable[[Step], str]
+
+
+_HOLDER = re.compile(r"\(\S+@\S+\) (holds \S+ on \S+) since [0-9: +-]+")
+"""Who holds a lock since when, in the errors of those who wait for it."""
 
 
 def run_compiled(mode: str, text: str, session: Session) -> str:
@@ -106,7 +111,8 @@ def _executed(session: Session, step: Step, warehouse: Path) -> str:
         else _foretold_error(session, step)
     )
     lines = [text, *changes(before, take_listing(warehouse))] if step.show_files else [text]
-    return "\n".join(lines).replace(str(warehouse), "$WAREHOUSE")
+    printed = "\n".join(lines).replace(str(warehouse), "$WAREHOUSE")
+    return _HOLDER.sub(r"($USER) \1 since $TIME", printed)
 
 
 def outcome_text(result: Result, step: Step) -> str:
