@@ -25,7 +25,7 @@ HELD_EVENTS = 4_000_000
 """About so many events are held at once, at 8 bytes each."""
 
 BATCH_EVENTS = 500_000
-"""So many events are read at once, at some 100 bytes each."""
+"""The most events that are read at once, at some 100 bytes each."""
 
 Ranges = tuple[tuple[int, int] | None, ...]
 """Least and greatest of each id field, None where nobody knows; () if nothing is known at all."""
