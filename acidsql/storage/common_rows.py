@@ -22,9 +22,10 @@ from acidsql.storage.delete_events import DeadIds, DeleteEvents, event_batches, 
 from acidsql.storage.footers import Footers, FoundFile, ScanFile
 
 HELD_EVENTS = 4_000_000
-"""About so many events are held at once: 8 bytes each, and several times that while they come."""
+"""About so many events are held at once, at 8 bytes each."""
 
-BATCH_EVENTS = 1_000_000
+BATCH_EVENTS = 500_000
+"""The most events that are read at once, at some 100 bytes each."""
 
 Ranges = tuple[tuple[int, int] | None, ...]
 """Least and greatest of each id field, None where nobody knows; () if nothing is known at all."""
@@ -95,16 +96,16 @@ class RowComparison:
         )
 
     def _pieces(self, of: _DeleteSet) -> Iterator[DeadIds]:
-        parts: list[DeleteEvents] = []
+        parts: list[DeadIds] = []
         count = 0
         for events in self._batches(of, ()):
-            parts.append(events)
+            parts.append(DeadIds.of([events]))
             count += len(events)
             if count >= self._held:
-                yield DeadIds.of(parts)
+                yield DeadIds.joined(parts)
                 parts, count = [], 0
         if count:
-            yield DeadIds.of(parts)
+            yield DeadIds.joined(parts)
 
     def _common(self, piece: DeadIds, of: _DeleteSet) -> tuple[int, RowId] | None:
         """The number of rows of the piece that are among the events, and the least of them."""
@@ -113,7 +114,7 @@ class RowComparison:
             alive = piece.alive(0, events.write_ids, events.bucket_properties, events.rows)
             if not alive.all():
                 # an event may come several times: what is kept is never more than the piece
-                hits = hits.joined(DeadIds.of([events.where(~alive)]))
+                hits = DeadIds.joined([hits, DeadIds.of([events.where(~alive)])])
         if not hits.rows:
             return None
         (_, write_id, bucket_property), rows = min(hits.rows.items())

@@ -86,14 +86,17 @@ class DeadIds:
             frozenset(number for number, *_ in parts),
         )
 
-    def joined(self, other: DeadIds) -> DeadIds:
-        """The ids that are in either."""
-        keys = dict.fromkeys((*self.rows, *other.rows))
-        rows = {
-            key: _ascending([ids.rows[key] for ids in (self, other) if key in ids.rows])
-            for key in keys
-        }
-        return DeadIds(rows, self.partition_numbers | other.partition_numbers)
+    @classmethod
+    def joined(cls, parts: Sequence[DeadIds]) -> DeadIds:
+        """The ids that are in any part."""
+        rows: dict[tuple[int, ...], list[Longs]] = {}
+        for part in parts:
+            for key, ascending in part.rows.items():
+                rows.setdefault(key, []).append(ascending)
+        return cls(
+            {key: _ascending(of_key) for key, of_key in rows.items()},
+            frozenset().union(*(part.partition_numbers for part in parts)),
+        )
 
     def within(self, partition_number: int, ids: RowIdRange) -> int:
         """How many of the ids are dead."""

@@ -612,7 +612,7 @@ def test_results_outlive_the_transaction(tables: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["UPDATE t SET n = 0 WHERE id = 3", "DELETE FROM t WHERE id = 3", "TRUNCATE TABLE t"]
+    "change", ["UPDATE t SET n = 0 WHERE id = 1", "DELETE FROM t WHERE id = 1", "TRUNCATE TABLE t"]
 )
 def test_the_first_to_commit_wins(
     tables: Session, other: Session, warehouse: Path, change: str

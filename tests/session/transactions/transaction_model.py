@@ -13,7 +13,9 @@ from typing import Any
 from tests.session.rows.storage_model import PARTITION_VALUES, Column, Model, Row, literal
 
 Root = tuple[str, tuple[Any, ...]]
-"""A table and a partition of it, () for a table without: what a conflict is found by."""
+"""A table and a partition of it, () for a table without: what an overwriting hides."""
+RowOf = tuple[str, int]
+"""A table and the ``u`` of a row: what two changes conflict by."""
 Rows = dict[int, Row]
 
 
@@ -42,14 +44,18 @@ class Writes:
     inserted: set[Root] = field(default_factory=set)
     changed: set[Root] = field(default_factory=set)
     emptied: set[Root] = field(default_factory=set)
+    rows: set[RowOf] = field(default_factory=set)
+
+    @property
+    def roots(self) -> set[Root]:
+        return self.inserted | self.changed | self.emptied
 
     def conflict_with(self, others: Writes) -> bool:
-        """Two changes of one root, an overwriting of one where rows were inserted; see
-        metastore.committing.
+        """Two changes of one row, an overwriting of a root where anything was done; see
+        txn.overlaps.
         """
-        mine, theirs = self.changed | self.emptied, others.changed | others.emptied
         return bool(
-            mine & theirs or self.inserted & others.emptied or self.emptied & others.inserted
+            self.rows & others.rows or self.emptied & others.roots or self.roots & others.emptied
         )
 
 
@@ -99,6 +105,7 @@ class TransactionModel:
         self.mine.emptied |= {(name, root) for root in change.emptied}
         gone = {u for u in before if u not in model.rows or u in change.new}
         self.mine.changed |= {(name, model.partition(before[u])) for u in gone - born}
+        self.mine.rows |= {(name, u) for u in gone - born}
         self.mine.inserted |= {(name, model.partition(model.rows[u])) for u in change.new}
         born |= change.new
 
@@ -141,6 +148,7 @@ class TransactionModel:
         else:
             u = self.chance.choice(sorted(rows))
             root, change = model.partition(rows[u]), "changed"
+            self.theirs.rows.add((name, u))
             free = _free(model)
             if free and self.chance.random() < 0.5:
                 column = self.chance.choice(free)
