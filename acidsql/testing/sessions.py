@@ -17,6 +17,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error
 from acidsql.testing.script import FIRST_SESSION, ScriptError, Step
+from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import NO_TXN, LockInfo, LockState
 
 WAITS = ".. waits for a lock"
@@ -140,16 +141,26 @@ class _Stage:
         return "\n".join([*statement, *filter(None, [note]), outcome, ""])
 
 
-def _requests_that_wait(locks: Iterable[LockInfo]) -> set[int]:
+def _requests_that_wait(locks: Sequence[LockInfo]) -> set[int]:
     """The ids of requests that some lock which is still there, or waits before them, keeps
-    waiting.
+    waiting. One that closes a circle does not wait: it is about to fail.
     """
     known = {(lock.lock_id, lock.part) for lock in locks}
     return {
         lock.lock_id
         for lock in locks
-        if lock.state is LockState.WAITING and lock.blocked_by in known
+        if lock.state is LockState.WAITING
+        and lock.blocked_by in known
+        and not _closes_circle(lock, locks)
     }
+
+
+def _closes_circle(request: LockInfo, locks: Sequence[LockInfo]) -> bool:
+    before = sorted(
+        (lock for lock in locks if lock.lock_id <= request.lock_id),
+        key=lambda lock: (lock.lock_id, lock.part),
+    )
+    return request.txn_id != NO_TXN and bool(LockQueue(before).deadlock(request.txn_id))
 
 
 def _still_waits(part: _Part) -> str:
