@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from acidsql.changes.transactional import TransactionWork
@@ -46,16 +46,15 @@ class SessionLocks:
     def around(
         self, plan: Locked, source: str, work: TransactionWork | None = None
     ) -> Iterator[Locked]:
-        """A statement with its locks: those of ``work``, to the end of that, or its own. The plan
+        """A statement with its locks: those of ``work``, to the end of that, and its own. The plan
         to carry out is another one if it had to wait: others have changed its tables meanwhile.
         """
-        request = self.request(plan, source)
+        request, waited = self.request(plan, source), False
         if work is not None and request is not None:
-            waited = work.txn.lock(request, self.patience())
-            yield self.planned_again(plan, source) if waited else plan
-            return
-        with self.held(request) as waited:
-            yield self.planned_again(plan, source) if waited else plan
+            kept, request = _divided(request)
+            waited = kept is not None and work.txn.lock(kept, self.patience())
+        with self.held(request) as waited_too:
+            yield self.planned_again(plan, source) if waited or waited_too else plan
 
     def held(self, request: LockRequest | None) -> AbstractContextManager[bool]:
         """Locks of no transaction; whether they had to be waited for."""
@@ -84,3 +83,12 @@ class SessionLocks:
                 hint="Run the statement again.",
             )
         return again
+
+
+def _divided(request: LockRequest) -> tuple[LockRequest | None, LockRequest | None]:
+    """What a transaction keeps to its end, and what ends with the statement."""
+    parts = [
+        tuple(c for c in request.components if c.is_transactional is kept) for kept in (True, False)
+    ]
+    kept, rest = (replace(request, components=part) if part else None for part in parts)
+    return kept, rest

@@ -42,12 +42,17 @@ class LockState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockComponent:
-    """One object to lock: a database, a table of it, or a partition (``p=1/q=2``) of that."""
+    """One object to lock: a database, a table of it, or a partition (``p=1/q=2``) of that.
+
+    ``is_transactional``: whether a transaction keeps it to its end. What is done to other tables
+    takes effect at once, and so ends their lock.
+    """
 
     database: str
     table: str | None = None
     partition: str | None = None
     type: LockType
+    is_transactional: bool = True
 
     def __str__(self) -> str:
         return ".".join(p for p in (self.database, self.table, self.partition) if p is not None)

@@ -478,6 +478,7 @@ def test_a_transaction_that_lost_may_be_run_again(warehouse: Path) -> None:
             session.sql(CREATE.replace("TABLE t", "TABLE IF NOT EXISTS t"))
             runner.run(Script("START TRANSACTION; INSERT OVERWRITE TABLE t VALUES (2, 'b');"))
             if disturb:
+                other.sql("SET hive.support.concurrency=false")
                 other.sql(INSERT)
             runner.run(Script("; ".join(ends)))
             return runner.tally

@@ -5,6 +5,7 @@ AcidUtils.makeLockComponents, DbTxnManager.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, partition_name
@@ -150,6 +151,11 @@ def _on_table(name: TableName, kind: LockType, partition: str | None = None) -> 
     return LockComponent(database=name.database, table=name.table, partition=partition, type=kind)
 
 
+def _of_rows(table: Table, kind: LockType, partition: str | None = None) -> LockComponent:
+    lock = _on_table(table.name, kind, partition)
+    return replace(lock, is_transactional=table.is_transactional)
+
+
 def _on_partition(table: Table, partition: Partition, kind: LockType) -> LockComponent:
     return _on_table(table.name, kind, name_of(table, partition))
 
@@ -184,7 +190,7 @@ class _Rules:
     def reads(self, reads: Iterable[BoundRead]) -> Iterator[LockComponent]:
         for read in reads:
             if self._is_lockable(read.table) and self._is_read_locked(read.table):
-                yield _on_table(read.table.name, LockType.SHARED_READ)
+                yield _of_rows(read.table, LockType.SHARED_READ)
 
     def _is_lockable(self, table: Table) -> bool:
         """Whether a table is locked at all: views are not, nor are external tables as a rule."""
@@ -202,7 +208,7 @@ class _Rules:
         if action.partition is not None and not action.partition.dynamic:
             columns, values = zip(*action.partition.static, strict=True)
             partition = partition_name(columns, values)
-        return _on_table(action.table.name, self._insert_type(action), partition)
+        return _of_rows(action.table, self._insert_type(action), partition)
 
     def _insert_type(self, action: BoundInsert | BoundLoad) -> LockType:
         if not action.table.is_transactional:

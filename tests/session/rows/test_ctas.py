@@ -226,10 +226,10 @@ def test_a_place_with_files_in_it(source: Session, warehouse: Path, tmp_path: Pa
 def test_the_faster_session_has_the_name(
     source: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """The slower one fails and touches nothing of the other's; until the table has its rows nobody
-    knows it.
+    """Without locks the slower one fails and touches nothing of the other's; until the table has its
+    rows nobody knows it.
     """
-    with Session(warehouse) as other:
+    with Session(warehouse, settings={"hive.support.concurrency": "false"}) as other:
         engine = source.engine
         write = engine.write
 

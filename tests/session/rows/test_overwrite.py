@@ -39,10 +39,10 @@ def table(session: Session) -> Session:
 def test_a_row_inserted_meanwhile_is_never_hidden(
     table: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    """An INSERT that was committed after the overwriting began makes it fail; the base is gone,
+    """An INSERT without locks that was committed after the overwriting began makes it fail; the base is gone,
     both rows are there.
     """
-    other = Session(warehouse)
+    other = Session(warehouse, settings={"hive.support.concurrency": "false"})
 
     def meanwhile(reached: str) -> None:
         if reached == point:
@@ -62,10 +62,10 @@ def test_a_row_inserted_meanwhile_is_never_hidden(
 def test_an_insert_that_an_overwriting_would_hide_fails(
     table: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An INSERT with a lower write id than a base committed meanwhile is refused
+    """An INSERT with a lower write id than a base that heeds no lock is refused
     instead of lost.
     """
-    other = Session(warehouse)
+    other = Session(warehouse, settings={"hive.support.concurrency": "false"})
 
     def meanwhile(reached: str) -> None:
         if reached == "begun":

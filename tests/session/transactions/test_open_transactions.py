@@ -623,6 +623,7 @@ def test_the_first_to_commit_wins(
     tables.sql("START TRANSACTION")
     tables.sql("INSERT INTO b VALUES (1, 1)")
     tables.sql("UPDATE t SET n = 100 WHERE id = 1")
+    other.sql("SET hive.support.concurrency=false")
     other.sql("START TRANSACTION")
     other.sql(change)
     other.sql("INSERT INTO p VALUES (1, 1, 'x')")
@@ -720,9 +721,10 @@ def test_statements_of_an_aborted_transaction_fail(tables: Session, other: Sessi
 
 
 def test_a_table_dropped_meanwhile(tables: Session, other: Session, warehouse: Path) -> None:
-    """COMMIT fails for all tables, and puts nothing back where the table was; so does a statement
-    before it.
+    """Without locks COMMIT fails for all tables, and puts nothing back where the table was; so does
+    a statement before it.
     """
+    other.sql("SET hive.support.concurrency=false")
     tables.sql("START TRANSACTION")
     tables.sql("INSERT INTO b VALUES (1, 1)")
     tables.sql("UPDATE t SET n = 0")
@@ -745,9 +747,10 @@ def test_a_table_dropped_meanwhile(tables: Session, other: Session, warehouse: P
     ],
 )
 def test_a_partition_changed_meanwhile(tables: Session, other: Session, ddl: str) -> None:
-    """COMMIT fails: rows must not come up again in a partition that was dropped or is called
-    otherwise now.
+    """Without locks COMMIT fails: rows must not come up again in a partition that was dropped or is
+    called otherwise now.
     """
+    other.sql("SET hive.support.concurrency=false")
     tables.sql("INSERT INTO p VALUES (1, 1, 'x')")
     tables.sql("START TRANSACTION")
     tables.sql("UPDATE p SET n = 2")

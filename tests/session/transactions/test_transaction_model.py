@@ -202,7 +202,9 @@ def run_sequence(
     models = make_tables(
         session, chance, [f"t{seed}_{letter}" for letter in "abc"[: chance.randrange(2, 4)]]
     )
-    with Session(warehouse, spark=spark) as other:
+    lockless = {"hive.support.concurrency": "false"}  # one thread plays both: nobody could wait
+    session.sql("SET hive.support.concurrency=false")
+    with Session(warehouse, spark=spark, settings=lockless) as other:
         run = Run(session, other, TransactionModel(chance, models))
         run.log += [f"{model.create()};" for model in models]
         try:
