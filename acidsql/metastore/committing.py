@@ -16,13 +16,16 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Connection,
+    Delete,
+    Insert,
     Row,
+    Select,
     String,
     bindparam,
     delete,
     insert,
-    literal,
     or_,
     select,
     update,
@@ -70,6 +73,107 @@ _COMMIT = (
     .where(TXNS.c.TXN_ID == bindparam("txn_id"))
     .values(TXN_STATE=TxnState.COMMITTED.value)
 )
+
+
+def _overlapping_statement() -> Select[Any]:
+    tc, ws, t2w = TXN_COMPONENTS.c, WRITE_SET.c, TXN_TO_WRITE_ID.c
+    same = (
+        (ws.WS_DATABASE == tc.TC_DATABASE)
+        & (ws.WS_TABLE == tc.TC_TABLE)
+        & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION)
+    )
+    write_id = (
+        select(t2w.T2W_WRITEID)
+        .where(
+            t2w.T2W_DATABASE == ws.WS_DATABASE,
+            t2w.T2W_TABLE == ws.WS_TABLE,
+            t2w.T2W_TXNID == ws.WS_TXNID,
+        )
+        .scalar_subquery()
+    )
+    this = bindparam("txn_id", type_=BigInteger)
+    return (
+        select(tc.TC_OPERATION_TYPE, WRITE_SET, write_id.label("write_id"))
+        .join_from(TXN_COMPONENTS, WRITE_SET, same)
+        .where(
+            tc.TC_TXNID == this,
+            or_(
+                tc.TC_OPERATION_TYPE.in_(CHANGES) & ws.WS_OPERATION_TYPE.in_(CHANGES),
+                (tc.TC_OPERATION_TYPE == OperationType.INSERT)
+                & (ws.WS_OPERATION_TYPE == OperationType.OVERWRITE),
+                (tc.TC_OPERATION_TYPE == OperationType.OVERWRITE)
+                & (ws.WS_OPERATION_TYPE == OperationType.INSERT),
+            ),
+            ws.WS_TXNID != this,
+            ws.WS_COMMIT_ID >= this,
+        )
+        .order_by(
+            ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc()
+        )
+    )
+
+
+def _remember_statement() -> Insert:
+    tc = TXN_COMPONENTS.c
+    changes = (
+        select(
+            tc.TC_DATABASE,
+            tc.TC_TABLE,
+            tc.TC_PARTITION,
+            tc.TC_TXNID,
+            bindparam("commit_id", type_=BigInteger),
+            tc.TC_OPERATION_TYPE,
+        )
+        .where(tc.TC_TXNID == bindparam("txn_id"), tc.TC_OPERATION_TYPE.in_(WRITES))
+        .distinct()
+    )
+    return insert(WRITE_SET).from_select([column.name for column in WRITE_SET.c], changes)
+
+
+def _complete_statement() -> Insert:
+    tc = TXN_COMPONENTS.c
+    done = (
+        select(
+            tc.TC_TXNID,
+            tc.TC_DATABASE,
+            tc.TC_TABLE,
+            tc.TC_PARTITION,
+            bindparam("now", type_=BigInteger),
+            tc.TC_WRITEID,
+            bindparam("kind", type_=String),
+        )
+        .where(
+            tc.TC_TXNID == bindparam("txn_id"), tc.TC_OPERATION_TYPE != OperationType.COMPACT.value
+        )
+        .distinct()
+    )
+    columns = [column.name for column in COMPLETED_TXN_COMPONENTS.c]
+    return insert(COMPLETED_TXN_COMPONENTS).from_select(columns, done)
+
+
+def _objects_statement() -> Select[Any]:
+    tc = TXN_COMPONENTS.c
+    columns = (tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID)
+    return select(*columns).where(tc.TC_TXNID == bindparam("txn_id")).distinct()
+
+
+def _delete_older_statement() -> Delete:
+    ctc = COMPLETED_TXN_COMPONENTS.c
+    return delete(COMPLETED_TXN_COMPONENTS).where(
+        ctc.CTC_DATABASE == bindparam("database"),
+        ctc.CTC_TABLE == bindparam("table"),
+        ctc.CTC_PARTITION.is_not_distinct_from(bindparam("partition", type_=String)),
+        ctc.CTC_WRITEID <= bindparam("write_id"),
+        ctc.CTC_UPDATE_DELETE == bindparam("kind"),
+    )
+
+
+_OVERLAPPING = _overlapping_statement()
+_REMEMBER = _remember_statement()
+_COMPLETE = _complete_statement()
+_OBJECTS = _objects_statement()
+_DELETE_OLDER = _delete_older_statement()
+_FORGET_COMPONENTS = delete(TXN_COMPONENTS).where(TXN_COMPONENTS.c.TC_TXNID == bindparam("txn_id"))
 
 
 class UncomparedError(Exception):
@@ -160,40 +264,7 @@ def _overlapping(connection: Connection, txn_id: TxnId) -> Sequence[Row[Any]]:
     The write id of the other is there as long as its row of WRITE_SET can matter: ``keep_house``
     purges none of transactions that were open when one that is open now began, nor of later ones.
     """
-    tc, ws, t2w = TXN_COMPONENTS.c, WRITE_SET.c, TXN_TO_WRITE_ID.c
-    same = (
-        (ws.WS_DATABASE == tc.TC_DATABASE)
-        & (ws.WS_TABLE == tc.TC_TABLE)
-        & ws.WS_PARTITION.is_not_distinct_from(tc.TC_PARTITION)
-    )
-    write_id = (
-        select(t2w.T2W_WRITEID)
-        .where(
-            t2w.T2W_DATABASE == ws.WS_DATABASE,
-            t2w.T2W_TABLE == ws.WS_TABLE,
-            t2w.T2W_TXNID == ws.WS_TXNID,
-        )
-        .scalar_subquery()
-    )
-    return connection.execute(
-        select(tc.TC_OPERATION_TYPE, WRITE_SET, write_id.label("write_id"))
-        .join_from(TXN_COMPONENTS, WRITE_SET, same)
-        .where(
-            tc.TC_TXNID == txn_id,
-            or_(
-                tc.TC_OPERATION_TYPE.in_(CHANGES) & ws.WS_OPERATION_TYPE.in_(CHANGES),
-                (tc.TC_OPERATION_TYPE == OperationType.INSERT)
-                & (ws.WS_OPERATION_TYPE == OperationType.OVERWRITE),
-                (tc.TC_OPERATION_TYPE == OperationType.OVERWRITE)
-                & (ws.WS_OPERATION_TYPE == OperationType.INSERT),
-            ),
-            ws.WS_TXNID != txn_id,
-            ws.WS_COMMIT_ID >= txn_id,
-        )
-        .order_by(
-            ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc()
-        )
-    ).all()
+    return connection.execute(_OVERLAPPING, {"txn_id": txn_id}).all()
 
 
 def _overlap(row: Row[Any], commit_id: TxnId) -> Overlap:
@@ -220,22 +291,7 @@ def _conflict_error(conflict: Row[Any], txn_id: TxnId, commit_id: TxnId) -> Writ
 
 
 def _remember_changes(connection: Connection, txn_id: TxnId, commit_id: TxnId) -> None:
-    tc = TXN_COMPONENTS.c
-    changes = (
-        select(
-            tc.TC_DATABASE,
-            tc.TC_TABLE,
-            tc.TC_PARTITION,
-            tc.TC_TXNID,
-            literal(commit_id),
-            tc.TC_OPERATION_TYPE,
-        )
-        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE.in_(WRITES))
-        .distinct()
-    )
-    connection.execute(
-        insert(WRITE_SET).from_select([column.name for column in WRITE_SET.c], changes)
-    )
+    connection.execute(_REMEMBER, {"txn_id": txn_id, "commit_id": commit_id})
 
 
 def _complete_components(connection: Connection, txn_id: TxnId, *, changes: bool, now: int) -> None:
@@ -244,44 +300,16 @@ def _complete_components(connection: Connection, txn_id: TxnId, *, changes: bool
 
     Hive's house-keeper drops such duplicates later; the compactor asks only for the newest.
     """
-    tc = TXN_COMPONENTS.c
     kind = "Y" if changes else "N"
     _delete_older(connection, txn_id, kind)
-    done = (
-        select(
-            tc.TC_TXNID,
-            tc.TC_DATABASE,
-            tc.TC_TABLE,
-            tc.TC_PARTITION,
-            literal(now),
-            tc.TC_WRITEID,
-            literal(kind),
-        )
-        .where(tc.TC_TXNID == txn_id, tc.TC_OPERATION_TYPE != OperationType.COMPACT)
-        .distinct()
-    )
-    connection.execute(
-        insert(COMPLETED_TXN_COMPONENTS).from_select(
-            [column.name for column in COMPLETED_TXN_COMPONENTS.c], done
-        )
-    )
-    connection.execute(delete(TXN_COMPONENTS).where(tc.TC_TXNID == txn_id))
+    connection.execute(_COMPLETE, {"txn_id": txn_id, "now": now, "kind": kind})
+    connection.execute(_FORGET_COMPONENTS, {"txn_id": txn_id})
 
 
 def _delete_older(connection: Connection, txn_id: TxnId, kind: str) -> None:
     """Deletes from history what the transaction's components replace there."""
-    tc, ctc = TXN_COMPONENTS.c, COMPLETED_TXN_COMPONENTS.c
-    objects = connection.execute(
-        select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID)
-        .where(tc.TC_TXNID == txn_id)
-        .distinct()
-    ).all()
-    replaced = delete(COMPLETED_TXN_COMPONENTS).where(
-        ctc.CTC_DATABASE == bindparam("database"),
-        ctc.CTC_TABLE == bindparam("table"),
-        ctc.CTC_PARTITION.is_not_distinct_from(bindparam("partition", type_=String)),
-        ctc.CTC_WRITEID <= bindparam("write_id"),
-        ctc.CTC_UPDATE_DELETE == kind,
-    )
+    objects = connection.execute(_OBJECTS, {"txn_id": txn_id}).all()
     names = ("database", "table", "partition", "write_id")
-    connection.execute(replaced, [dict(zip(names, row, strict=True)) for row in objects])
+    connection.execute(
+        _DELETE_OLDER, [{"kind": kind} | dict(zip(names, row, strict=True)) for row in objects]
+    )

@@ -130,7 +130,7 @@ def test_a_commit_that_fails_changes_nothing(
         raise OSError("disk full")
 
     # after the statistics, before the state
-    monkeypatch.setattr("acidsql.metastore.committing.delete", fail)
+    monkeypatch.setattr("acidsql.metastore.committing.free_locks", fail)
     with pytest.raises(Exception, match="disk full"):
         metastore.commit(txn_id, components, [inserted(table, 3)])
     monkeypatch.undo()

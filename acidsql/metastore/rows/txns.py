@@ -131,9 +131,11 @@ def highest_txn(connection: Connection) -> TxnId:
     return TxnId(connection.scalar(_HIGHEST) or 0)
 
 
+_COUNT_OPEN = select(func.count()).where(TXNS.c.TXN_STATE == TxnState.OPEN.value)
+
+
 def count_open_txns(connection: Connection) -> int:
-    is_open = TXNS.c.TXN_STATE == TxnState.OPEN
-    return connection.scalar(select(func.count()).select_from(TXNS).where(is_open)) or 0
+    return connection.scalar(_COUNT_OPEN) or 0
 
 
 def lowest_open_txn(connection: Connection) -> TxnId | None:
