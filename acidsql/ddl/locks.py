@@ -17,7 +17,10 @@ _STATES = {LockState.ACQUIRED: "ACQUIRED", LockState.WAITING: "WAITING"}
 
 
 def show_locks(manager: TxnManager, action: BoundShowLocks) -> Result:
-    """Returns a line for each lock, in the manager's order; all columns are text, as in Hive."""
+    """Returns a line for each lock, in the manager's order; all columns are text, as in Hive.
+    Locks of dead processes are none any more.
+    """
+    manager.reap()
     locks = [lock for lock in manager.list_locks() if _is_asked_for(lock, action)]
     return Result.of_text(Stats(), COLUMNS, [_line(lock) for lock in locks])
 

@@ -1,10 +1,10 @@
 """What transactions remember of partitions that DDL drops, renames or moves.
 
-No lock keeps a writer off a partition that goes: the writer loses. One that has recorded a change
-of it is aborted (or, where the partition is to live on, the DDL is refused); one that records only
-later finds an overwriting in WRITE_SET that was committed after it began, and so cannot commit: its
-files are not where a reader would look for them. Hive has an exclusive lock on the partition
-instead, and CleanupRecordsFunction, OnRenameFunction for the rows.
+Where no lock keeps a writer off a partition that goes, the writer loses. One that has recorded a
+change of it is aborted (or, where the partition is to live on, the DDL is refused); one that
+records only later finds an overwriting in WRITE_SET that was committed after it began, and so
+cannot commit: its files are not where a reader would look for them. Hive relies on the exclusive
+lock on the partition, and has CleanupRecordsFunction, OnRenameFunction for the rows.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _wanted(plan: Plan, rules: _Rules) -> Iterator[LockComponent]:
         case ReadPlan(query=query):
             yield from rules.reads(query.reads)
         case WritePlan(action=BoundInsert() | BoundLoad() as action):
-            yield rules.insert(action)
+            yield from rules.insert(action)
             yield from rules.reads(plan.query.reads if plan.query else ())
         case WritePlan(table=table):
             yield rules.change(table)
@@ -203,12 +203,14 @@ class _Rules:
             return self.read_locks and self.plain_read_locks
         return self.read_locks and not self.lockless_reads
 
-    def insert(self, action: BoundInsert | BoundLoad) -> LockComponent:
+    def insert(self, action: BoundInsert | BoundLoad) -> Iterator[LockComponent]:
+        if not self._is_lockable(action.table):
+            return
         partition = None
         if action.partition is not None and not action.partition.dynamic:
             columns, values = zip(*action.partition.static, strict=True)
             partition = partition_name(columns, values)
-        return _of_rows(action.table, self._insert_type(action), partition)
+        yield _of_rows(action.table, self._insert_type(action), partition)
 
     def _insert_type(self, action: BoundInsert | BoundLoad) -> LockType:
         if not action.table.is_transactional:

@@ -116,6 +116,7 @@ def test_a_killed_process_holds_nothing(table: Session, warehouse: Path) -> None
         table.sql("ALTER TABLE t ADD COLUMNS (n INT)")
     holder.kill()
     holder.communicate()
+    assert list(table.sql("SHOW LOCKS").rows()) == []
     table.sql("ALTER TABLE t ADD COLUMNS (n INT)")
     assert count(table) == 1
 
@@ -215,6 +216,23 @@ def test_as_many_transactions_as_may_be_open(warehouse: Path) -> None:
         other.sql("COMMIT")
         session.sql("INSERT INTO t VALUES (2)")
         assert count(session) == 2
+
+
+def test_external_tables_are_locked_on_demand(table: Session, tmp_path: Path) -> None:
+    """hive.txn.ext.locking.enabled, for queries and for rows that are written."""
+    table.sql(f"CREATE EXTERNAL TABLE e (id INT) STORED AS ORC LOCATION '{tmp_path / 'e'}'")
+
+    def locks(text: str) -> list[str]:
+        return [line for (line,) in table.sql(f"EXPLAIN LOCKS {text}").rows()][1:]
+
+    assert locks("INSERT INTO e SELECT id FROM t") == ["default.t -> SHARED_READ"]
+    assert locks("SELECT * FROM e") == []
+    table.sql("SET hive.txn.ext.locking.enabled=true")
+    assert locks("SELECT * FROM e") == ["default.e -> SHARED_READ"]
+    assert locks("INSERT INTO e SELECT id FROM t") == [
+        "default.e -> EXCLUSIVE",
+        "default.t -> SHARED_READ",
+    ]
 
 
 def test_nothing_is_held_behind_any_statement(table: Session) -> None:
