@@ -41,6 +41,7 @@ from tests.bench.measures import (
     source_rows,
 )
 from tests.bench.storage import measure_storage
+from tests.bench.transactions import measure_transactions
 
 UPDATE = "UPDATE t SET price = price + 1, cmt = concat(flag, '-', mode) WHERE k % 100 = 7 AND ship > DATE '1995-01-01'"
 MERGE = "\n".join(
@@ -100,6 +101,7 @@ def main() -> int:
                 *measure_planning(Path(folder), args.rounds),
                 *measure_parser(args.rounds),
                 measure_process(Path(folder), args.rounds),
+                *measure_transactions(Path(folder)),
             ]
         if not args.no_spark:
             measures += measure_session(Path(folder), args)
