@@ -23,6 +23,8 @@ from acidsql.planner.steps.plans import (
     Sink,
     SinkKind,
     WritePlan,
+    carried_out,
+    legs_of,
 )
 from acidsql.spark.engine import Engine
 from acidsql.spark.touched import Touched
@@ -36,9 +38,10 @@ def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots) -> list[str]
     """The lines of the answer. Errors are those that the statement itself would raise, but for a
     conflict at its commit.
     """
-    legs = plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
     return [
-        line for leg in legs for line in _leg(leg, engine.touched(leg, Work(snapshots=snapshots)))
+        line
+        for leg in legs_of(plan)
+        for line in _leg(leg, engine.touched(leg, Work(snapshots=snapshots)))
     ]
 
 
@@ -46,6 +49,10 @@ def would(plan: Plan) -> Plan:
     """The plan that stands for a statement while ``acidsql.dry.run`` is on: it is counted or
     explained, and changes nothing.
     """
+    carried = carried_out(plan)
+    if carried is not plan:
+        instead = would(carried)
+        return plan if instead is carried else instead
     match plan:
         case WritePlan(action=BoundLoad()):
             return ExplainPlan(plan=plan)

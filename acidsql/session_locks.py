@@ -14,7 +14,6 @@ from acidsql.errors import WriteConflictError
 from acidsql.planner.steps.locks import lock_request
 from acidsql.planner.steps.plans import (
     CatalogCommand,
-    ExplainPlan,
     MergePlan,
     MultiInsertPlan,
     Plan,
@@ -33,11 +32,11 @@ Locked = TypeVar(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLocks:
-    """``plan``: makes the plan of a text, as when the statement was planned first."""
+    """``plan_again``: makes and checks the plan of a text once more."""
 
     open_store: Callable[[], TxnManager]
     settings: Settings
-    plan: Callable[[str], Plan]
+    plan_again: Callable[[str], Plan]
 
     def request(self, plan: Plan, source: str) -> LockRequest | None:
         return lock_request(plan, self.settings, source)
@@ -72,9 +71,7 @@ class SessionLocks:
 
     def planned_again(self, before: Locked, source: str) -> Locked:
         """The plan of a statement that has its locks now. WriteConflictError if it needs others."""
-        again = self.plan(source)
-        while isinstance(again, ExplainPlan):
-            again = again.plan
+        again = self.plan_again(source)
         if not isinstance(again, type(before)) or self.request(again, source) != self.request(
             before, source
         ):

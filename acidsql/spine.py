@@ -43,11 +43,11 @@ from acidsql.planner.steps.plans import (
     ReadPlan,
     SessionCommand,
     WritePlan,
+    carried_out,
     legs_of,
     plan,
 )
 from acidsql.planner.steps.runnable import check_runnable
-from acidsql.planner.steps.step import Ran
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.retrying import Attempts
 from acidsql.session_locks import SessionLocks
@@ -107,7 +107,7 @@ class Spine:
 
     def __post_init__(self) -> None:
         self.locks = SessionLocks(
-            open_store=self.open_store, settings=self.settings, plan=lambda text: self.plan(text)[1]
+            open_store=self.open_store, settings=self.settings, plan_again=self._plan_again
         )
         self.transaction = SessionTransaction(self.begin_work, self.settings)
 
@@ -146,19 +146,27 @@ class Spine:
         on.
         """
         with placed_in(source):
-            check_runnable(plan)
-            self.transaction.check(plan)
+            self._check(plan)
+            if self.settings.flag("acidsql.dry.run"):
+                plan = would(plan)
             attempts = Attempts(retries=self._retries(plan))
             for attempt in attempts:
                 with attempts.one():
-                    if attempt:
-                        _, plan = self.plan(source)
-                    if self.settings.flag("acidsql.dry.run"):
-                        plan = would(plan)
-                    result = self._run(plan, source)
+                    result = self._run(self._plan_again(source) if attempt else plan, source)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def _check(self, plan: Plan) -> None:
+        carried = carried_out(plan)
+        check_runnable(carried)
+        self.transaction.check(carried)
+
+    def _plan_again(self, source: str) -> Plan:
+        """What a text carries out now that its tables may be others; refused as at first."""
+        carried = carried_out(self.plan(source)[1])
+        check_runnable(carried)
+        return carried
 
     def _retries(self, plan: Plan) -> int:
         """How often a statement may be run again: those that change rows in a transaction of their
@@ -262,17 +270,20 @@ class Spine:
         match plan:
             case ReadPlan():
                 trace = Trace(plan.steps)
-                self._read(plan, source, trace).to_arrow()
-                ran: Sequence[Ran] = trace.ran
+                done = self._read(plan, source, trace)
+                done.to_arrow()
+                done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                ran = self._write(plan, source).stats.steps
+                done = self._write(plan, source)
             case _:
                 hint = "EXPLAIN says what other statements do."
                 raise UnsupportedStatementError(
                     "EXPLAIN ANALYZE is for queries and for statements that change rows", hint=hint
                 )
-        lines = explain_ran(plan, ran, self.settings, self.store)
-        return Result.of_text(Stats(steps=tuple(ran)), ["Explain"], [[line] for line in lines])
+        lines = explain_ran(plan, done.stats.steps, self.settings, self.store)
+        result = Result.of_text(done.stats, ["Explain"], [[line] for line in lines])
+        result.warnings = done.warnings
+        return result
 
     def _dry_run(self, plan: ChangePlan) -> Result:
         lines = dry_run(self.engine, plan, self._snapshots())

@@ -160,8 +160,9 @@ class Runner:
         for warning in result.warnings:
             # also where notes are silent: something is lost
             self.console.say(f"warning: {warning}")
-        if not result.columns:
+        if not result.columns or result.stats.rows_changed:  # EXPLAIN ANALYZE has both
             self.count(result.stats)
+        if not result.columns:
             self.note(change_summary(result.stats, self.seconds(started)))
             return
         header = self.session.settings.flag(HEADER_SETTING)

@@ -161,6 +161,17 @@ Plan = ReadPlan | ChangePlan | CatalogCommand | SessionCommand | ExplainPlan | D
 _FIRST = StatementId(0)
 
 
+def carried_out(plan: Plan) -> Plan:
+    """What a plan carries out: EXPLAIN ANALYZE does all that its statement does."""
+    match plan:
+        case ExplainPlan(
+            plan=ReadPlan() | WritePlan() | MultiInsertPlan() | MergePlan() as inner,
+            mode="ANALYZE",
+        ):
+            return inner
+    return plan
+
+
 def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
     """The legs of a multi-insert, else the one that the statement is."""
     return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
