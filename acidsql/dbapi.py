@@ -43,6 +43,7 @@ Description = tuple[str, str, None, None, int | None, int | None, None]
 def connect(
     warehouse: str | os.PathLike[str] | None = None,
     *,
+    metastore: str | None = None,
     spark: SparkSession | None = None,
     database: str = "default",
     master: str | None = None,
@@ -53,12 +54,13 @@ def connect(
     """Opens a warehouse: ``warehouse``, else $ACIDSQL_WAREHOUSE, else ``./warehouse``.
 
     autocommit: whether every statement is a transaction of its own; else ``commit`` ends one.
-    spark, master, conf: as for ``Session``.  settings: by name, dots and all:
+    metastore, spark, master, conf: as for ``Session``.  settings: by name, dots and all:
     ``connect("w", **{"hive.txn.timeout": "60s"})``.
     """
     given = {name: _setting_text(value) for name, value in settings.items()}
     session = Session(
         warehouse,
+        metastore=metastore,
         spark=spark,
         database=database,
         master=master,

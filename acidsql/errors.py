@@ -151,7 +151,7 @@ class Error(_Spanned, Exception):
     span, source: where in the SQL text; ``at`` sets or moves them.
     """
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
 
 
 def _rebuild(cls: type[_Spanned], message: str, state: dict[str, Any]) -> _Spanned:
@@ -282,7 +282,9 @@ class WriteConflictError(OperationalError):
 
 
 class TransactionAbortedError(OperationalError):
-    """The transaction was aborted by somebody else (time-out, ABORT TRANSACTIONS, DROP TABLE)."""
+    """The transaction was aborted by somebody else (time-out, DROP TABLE); one that was ended by
+    hand (ABORT TRANSACTIONS) is not ``retryable``.
+    """
 
     retryable = True
     default_sqlstate = "40000"

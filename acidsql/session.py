@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.transactional import TransactionWork
 from acidsql.errors import Error, InterfaceError, Warning
+from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
 from acidsql.planner.explain import explain
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WAREHOUSE = "warehouse"
 WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
+METASTORE_VARIABLE = "ACIDSQL_METASTORE"
 
 
 class Session:
@@ -41,6 +43,8 @@ class Session:
     nothing of the statement is visible then, unless a note says otherwise.
 
     warehouse: a directory, made when missing; None is $ACIDSQL_WAREHOUSE, else ``./warehouse``.
+    metastore: the URL of a PostgreSQL database, ``postgresql+psycopg://..``; None is
+    $ACIDSQL_METASTORE, else a file in the warehouse, which "" stands for.
     spark: a SparkSession to work on; its settings are left as they are and its temporary views can
     be read.  Without one, acidsql starts its own when a statement first needs it, with ``master``
     (default ``local[*]``) and the Spark settings ``conf``.  settings: initial values, by name, as
@@ -51,14 +55,15 @@ class Session:
         self,
         warehouse: str | os.PathLike[str] | None = None,
         *,
+        metastore: str | None = None,
         spark: SparkSession | None = None,
         database: str = DEFAULT_DATABASE,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
         settings: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        from acidsql.metastore.embedded import EmbeddedMetastore, current_user
+        from acidsql.metastore.embedded import current_user
 
         for setting in (
             f"spark.master={master or ''}",
@@ -68,21 +73,14 @@ class Session:
         self.settings = Settings(settings)
         self.warehouse = warehouse_path(os.fspath(warehouse or _default_warehouse()))
         self.user = current_user()
-        timeout = self.settings.number("hive.txn.timeout")
-        self._store: EmbeddedMetastore | None = EmbeddedMetastore(
-            self.warehouse,
-            user=self.user,
-            clock=clock,
-            txn_timeout_seconds=timeout,
-            max_open_txns=int(self.settings.number("hive.max.open.txns")),
-            mode=int(self.settings.text("acidsql.store.mode"), 8),
-        )
-        self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)
+        store = self._open_store(metastore, clock)
+        self._store: EmbeddedMetastore | None = store
+        self._engine = Engine(self.settings, store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
         self._spine = Spine(
             root=self.warehouse,
             user=self.user,
-            clock=clock,
+            clock=clock or time.time,
             open_store=lambda: self.store,
             engine=self._engine,
             settings=self.settings,
@@ -90,7 +88,22 @@ class Session:
         )
         self._transaction = self._spine.transaction
         if database != DEFAULT_DATABASE:
-            self.sql(f"USE `{database}`")
+            self.sql(f"USE {identifier(database)}")
+
+    def _open_store(
+        self, metastore: str | None, clock: Callable[[], float] | None
+    ) -> EmbeddedMetastore:
+        from acidsql.metastore.embedded import EmbeddedMetastore
+
+        return EmbeddedMetastore(
+            self.warehouse,
+            metastore=_default_metastore() if metastore is None else metastore or None,
+            user=self.user,
+            clock=clock,
+            txn_timeout_seconds=self.settings.number("hive.txn.timeout"),
+            max_open_txns=int(self.settings.number("hive.max.open.txns")),
+            mode=int(self.settings.text("acidsql.store.mode"), 8),
+        )
 
     # ---- statements
 
@@ -139,6 +152,7 @@ class Session:
         """
         with self.turn.taken():
             self._transaction.commit()
+            self._spine.recovery.after()
 
     def rollback(self) -> None:
         """Gives the open transaction up; nothing of it was ever visible. Without one there is
@@ -281,3 +295,10 @@ class Session:
 def _default_warehouse() -> str:
     """The warehouse of whoever names none; no other place reads the variable."""
     return os.environ.get(WAREHOUSE_VARIABLE) or DEFAULT_WAREHOUSE
+
+
+def _default_metastore() -> str | None:
+    """The metastore of whoever names none, None for the file in the warehouse; no other place
+    reads the variable.
+    """
+    return os.environ.get(METASTORE_VARIABLE) or None

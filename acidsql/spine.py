@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, assert_never
 from acidsql import interrupts
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.at_once import PlainWork
-from acidsql.changes.statement import carry_out
+from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
-from acidsql.changes.unit_of_work import Leg
+from acidsql.changes.unit_of_work import Leg, carry_out
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
@@ -24,12 +24,14 @@ from acidsql.parser.nesting import deepest, nested_too_deeply
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bind.bound import BoundInsert
 from acidsql.planner.bind.bound_catalog import (
+    READING_ACTIONS,
     BoundAnalyze,
     BoundCreateTableAs,
     BoundDropDatabase,
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.explain import explain, explain_ran
 from acidsql.planner.steps.names import name_of_statement, words_of
 from acidsql.planner.steps.plans import (
@@ -44,15 +46,14 @@ from acidsql.planner.steps.plans import (
     SessionCommand,
     WritePlan,
     carried_out,
+    check_runnable,
     legs_of,
     plan,
 )
-from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.retrying import Attempts
-from acidsql.session_locks import SessionLocks
 from acidsql.session_statements import run_session_statement
-from acidsql.session_transaction import SessionTransaction
+from acidsql.session_transaction import SessionLocks, SessionTransaction
 from acidsql.settings import Settings, Variables
 from acidsql.spark.engine import Engine
 from acidsql.storage.snapshots import Snapshots
@@ -104,12 +105,18 @@ class Spine:
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
     locks: SessionLocks = field(init=False)
+    recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
         self.locks = SessionLocks(
             open_store=self.open_store, settings=self.settings, plan_again=self._plan_again
         )
         self.transaction = SessionTransaction(self.begin_work, self.settings)
+        self.recovery = Recovery(
+            open_store=self.open_store,
+            files=self.engine.files,
+            pause=lambda: self.settings.number("metastore.acid.housekeeper.interval"),
+        )
 
     @property
     def store(self) -> EmbeddedMetastore:
@@ -149,13 +156,29 @@ class Spine:
             self._check(plan)
             if self.settings.flag("acidsql.dry.run"):
                 plan = would(plan)
+            if isinstance(plan, ReadPlan) or self._changes(plan):
+                self.recovery.before()
             attempts = Attempts(retries=self._retries(plan))
             for attempt in attempts:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
+        if self._changes(plan) and not self.transaction.is_open:
+            self.recovery.after()
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def _changes(self, plan: Plan) -> bool:
+        """Whether a statement changes the store, or what it knows of."""
+        match plan:
+            case WritePlan() | MergePlan() | MultiInsertPlan():
+                return True
+            case CatalogCommand(action=action):
+                return not isinstance(action, READING_ACTIONS)
+            case SessionCommand(action=action):
+                return isinstance(action, BoundCommit)
+            case _:
+                return False
 
     def _check(self, plan: Plan) -> None:
         carried = carried_out(plan)

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from acidsql.session import Session
     from tests.interop.judge import Judge
+    from tests.postgresql_server import PostgreSQLServer
     from tests.spark.stores import S3Server
 
 pytest_plugins = ("pytester",)
+
+os.environ.pop("ACIDSQL_METASTORE", None)  # warehouses of tests have metastores of their own
 
 # How fast an example runs is the machine's business, not a promise of ours.
 settings.register_profile("acidsql", deadline=None)
@@ -142,6 +145,23 @@ def s3(s3_started: S3Server) -> S3Server:
     """An S3 server whose bucket is empty."""
     s3_started.empty()
     return s3_started
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQLServer]:
+    """The run's PostgreSQL server."""
+    from tests.postgresql_server import postgresql_server
+
+    with postgresql_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql(postgresql_server: PostgreSQLServer) -> Iterator[str]:
+    """The URL of a new metastore in PostgreSQL, which is no warehouse's yet."""
+    name = postgresql_server.make_database()
+    yield postgresql_server.url(name)
+    postgresql_server.drop_database(name)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from acidsql.cli.main import COMMANDS, parser_for
+from acidsql.cli.options import COMMANDS, parser_for
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
 from acidsql.settings import markdown_page, markdown_table

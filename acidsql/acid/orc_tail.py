@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -128,47 +128,47 @@ def read_tail(end: bytes, file_size: int, path: str) -> OrcTail:
     are not the end of an ORC file.
     """
     try:  # no context manager, which takes longer: a table may have very many files
-        postscript_length = end[-1]
-        if postscript_length + 1 > len(end):
-            raise ValueError("the postscript is longer than the file")
-        postscript = end[-1 - postscript_length : -1]
-        footer_length, codec, block_size = _read_postscript(postscript)
-        length = footer_length + postscript_length + 1
-        if length > file_size:
-            raise ValueError("the footer is longer than the file")
-        offset = file_size - length
-        if length > len(end):
-            return OrcTail(
-                path=path,
-                codec=codec,
-                block_size=block_size,
-                offset=offset,
-                length=length,
-                postscript=postscript,
-            )
-        content = unpack(end[len(end) - length : len(end) - 1 - postscript_length], codec)
-        footer = Footer.FromString(content)
-        types = tuple(footer.types)
-        if not types:
-            raise ValueError("the footer has no types")
-        rows = _rows_of_stripes(footer, offset)
-        return OrcTail(
-            path=path,
-            codec=codec,
-            block_size=block_size,
-            offset=offset,
-            length=length,
-            postscript=postscript,
-            footer=content,
-            stripes=rows,
-            stripe_offsets=tuple([stripe.offset for stripe in footer.stripes]),
-            schema=decode_types(types),
-            row_count=footer.numberOfRows,
-            metadata=tuple(footer.metadata),
-            statistics=tuple(footer.statistics),
-        )
+        return _tail(end, file_size, path)
     except _BROKEN as error:
         raise _format_error(path, error) from error
+
+
+def _tail(end: bytes, file_size: int, path: str) -> OrcTail:
+    postscript_length = end[-1]
+    if postscript_length + 1 > len(end):
+        raise ValueError("the postscript is longer than the file")
+    postscript = end[-1 - postscript_length : -1]
+    footer_length, codec, block_size = _read_postscript(postscript)
+    length = footer_length + postscript_length + 1
+    if length > file_size:
+        raise ValueError("the footer is longer than the file")
+    offset = file_size - length
+    tail = partial(
+        OrcTail,
+        path=path,
+        codec=codec,
+        block_size=block_size,
+        offset=offset,
+        length=length,
+        postscript=postscript,
+    )
+    if length > len(end):
+        return tail()
+    content = unpack(end[len(end) - length : len(end) - 1 - postscript_length], codec)
+    footer = Footer.FromString(content)
+    types = tuple(footer.types)
+    if not types:
+        raise ValueError("the footer has no types")
+    rows = _rows_of_stripes(footer, offset)
+    return tail(
+        footer=content,
+        stripes=rows,
+        stripe_offsets=tuple([stripe.offset for stripe in footer.stripes]),
+        schema=decode_types(types),
+        row_count=footer.numberOfRows,
+        metadata=tuple(footer.metadata),
+        statistics=tuple(footer.statistics),
+    )
 
 
 def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:

@@ -94,10 +94,11 @@ class Catalog(Protocol):
         """
 
     def drop_partitions(
-        self, table: Table, partitions: Iterable[Partition]
+        self, table: Table, partitions: Iterable[Partition], *, deleting: bool = False
     ) -> tuple[Partition, ...]:
         """Drops the partitions that are there; open transactions that wrote to them are aborted.
-        Returns them as they were.
+        Returns them as they were. ``deleting``: their directories are to be deleted, by the caller
+        or, should that die, by others.
 
         WriteConflictError if the table is not what ``table`` says any more, TableNotFoundError.
         """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
@@ -55,6 +55,14 @@ def default_location(table: Table, values: Sequence[str]) -> str:
     """The location of the partition of these values, unless LOCATION says another."""
     name = partition_name([c.name for c in table.partition_columns], values)
     return f"{table.location.rstrip('/')}/{name}"
+
+
+def own_directories(table: Table, partitions: Iterable[Partition]) -> list[str]:
+    """The directories that go with a table: none of an external one, unless it says otherwise."""
+    if not table.owns_files:
+        return []
+    outside = [p.location for p in partitions if not p.location.startswith(f"{table.location}/")]
+    return [*outside, table.location]
 
 
 def partition_values(columns: Sequence[str], path: str) -> tuple[str, ...] | None:

@@ -13,10 +13,11 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.changes.unit_of_work import Leg, Store, UnitOfWork
 from acidsql.errors import Error
 from acidsql.local.trace import Trace
+from acidsql.planner.steps.step import Ran
 from acidsql.spark.engine import Engine
 from acidsql.spark.write.targets import NO_WRITE, Work
 from acidsql.storage.snapshots import Snapshots
-from acidsql.storage.write.pending import Roots
+from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written
 
 
@@ -28,6 +29,9 @@ class PlainWork(UnitOfWork):
 
     def __init__(self, store: Store, engine: Engine, table: Table, snapshots: Snapshots) -> None:
         super().__init__(store, engine)
+        self._noted: list[str] = []
+        self._is_creating = False
+        self._pending = PendingWrites(self._note_directory)
         self._table = table
         self._snapshots = snapshots
 
@@ -45,6 +49,30 @@ class PlainWork(UnitOfWork):
     def _note(self, leg: Leg, written: Written, work: Work) -> None:
         """Notes nothing: the commit tells all by the files alone."""
 
+    def _note_directory(self, location: str) -> None:
+        """Notes a directory that is to go should the process die. In the commit of a new table
+        nothing can be noted: what is made then lies in a directory that was.
+        """
+        if self._is_creating:
+            return
+        self._noted.append(location)
+        self._store.note_directory(location)
+
+    def _forget_directories(self) -> None:
+        noted, self._noted = self._noted, []
+        with suppress(Error):
+            if noted:
+                self._store.forget_directories(noted)
+
+    def commit(self) -> tuple[Ran, ...]:
+        ran = super().commit()
+        self._forget_directories()
+        return ran
+
+    def rollback(self) -> None:
+        super().rollback()
+        self._forget_directories()
+
     @contextmanager
     def _committing(self, trace: Trace) -> Iterator[None]:
         interrupts.too_late()
@@ -58,8 +86,21 @@ class PlainWork(UnitOfWork):
 
 class NewTableWork(PlainWork):
     """The statement that makes a table of its rows. The catalog's entry and the files' names become
-    visible in one step.
+    visible in one step. ``new_directory``: there was nothing at its location before.
     """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        table: Table,
+        snapshots: Snapshots,
+        *,
+        new_directory: bool,
+    ) -> None:
+        super().__init__(store, engine, table, snapshots)
+        if new_directory:
+            self._note_directory(table.location)
 
     @property
     def write_ids(self) -> Mapping[TableName, WriteId]:
@@ -78,6 +119,7 @@ class NewTableWork(PlainWork):
         if not self.has_written:
             self._engine.files.make_directory(self._table.location)
         table, partitions = self._engine.publisher.new_table(self._table, self._pending)
+        self._is_creating = True
         with self._store.creating_table(table, partitions):
             try:
                 yield

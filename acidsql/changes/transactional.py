@@ -13,7 +13,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.changes.unit_of_work import Done, Leg, Store, UnitOfWork
-from acidsql.errors import ExecutionError, FormatError
+from acidsql.errors import Error, ExecutionError, FormatError
 from acidsql.local.trace import Trace
 from acidsql.planner.steps.step import ENDING, Commit
 from acidsql.spark.engine import Engine
@@ -77,9 +77,18 @@ class TransactionWork(UnitOfWork):
         partitions = {table: dict(known) for table, known in self._partitions.items()}
         try:
             return super().run(legs)
-        except BaseException:
+        except BaseException as error:
             self._partitions = partitions
+            cause = self._cause(error)
+            if cause is not None:
+                raise cause from error
             raise
+
+    def _cause(self, error: BaseException) -> Error | None:
+        """TransactionAbortedError where files failed because others have aborted the transaction:
+        whoever writes next may have taken them away.
+        """
+        return self.txn.find_abort() if isinstance(error, ExecutionError) else None
 
     def _work_on(self, leg: Leg, before: Roots) -> Work:
         snapshots = self._engine.snapshots(self.txn, before)
@@ -93,6 +102,8 @@ class TransactionWork(UnitOfWork):
 
     def _note(self, leg: Leg, written: Written, work: Work) -> None:
         known = self._partitions.setdefault(leg.table.name, {})
+        if not written.partitions:
+            return
         begun = self._engine.publisher.begun(leg.table, written.partitions, work.snapshots)
         for partition in begun:
             known.setdefault(partition.location, partition)
@@ -103,12 +114,19 @@ class TransactionWork(UnitOfWork):
         yield
         with trace.running_a(Commit):
             statistics = self._engine.publisher.statistics(self._pending)
-            self.txn.record(self._components(), statistics)
+            self.txn.record((), statistics)
             for table, partitions in self._partitions.items():
                 self._store.add_partitions(table, partitions.values(), if_not_exists=True)
             crash_points.reached("written")
             interrupts.too_late()
             self.txn.commit(self._compare if self._engine.publisher.by_rows else None)
+
+    def _announce(self) -> None:
+        """Records what is written to, so that it is found if the process dies; and nothing gets a
+        name in a transaction that others have aborted.
+        """
+        self.txn.announce(self._components())
+        crash_points.reached("announced")
 
     def _compare(self, overlaps: Sequence[Overlap]) -> Clash | None:
         """The first overlap with a row that both have deleted, or of which nobody can tell."""

@@ -5,7 +5,8 @@
                    +-- a statement fails: its files are forgotten, the unit of work goes on
 
 Nothing has a name that readers look at before ``commit``. What a killed process leaves lies below a
-hidden name, or in a directory whose write id never becomes valid. The kinds of units differ in what
+hidden name, or in a directory whose write id never becomes valid, and is taken away by the next one
+that writes (``recovery``). The kinds of units differ in what
 a statement sees (``_work_on``) and in how the store comes to know (``_committing``):
 
     TransactionWork   files get their names, then the metastore commits the transaction
@@ -27,23 +28,28 @@ from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
 from acidsql.errors import Error, OperationalError
+from acidsql.files.urls import relative_to
 from acidsql.local.trace import Trace
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import MergePlan, WritePlan, numbered_from
 from acidsql.planner.steps.step import Publish, Ran, Step
+from acidsql.result import Stats
 from acidsql.spark.engine import Engine
 from acidsql.spark.write.targets import Work
 from acidsql.storage.load.loading import delete_moved
 from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written
+from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
 
 Leg = WritePlan | MergePlan
 
 
-class Store(Catalog, TxnManager, Protocol):
-    """The catalog and transaction manager of one metastore."""
+class Store(Catalog, TxnManager, Leftovers, Protocol):
+    """The catalog and transaction manager of one metastore, which leaves cleaning to whoever
+    writes.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,23 +161,36 @@ class UnitOfWork(ABC):
         trace = Trace(self.ending)
         try:
             with self._committing(trace), trace.running_a(Publish) as figures:
-                self._engine.publisher.publish(self._pending)
+                self._engine.publisher.publish(self._pending, self._announce)
                 figures.files = sum(len(root.files) for root in self._pending.roots.values())
-        except BaseException:
+                # before anything is visible: a process that dies later leaves none
+                with suppress(Error, OSError):
+                    self._pending.unstage()
+                crash_points.reached("unstaged")
+        except BaseException as error:
+            cause = self._cause(error)
             self.rollback()
+            if cause is not None:
+                raise cause from error
             raise
         crash_points.reached("committed")
-        # it is committed: what is left of the staging directories is hidden
-        with suppress(Error, OSError):
-            self._pending.discard()
-        delete_moved(self._engine.files, self._moved)
+        self._pending.forget()
+        if self._moved:
+            delete_moved(self._engine.files, self._moved)
         return tuple(trace.ran)
+
+    def _announce(self) -> None:  # noqa: B027 (most kinds have nothing to tell)
+        """Tells the store, just before files get their names, where that will be."""
 
     @abstractmethod
     def _committing(self, trace: Trace) -> AbstractContextManager[None]:
         """The context in which files get their names. Behind it all is visible, and nothing stops
         it any more.
         """
+
+    def _cause(self, error: BaseException) -> Error | None:
+        """The error that says more than ``error``, with which a statement or the commit failed."""
+        return None
 
     def rollback(self) -> None:
         """Gives the work up. Files go when it is certain that nobody will ever see them."""
@@ -192,3 +211,33 @@ class UnitOfWork(ABC):
             if error is None:
                 raise
             error.add_note(f"{self} could not be rolled back: {failure.message}")
+
+
+def carry_out(legs: Sequence[Leg], work: UnitOfWork, *, ends: bool, warehouse: str) -> Stats:
+    """Carries out the legs of one statement. ``ends``: the unit of work is the statement's own and
+    ends with it; else others follow before it is committed.
+    """
+    if not ends:
+        return _stats(work, work.run(legs), (), warehouse)
+    with work:
+        done = work.run(legs)
+        ran = work.commit()
+    return _stats(work, done, ran, warehouse)
+
+
+def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], warehouse: str) -> Stats:
+    written = [one.written for one in done]
+    known, tables = work.write_ids, [one.leg.table.name for one in done]
+    several = len(done) > 1 or isinstance(done[0].leg, MergePlan)
+    directories = (directory for one in written for directory in one.directories)
+    return Stats(
+        rows_inserted=sum(one.inserted for one in written),
+        rows_updated=sum(one.updated for one in written),
+        rows_deleted=sum(one.deleted for one in written),
+        clauses=tuple(clause for one in done for clause in one.clauses) if several else (),
+        txn_id=work.txn_id,
+        write_ids={str(table): known[table] for table in tables if table in known},
+        directories=tuple(relative_to(directory, warehouse) for directory in directories),
+        path="big" if any(one.path == "big" for one in written) else "small",
+        steps=(*(ran for one in done for ran in one.ran), *ended),
+    )

@@ -32,7 +32,12 @@ def run(args: Namespace) -> int:
             _warehouse(args.warehouse) as warehouse,
             TemporaryDirectory(prefix="acidsql-demo-") as scratch,
             Session(
-                warehouse, master=args.master, conf=dict(args.conf), settings=dict(args.hiveconf)
+                warehouse,
+                # a warehouse of its own has a metastore of its own, unless one is named
+                metastore=args.metastore if args.warehouse else args.metastore or "",
+                master=args.master,
+                conf=dict(args.conf),
+                settings=dict(args.hiveconf),
             ) as session,
         ):
             good = _Demo(session, warehouse, Path(scratch, "flights.parquet")).play()

@@ -1,6 +1,4 @@
-"""The command ``acidsql``: arguments in, one session, an exit code out. Hive's and Beeline's option
-names where they have one.
-"""
+"""The command ``acidsql``: arguments in, one session, an exit code out."""
 
 from __future__ import annotations
 
@@ -14,27 +12,11 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from acidsql.cli.options import COMMANDS, parser_for
+
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner, Script
     from acidsql.session import Session
-
-FORMATS = ("table", "vertical", "csv", "tsv", "json", "csv2", "tsv2", "jsonl")
-
-# Sub-commands: the module with ``run(args) -> int``, and perhaps ``add_arguments(parser)``;
-# imported only when called for.
-COMMANDS = {"demo": ("acidsql.cli.demo", "load and change real data, and check the result")}
-
-_DESCRIPTION = (
-    "Hive ACID tables from the command line. Without -e and -f: a prompt on a terminal, else the"
-    " statements of stdin."
-)
-_EPILOG = """\
-Rows go to stdout, everything else to stderr.
-
-Exit codes: 0 all went well; 1 a statement failed; 2 wrong usage; 75 a statement failed in
-a way that may pass (a conflict, an abort) and no statement changed a row, so that running the same
-command again is safe; 130 interrupted.
-"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,159 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 130
 
 
-# -- arguments
-
-
-class _Ordered(argparse.Action):
-    """Collects -e and -f into one list, in the order given."""
-
-    def __call__(
-        self, _parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
-    ) -> None:
-        kind = "file" if option in ("-f", "--file") else "text"
-        if kind == "text":
-            try:
-                values = _utf8(values)
-            except argparse.ArgumentTypeError as error:
-                raise argparse.ArgumentError(self, str(error)) from error
-        namespace.scripts = [*(namespace.scripts or []), (kind, values)]
-
-
-def _utf8(text: str) -> str:
-    from acidsql.errors import Error
-    from acidsql.utf8 import argument_text
-
-    try:
-        return argument_text(text)
-    except Error as error:
-        raise argparse.ArgumentTypeError(error.message) from error
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = _utf8(text).partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
-    return name, value
-
-
-def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser; a sub-command named in ``arguments`` is imported to tell its own options."""
-    parser = argparse.ArgumentParser(
-        prog="acidsql",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    _add_session_options(parser)
-    run = parser.add_argument_group("what to run")
-    run.add_argument(
-        "-e",
-        "--execute",
-        action=_Ordered,
-        dest="scripts",
-        metavar="SQL",
-        help="run these statements (may be repeated)",
-    )
-    run.add_argument(
-        "-f",
-        "--file",
-        action=_Ordered,
-        dest="scripts",
-        metavar="FILE",
-        help="run this script, - for stdin (may be repeated)",
-    )
-    run.add_argument("-i", "--init", metavar="FILE", help="run this script first")
-    run.add_argument(
-        "-d",
-        "--hivevar",
-        "--define",
-        action="append",
-        type=_assignment,
-        default=[],
-        metavar="NAME=VALUE",
-        help="define ${hivevar:NAME}",
-    )
-    run.add_argument(
-        "--lazy-spark",
-        action="store_true",
-        help="at the prompt: start Spark when it is needed, not at once",
-    )
-    run.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="change nothing: tell how many rows each statement would touch, and where",
-    )
-    run.add_argument(
-        "--force",
-        action="store_true",
-        help="go on behind a failed statement; the exit code still tells",
-    )
-    _add_output_options(parser)
-    parser.add_argument(
-        "--version", action="store_true", help="print the versions of acidsql, Spark and Python"
-    )
-    parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="")
-    for name, (module, doc) in COMMANDS.items():
-        command = commands.add_parser(name, help=doc, description=doc)
-        _add_session_options(command, default=argparse.SUPPRESS)
-        if name in arguments:
-            getattr(import_module(module), "add_arguments", lambda _: None)(command)
-    return parser
-
-
-def _add_session_options(parser: argparse.ArgumentParser, **given: Any) -> None:
-    """Adds the options of a session. ``default=SUPPRESS`` keeps a sub-command from overwriting what
-    stood before its name.
-    """
-    group = parser.add_argument_group("session")
-    one = given or {"default": None}
-    many: dict[str, Any] = {
-        "action": "append",
-        "type": _assignment,
-        "metavar": "NAME=VALUE",
-        **(given or {"default": []}),
-    }
-    where = "where the tables live (else $ACIDSQL_WAREHOUSE, else ./warehouse)"
-    group.add_argument("--warehouse", metavar="DIR", help=where, **one)
-    group.add_argument(
-        "--database",
-        metavar="DB",
-        help="the database to start in (default: default)",
-        type=_utf8,
-        **one,
-    )
-    group.add_argument(
-        "--master", metavar="URL", help="Spark's master (default: local[*])", type=_utf8, **one
-    )
-    group.add_argument("--conf", help="a setting of Spark", **many)
-    group.add_argument("--hiveconf", help="a setting, as SET NAME=VALUE", **many)
-
-
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--outputformat",
-        choices=FORMATS,
-        type=str.lower,
-        metavar="FORMAT",
-        help=(
-            "table, vertical, csv, tsv or json (one object a line), of which csv2, tsv2 and jsonl"
-            " are other names; default: table on a terminal, else tsv"
-        ),
-    )
-    group.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="column names above csv and tsv rows",
-    )
-    group.add_argument("-S", "--silent", action="store_true", help="no row counts and times")
-    group.add_argument(
-        "-v", "--verbose", action="store_true", help="show each statement before it runs"
-    )
-
-
 def version_text() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -224,9 +53,6 @@ def version_text() -> str:
             return f"{package} (not installed)"
 
     return f"{of('acidsql')}, {of('pyspark')}, python {sys.version.split()[0]}"
-
-
-# -- running
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -307,6 +133,7 @@ def open_session(args: argparse.Namespace) -> Session:
         settings["hive.cli.print.header"] = "true" if args.header else "false"
     session = Session(
         args.warehouse,
+        metastore=args.metastore,
         database=args.database or "default",
         master=args.master,
         conf=dict(args.conf),

@@ -10,7 +10,7 @@ from acidsql.catalog.model import Table
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.locations import at_span
-from acidsql.ddl.moves import Moves
+from acidsql.ddl.moves import Moves, move_noted
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error
@@ -48,8 +48,8 @@ def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
     """Renames a table. Its directory moves inside the metastore's transaction, which keeps writers
     from beginning, and back again if that fails.
 
-    Killed before that commits, the table keeps its name and its files lie under the new one: then
-    the statement, run again, tells how to put it right. Hive: HiveAlterHandler.alterTable.
+    Killed before that commits, the table keeps its name, and the next statement of anybody moves
+    its directory back. Hive: HiveAlterHandler.alterTable.
     """
     before, after = action.before, action.after
     warehouse.store.reap()
@@ -67,13 +67,14 @@ def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
 
     with at_span(action.span):
         check_apart(warehouse, after, formerly=before)
-        try:
-            warehouse.store.rename_table(before, after, move=move)
-        except BaseException:
-            if not _is_stored(warehouse, after):
-                moves.undo()
-            raise
-    moves.end()
+        with move_noted(warehouse, before.location, after.location):
+            try:
+                warehouse.store.rename_table(before, after, move=move)
+            except BaseException:
+                if not _is_stored(warehouse, after):
+                    moves.undo()
+                raise
+            moves.end()
     return done()
 
 

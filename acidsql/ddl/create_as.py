@@ -2,9 +2,8 @@
 the catalog, its files in place.
 
 Nobody ever sees the table without its rows. A query that fails leaves no table and no directory. Of
-two sessions that make the same table the slower one fails. Killed in the one step in which the
-files get their names, the statement leaves them without a table: CREATE TABLE then says that the
-directory is not empty.
+two sessions that make the same table the slower one fails. What it leaves when it is killed goes
+with the next statement that writes; only in a directory that was there before, files may stay.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from contextlib import suppress
 
 from acidsql.catalog.model import Table
 from acidsql.changes.at_once import NewTableWork
-from acidsql.changes.statement import carry_out
+from acidsql.changes.unit_of_work import carry_out
+from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.tables import NOT_EMPTY, check_location
 from acidsql.ddl.warehouse import Warehouse
@@ -21,13 +21,22 @@ from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.steps.new_table import new_table
-from acidsql.planner.steps.plans import plan_insert
-from acidsql.planner.steps.runnable import check_runnable
+from acidsql.planner.steps.plans import check_runnable, plan_insert
 from acidsql.result import Result
 from acidsql.txn.transaction import ReadSnapshot
 
 
 def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
+    try:
+        return _create_table_as(warehouse, action)
+    except BindError:
+        # another session may have made one since the statement was bound
+        if not action.if_not_exists or warehouse.store.find_table(action.table.name) is None:
+            raise
+    return done()
+
+
+def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
     engine, io = warehouse.engine, warehouse.files
     snapshots = engine.snapshots(ReadSnapshot(warehouse.store))
     table, insert = new_table(action, engine.new_columns(action.query, snapshots))
@@ -37,7 +46,7 @@ def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
     with file_errors("CREATE TABLE"):
         _check_empty(io, table, action)
         was_there = io.exists(table.location)
-    work = NewTableWork(warehouse.store, engine, table, snapshots)
+    work = NewTableWork(warehouse.store, engine, table, snapshots, new_directory=not was_there)
     try:
         return Result((), carry_out([first], work, ends=True, warehouse=warehouse.root))
     except BaseException:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
-from acidsql.errors import ExecutionError
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import Error, ExecutionError
 
 
 @contextmanager
@@ -18,6 +19,21 @@ def file_errors(what: str) -> Iterator[None]:
         raise ExecutionError(
             f"{what} failed: cannot read or write{where}", detail=error.strerror or str(error)
         ) from error
+
+
+@contextmanager
+def deleting_noted(warehouse: Warehouse, directories: Collection[str]) -> Iterator[None]:
+    """Deletes directories that were noted in the store. If that fails the user is told, who may do
+    with them what he likes from then on; only if the process dies others go on.
+    """
+    try:
+        yield
+    except Exception:
+        with suppress(Error):
+            warehouse.store.forget_directories(directories)
+        raise
+    with suppress(Error):
+        warehouse.store.forget_directories(directories)
 
 
 def delete_all(

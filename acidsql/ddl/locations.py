@@ -12,11 +12,11 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_values
-from acidsql.ddl.tables import check_apart, is_inside
+from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
-from acidsql.files.urls import real_path
+from acidsql.files.urls import is_inside, real_path
 
 
 @contextmanager

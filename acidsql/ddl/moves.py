@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
 from acidsql.ddl.file_errors import file_errors
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent
+
+
+@contextmanager
+def move_noted(warehouse: Warehouse, old: str, new: str) -> Iterator[None]:
+    """Moves a directory beside a change of the catalog: should the process die between the two, or
+    not know what became of the change, others move it back or delete what is a copy when it has
+    ended.
+    """
+    store, renames = warehouse.store, warehouse.files.renames(new)
+    if renames:
+        store.note_directory(new, moved_from=old)
+    else:
+        for path in (old, new):
+            store.note_directory(path)
+    noted = [new] if renames else [old, new]
+    try:
+        yield
+    except BaseException:
+        with suppress(Error, OSError):
+            if not warehouse.files.exists(new):
+                store.forget_directories(noted)
+        raise
+    with suppress(Error):
+        store.forget_directories(noted)
 
 
 class Moves:

@@ -1,25 +1,25 @@
 """ADD, DROP, RENAME PARTITION and SET LOCATION: the catalog's entries, and the directories that
 belong to them.
 
-Whenever the process dies between the two, no partition of the catalog is without its rows, but for
-one instant of RENAME: ADD makes its directories first; DROP forgets the partitions first and then
-takes each directory away in one step, by a hidden name; RENAME moves the directory inside the
-catalog's transaction, after all that could refuse it. (Killed before that commits, MSCK REPAIR
-TABLE .. SYNC PARTITIONS puts it right.)
+Whenever the process dies between the two, no partition of the catalog is without its rows: ADD
+makes its directories first; DROP forgets the partitions first and then takes each directory away in
+one step, by a hidden name; RENAME moves the directory inside the catalog's transaction, after all
+that could refuse it, and if it is killed before that commits the next statement moves it back.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import nothing_yet
+from acidsql.changes.dropped import dropped_name
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_all, file_errors
+from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
 from acidsql.ddl.locations import (
     at_span,
     check_ids,
@@ -27,13 +27,13 @@ from acidsql.ddl.locations import (
     ids_at,
     lies_elsewhere,
 )
-from acidsql.ddl.moves import Moves
+from acidsql.ddl.moves import Moves, move_noted
 from acidsql.ddl.repair import repair_table
-from acidsql.ddl.tables import check_apart, is_inside
+from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError, Error, ExecutionError
 from acidsql.files.fileio import FileIO
-from acidsql.files.urls import parent, real_entry, real_path
+from acidsql.files.urls import is_inside, parent, real_entry, real_path
 from acidsql.planner.bind.bound_catalog import (
     BoundAddPartitions,
     BoundDropPartitions,
@@ -130,10 +130,12 @@ def _make_directory(io: FileIO, path: str, new_directories: list[str]) -> None:
 
 
 def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
-    dropped = warehouse.store.drop_partitions(action.table, action.partitions)
+    deleting = action.table.owns_files
+    dropped = warehouse.store.drop_partitions(action.table, action.partitions, deleting=deleting)
     crash_points.reached("partitions dropped")
-    if action.table.owns_files:
-        delete_directories(warehouse.files, action.table, dropped)
+    if deleting:
+        with deleting_noted(warehouse, [partition.location for partition in dropped]):
+            delete_directories(warehouse.files, action.table, dropped)
 
 
 def delete_directories(io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
@@ -156,7 +158,7 @@ def _delete_directory(io: FileIO, table: Table, path: str) -> None:
         io.delete_tree(path)
         return
     below = path.startswith(f"{table.location}/")
-    hidden = f"{table.location if below else parent(path)}/.acidsql_dropped_{uuid.uuid4().hex[:12]}"
+    hidden = f"{table.location if below else parent(path)}/{dropped_name(path)}"
     try:
         io.move_directory(path, hidden)
     # its parent is not ours, it is a file system of its own, or there are links in it
@@ -188,18 +190,20 @@ def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None
             check_partition_location(warehouse, table, after, others)
     moves = Moves(warehouse.files, "RENAME")
     warehouse.store.reap()
-    try:
-        warehouse.store.alter_partition(
-            table, before, after, move=lambda: _move(warehouse.files, moves, action)
-        )
-    except BaseException:
-        if moves.any and _is_there(warehouse, table, before):
-            moves.undo()
-        raise
-    if moves.any:
-        moves.end()
-        with file_errors("RENAME"):
-            _remove_empty_parents(warehouse.files, table, before.location)
+    stays = before.location == after.location
+    with nullcontext() if stays else move_noted(warehouse, before.location, after.location):
+        try:
+            warehouse.store.alter_partition(
+                table, before, after, move=lambda: _move(warehouse.files, moves, action)
+            )
+        except BaseException:
+            if moves.any and _is_there(warehouse, table, before):
+                moves.undo()
+            raise
+        if moves.any:
+            moves.end()
+            with file_errors("RENAME"):
+                _remove_empty_parents(warehouse.files, table, before.location)
 
 
 def _move(io: FileIO, moves: Moves, action: BoundRenamePartition) -> None:

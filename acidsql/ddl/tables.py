@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
 from dataclasses import replace
 
+from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
+from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import nothing_yet
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_all, file_errors
+from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
-from acidsql.files.urls import path_of, real_entry, real_path
+from acidsql.files.urls import is_inside, path_of, real_path
+from acidsql.metastore.stores import database_file
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
 
@@ -20,8 +23,17 @@ def create_table(warehouse: Warehouse, action: BoundCreateTable) -> Result:
     """Creates a table. A managed one never takes over a directory with files in it: they would
     become rows of the new table, and go with it.
     """
-    if action.exists:
-        return done()
+    if not action.exists:
+        try:
+            _create_table(warehouse, action)
+        except BindError:
+            # another session may have made one, and filled it, since the statement was bound
+            if not action.if_not_exists or warehouse.store.find_table(action.table.name) is None:
+                raise
+    return done()
+
+
+def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
     table = action.table
     io = warehouse.files
     check_location(warehouse, table, action.span)
@@ -44,7 +56,6 @@ def create_table(warehouse: Warehouse, action: BoundCreateTable) -> Result:
             raise
         # somebody who failed to make the same table may have taken it away
         io.make_directory(table.location)
-    return done()
 
 
 NOT_EMPTY = (
@@ -54,13 +65,8 @@ NOT_EMPTY = (
 
 def check_location(warehouse: Warehouse, table: Table, span: Span | None) -> None:
     """Does ``check_apart``, and sees whether the location can be opened; a refusal points to
-    LOCATION, which is at ``span``.
-
-    Where there is none the name is a new one in the database's directory; only a link could lead to
-    another table.
+    LOCATION, which is at ``span``, if there is one.
     """
-    if span is None and real_path(table.location) == real_entry(table.location):
-        return
     try:
         check_apart(warehouse, table)
         warehouse.files.renames(table.location)
@@ -90,12 +96,12 @@ def drop_table(warehouse: Warehouse, action: BoundDropTable) -> Result:
             "The table is dropped. Delete the directory by hand; no other table can have it as"
             " it is."
         )
-        delete_all(
-            directories_of(table, partitions),
-            warehouse.files.delete_tree,
-            f"dropped table {table.name}",
-            hint,
-        )
+        directories = own_directories(table, partitions)
+        crash_points.reached("table dropped")
+        with deleting_noted(warehouse, directories):
+            delete_all(
+                directories, warehouse.files.delete_tree, f"dropped table {table.name}", hint
+            )
     return done()
 
 
@@ -107,22 +113,15 @@ def partitions_of(warehouse: Warehouse, name: TableName) -> tuple[Partition, ...
     return () if table is None else warehouse.store.list_partitions(table)
 
 
-def directories_of(table: Table, partitions: Iterable[Partition]) -> list[str]:
-    """The directories that go with a table: none of an external one, unless it says otherwise."""
-    if not table.owns_files:
-        return []
-    outside = [p.location for p in partitions if not p.location.startswith(f"{table.location}/")]
-    return [*outside, table.location]
-
-
 def check_apart(warehouse: Warehouse, table: Table, *, formerly: Table | None = None) -> None:
-    """Raises BindError if the table's directory is, holds or lies in that of another table, or
-    holds a database's or the store's.
+    """Raises BindError if the table's directory is, holds or lies in that of another table or a
+    metastore's own, or holds a database's.
 
     Whoever drops or fills the one would delete or change the rows of the other. ``formerly``: the
     table under the name it is to lose. UnsupportedStatementError for a URL that names no host.
     """
     path = real_path(path_of(table.location))
+    check_no_stores(table.location)
     mine_too = {table.name, (formerly or table).name}
     for name, location in warehouse.store.list_locations():
         if name not in mine_too and (
@@ -148,5 +147,17 @@ def check_apart(warehouse: Warehouse, table: Table, *, formerly: Table | None = 
             )
 
 
-def is_inside(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
+def check_no_stores(location: str) -> None:
+    """Raises BindError for the directory in which a warehouse, this one or another, has its
+    metastore, and for what lies in it: no statement may delete, move or overwrite that.
+    """
+    path = real_path(path_of(location))
+    head = ""
+    for part in path.split("/"):
+        head = f"{head}{part}"
+        if part == database_file.DIRECTORY and os.path.exists(f"{head}/{database_file.FILE}"):
+            raise BindError(
+                f'directory "{location}" is a metastore\'s own',
+                hint="Choose a directory of its own.",
+            )
+        head += "/"

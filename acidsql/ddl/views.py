@@ -9,15 +9,14 @@ from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import HiveType
 from acidsql.ddl.answers import done
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import BindError
+from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.expressions.spark_words import identifier
 from acidsql.local.trace import UNTRACED
 from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.ddl.view import wrong_width
 from acidsql.planner.steps.choices import read_steps
-from acidsql.planner.steps.plans import ReadPlan
-from acidsql.planner.steps.runnable import check_runnable
+from acidsql.planner.steps.plans import ReadPlan, check_runnable
 from acidsql.result import Result
 from acidsql.txn.transaction import ReadSnapshot
 
@@ -31,7 +30,11 @@ def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
     given = warehouse.engine.queries.answer(query, snapshots, UNTRACED).columns
     view = _with_columns(action, given)
     if action.replaced is None:
-        warehouse.store.create_table(view)
+        try:
+            warehouse.store.create_table(view)
+        except AlreadyExistsError:  # since the statement was bound
+            if not action.if_not_exists:
+                raise
     else:
         warehouse.store.alter_table(
             action.replaced, replace(view, table_id=action.replaced.table_id)

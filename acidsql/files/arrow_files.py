@@ -40,6 +40,9 @@ PIECE = 16 << 20
 SMALL = 4 << 20
 """A file of up to so many bytes is read in one request."""
 
+ATTEMPTS = 5
+"""How often a directory is listed anew, at most, because something in it vanishes while it is."""
+
 MAX_COPY = 5 << 30
 """S3 copies larger objects only in parts, which pyarrow does not ask for."""
 
@@ -125,6 +128,11 @@ class ArrowFileIO:
         return Listing(
             files=tuple(sorted(files, key=lambda f: f.path)), directories=tuple(sorted(directories))
         )
+
+    def names(self, path: str) -> list[str]:
+        base = self._name(path)
+        infos = self._below(base, recursive=False)
+        return sorted(info.path[len(base) :].strip("/") for info in infos if info.path != base)
 
     def list_files(self, root: str) -> list[FileEntry]:
         return list(self.listing(root).files)
@@ -350,12 +358,12 @@ class ArrowFileIO:
         )
 
     def _below(self, name: str, *, recursive: bool = True) -> list[fs.FileInfo]:
+        selector = fs.FileSelector(name, recursive=recursive, allow_not_found=True)
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(FileNotFoundError), os_errors(name):
+                return list(self.files.get_file_info(selector))
         with os_errors(name):
-            return list(
-                self.files.get_file_info(
-                    fs.FileSelector(name, recursive=recursive, allow_not_found=True)
-                )
-            )
+            return list(self.files.get_file_info(selector))
 
 
 @contextlib.contextmanager

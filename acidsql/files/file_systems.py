@@ -106,6 +106,9 @@ class FileSystems:
     def list_files(self, root: str) -> list[FileEntry]:
         return self.of(root).list_files(root)
 
+    def names(self, path: str) -> list[str]:
+        return self.of(path).names(path)
+
     def exists(self, path: str) -> bool:
         return self.of(path).exists(path)
 

@@ -48,7 +48,7 @@ class FileIO(Protocol):
 
     def listing(self, root: str) -> Listing:
         """Lists all levels below ``root``. Names that begin with ``_`` or ``.`` are left out, and
-        all below them; a missing root is empty.
+        all below them; a missing root is empty. What is deleted meanwhile may be in it or not.
 
         Symbolic links are followed; OSError for one that leads nowhere or in a circle: what it led
         to would be missed, or come twice.
@@ -56,6 +56,9 @@ class FileIO(Protocol):
 
     def list_files(self, root: str) -> list[FileEntry]:
         """The files of ``listing``."""
+
+    def names(self, path: str) -> list[str]:
+        """The names in one directory, hidden ones too, sorted; a missing one has none."""
 
     def exists(self, path: str) -> bool: ...
 

@@ -14,7 +14,7 @@ from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.paths import is_hidden
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files.fileio import FileIO, Listing, check_name, pieces_of
-from acidsql.files.urls import path_of, real_entry, split_url
+from acidsql.files.urls import is_inside, path_of, real_entry, split_url
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP)
 """What a file system says that has no second names for this file, or not for us."""
+
+
+_ATTEMPTS = 20
+"""How often something is done anew, at most, because others delete files or directories while it
+is.
+"""
+
+
+class _VanishedError(FileNotFoundError):
+    """A file was deleted while its directory was listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +52,13 @@ class LocalFileIO:
         return None
 
     def listing(self, root: str) -> Listing:
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(_VanishedError):
+                return self._listing(root)
+        return self._listing(root)
+
+    def _listing(self, root: str) -> Listing:
+        """Lists once; _VanishedError if a file was deleted meanwhile."""
         files: list[FileEntry] = []
         directories: list[str] = []
         for entry, path in _walk(local_path(root), ""):
@@ -49,11 +66,16 @@ class LocalFileIO:
             if entry.is_dir():
                 directories.append(path)
             else:
-                stat = entry.stat()
+                stat = _stat(entry)
                 files.append(FileEntry(path=path, size=stat.st_size, mtime_ns=stat.st_mtime_ns))
         return Listing(
             files=tuple(sorted(files, key=lambda f: f.path)), directories=tuple(sorted(directories))
         )
+
+    def names(self, path: str) -> list[str]:
+        with contextlib.suppress(FileNotFoundError):
+            return sorted(os.listdir(local_path(path)))
+        return []
 
     def list_files(self, root: str) -> list[FileEntry]:
         return list(self.listing(root).files)
@@ -139,9 +161,8 @@ class LocalFileIO:
         if os.path.lexists(target):  # rename(2) would replace an empty directory
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         _check_links(source, target)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
-            os.rename(source, target)
+            _rename(source, target)
         except OSError as error:
             if error.errno != errno.ENOTEMPTY:
                 raise
@@ -209,7 +230,7 @@ def _walk(root: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
             path = prefix + entry.name
             yield entry, path
             if entry.is_dir():
-                if entry.is_symlink() and _is_inside(
+                if entry.is_symlink() and is_inside(
                     os.path.realpath(root), os.path.realpath(entry.path)
                 ):
                     raise OSError(
@@ -218,6 +239,27 @@ def _walk(root: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
                         entry.path,
                     )
                 yield from _walk(entry.path, path + "/")
+
+
+def _rename(source: str, target: str) -> None:
+    """Renames into a directory that is made if need be, anew if somebody removes it as empty."""
+    for attempt in range(_ATTEMPTS):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        try:
+            os.rename(source, target)
+            return
+        except FileNotFoundError:
+            if attempt == _ATTEMPTS - 1 or not os.path.lexists(source):
+                raise
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result:
+    try:
+        return entry.stat()
+    except FileNotFoundError as error:
+        if entry.is_symlink():  # it leads nowhere
+            raise
+        raise _VanishedError(*error.args) from error
 
 
 def _check_missing(path: str) -> None:
@@ -238,7 +280,7 @@ def _check_links(source: str, target: str) -> None:
         if os.path.isabs(text):
             continue
         leads = os.path.realpath(os.path.join(os.path.dirname(path), text))
-        wanted = new_home + leads.removeprefix(home) if _is_inside(leads, home) else leads
+        wanted = new_home + leads.removeprefix(home) if is_inside(leads, home) else leads
         moved = os.path.join(os.path.dirname(target + path.removeprefix(source)), text)
         if os.path.realpath(moved) != wanted:
             raise OSError(
@@ -255,7 +297,3 @@ def _links(path: str) -> Iterator[str]:
             for entry in entries:
                 if entry.is_symlink() or entry.is_dir():
                     yield from _links(entry.path)
-
-
-def _is_inside(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")

@@ -90,6 +90,15 @@ def real_entry(location: str) -> str:
     return f"{real_path(parent(path) or '/').rstrip('/')}/{path.rpartition('/')[2]}"
 
 
+def is_inside(path: str, directory: str) -> bool:
+    """Whether a path is a directory or lies below it, by their names alone."""
+    return path == directory or is_below(path, directory)
+
+
+def is_below(path: str, directory: str) -> bool:
+    return path.startswith(directory.rstrip("/") + "/")
+
+
 def spark_url(path: str) -> str:
     """The URL for Spark: without a scheme it would look on the cluster's default file system, and
     S3 it knows as ``s3a``.

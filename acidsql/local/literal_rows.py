@@ -8,7 +8,7 @@ from acidsql.catalog.model import DEFAULT_PARTITION
 from acidsql.catalog.partitions import partition_text
 from acidsql.planner.bind.bound import BoundInsert, BoundRows
 from acidsql.storage.partitions import key_names
-from acidsql.storage.schema import arrow_schema
+from acidsql.storage.stored import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acidsql.errors import InternalError
-from acidsql.planner.steps.step import Ran, Step, all_steps
+from acidsql.planner.steps.step import Choose, Ran, Step
 
 S = TypeVar("S", bound=Any)
 
@@ -26,6 +26,15 @@ class Figures:
     files: int | None = None
     bytes: int | None = None
     in_vain: bool = False
+
+
+def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Every step, those of each way included."""
+    for step in steps:
+        yield step
+        if isinstance(step, Choose):
+            for way in step.ways:
+                yield from all_steps(way.steps)
 
 
 class Trace:

@@ -60,11 +60,6 @@ WRITES = (OperationType.INSERT, *CHANGES)
 
 # what every transaction runs is built once: building a statement takes longer than running it
 
-_OPERATIONS = (
-    select(TXN_COMPONENTS.c.TC_OPERATION_TYPE)
-    .where(TXN_COMPONENTS.c.TC_TXNID == bindparam("txn_id"))
-    .distinct()
-)
 _FORGET_LEVEL = delete(MIN_HISTORY_LEVEL).where(
     MIN_HISTORY_LEVEL.c.MHL_TXNID == bindparam("txn_id")
 )
@@ -108,7 +103,10 @@ def _overlapping_statement() -> Select[Any]:
             ws.WS_COMMIT_ID >= this,
         )
         .order_by(
-            ws.WS_TXNID, ws.WS_PARTITION, tc.TC_OPERATION_TYPE.desc(), ws.WS_OPERATION_TYPE.desc()
+            ws.WS_TXNID,
+            ws.WS_PARTITION.nulls_first(),
+            tc.TC_OPERATION_TYPE.desc(),
+            ws.WS_OPERATION_TYPE.desc(),
         )
     )
 
@@ -151,9 +149,9 @@ def _complete_statement() -> Insert:
     return insert(COMPLETED_TXN_COMPONENTS).from_select(columns, done)
 
 
-def _objects_statement() -> Select[Any]:
+def _components_statement() -> Select[Any]:
     tc = TXN_COMPONENTS.c
-    columns = (tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID)
+    columns = (tc.TC_OPERATION_TYPE, tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_WRITEID)
     return select(*columns).where(tc.TC_TXNID == bindparam("txn_id")).distinct()
 
 
@@ -169,10 +167,12 @@ def _delete_older_statement() -> Delete:
 
 
 _OVERLAPPING = _overlapping_statement()
+_MOVED = _OVERLAPPING.where(WRITE_SET.c.WS_TXNID == bindparam("by_ddl", type_=BigInteger))
 _REMEMBER = _remember_statement()
 _COMPLETE = _complete_statement()
-_OBJECTS = _objects_statement()
+_COMPONENTS = _components_statement()
 _DELETE_OLDER = _delete_older_statement()
+_INSERT_COMPONENTS = insert(TXN_COMPONENTS)
 _FORGET_COMPONENTS = delete(TXN_COMPONENTS).where(TXN_COMPONENTS.c.TC_TXNID == bindparam("txn_id"))
 
 
@@ -201,7 +201,15 @@ def insert_components(
         if component.operation is not OperationType.SELECT
     ]
     if rows:
-        connection.execute(insert(TXN_COMPONENTS), rows)
+        connection.execute(_INSERT_COMPONENTS, rows)
+
+
+def refuse_moved(connection: Connection, txn_id: TxnId) -> None:
+    """Raises WriteConflictError if DDL has dropped or moved what the transaction wrote to: its
+    files would get their names where nobody looks.
+    """
+    for row in connection.execute(_MOVED, {"txn_id": txn_id, "by_ddl": BY_DDL}):
+        raise _conflict_error(row, txn_id, highest_txn(connection))
 
 
 def finish(
@@ -216,7 +224,8 @@ def finish(
     returns why. ``harmless``: as in ``TxnManager.commit``; UncomparedError if there are others.
     """
     this = {"txn_id": txn_id}
-    operations = set(connection.scalars(_OPERATIONS, this))
+    components = connection.execute(_COMPONENTS, this).all()
+    operations = {row.TC_OPERATION_TYPE for row in components}
     changes = not operations.isdisjoint(CHANGES)
     if not operations.isdisjoint(WRITES):
         commit_id = highest_txn(connection)
@@ -226,7 +235,8 @@ def finish(
             return conflict
         _remember_changes(connection, txn_id, commit_id)
     if operations:
-        _complete_components(connection, txn_id, changes=changes, now=now)
+        objects = dict.fromkeys(tuple(row)[1:] for row in components)
+        _complete_components(connection, txn_id, objects, changes=changes, now=now)
     apply_changes(connection, statistics)
     connection.execute(_FORGET_LEVEL, this)
     free_locks(connection, txn_id)
@@ -294,22 +304,22 @@ def _remember_changes(connection: Connection, txn_id: TxnId, commit_id: TxnId) -
     connection.execute(_REMEMBER, {"txn_id": txn_id, "commit_id": commit_id})
 
 
-def _complete_components(connection: Connection, txn_id: TxnId, *, changes: bool, now: int) -> None:
+def _complete_components(
+    connection: Connection,
+    txn_id: TxnId,
+    objects: Iterable[tuple[Any, ...]],
+    *,
+    changes: bool,
+    now: int,
+) -> None:
     """Moves the components to history, where a newer row replaces the older of the same object,
-    kind by kind.
+    kind by kind. ``objects``: database, table, partition and write id of each.
 
     Hive's house-keeper drops such duplicates later; the compactor asks only for the newest.
     """
     kind = "Y" if changes else "N"
-    _delete_older(connection, txn_id, kind)
+    names = ("database", "table", "partition", "write_id")
+    older = [{"kind": kind} | dict(zip(names, one, strict=True)) for one in objects]
+    connection.execute(_DELETE_OLDER, older)
     connection.execute(_COMPLETE, {"txn_id": txn_id, "now": now, "kind": kind})
     connection.execute(_FORGET_COMPONENTS, {"txn_id": txn_id})
-
-
-def _delete_older(connection: Connection, txn_id: TxnId, kind: str) -> None:
-    """Deletes from history what the transaction's components replace there."""
-    objects = connection.execute(_OBJECTS, {"txn_id": txn_id}).all()
-    names = ("database", "table", "partition", "write_id")
-    connection.execute(
-        _DELETE_OLDER, [{"kind": kind} | dict(zip(names, row, strict=True)) for row in objects]
-    )

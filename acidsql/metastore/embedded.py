@@ -1,7 +1,8 @@
 """The embedded metastore: catalog and transaction manager in one, on the one file
-``<warehouse>/_acidsql/metastore.db``.
+``<warehouse>/_acidsql/metastore.db`` or in a PostgreSQL database.
 
-Nothing has to be started: processes on one machine that name the same warehouse directory share it.
+Nothing has to be started for the file: processes on one machine that name the same warehouse
+directory share it. With a database those of several machines do.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 import getpass
 import socket
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from acidsql.errors import ProgrammingError
-from acidsql.metastore.database_file import OWNER_ONLY
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
+from acidsql.metastore.embedded_leftovers import EmbeddedLeftovers
 from acidsql.metastore.embedded_statistics import EmbeddedStatistics
-from acidsql.metastore.embedded_txns import EmbeddedTxns
 from acidsql.metastore.locations import warehouse_path
-from acidsql.metastore.store import Store
+from acidsql.metastore.store import Clock
+from acidsql.metastore.stores import open_store
+from acidsql.metastore.stores.database_file import OWNER_ONLY
 from acidsql.utf8 import check_text
 
 TXN_TIMEOUT_SECONDS = 300.0
@@ -28,12 +29,16 @@ MAX_OPEN_TXNS = 100_000
 """Hive's default hive.max.open.txns."""
 
 
-class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
+class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
     """Opens the warehouse, making it (with the database "default") where it is missing. Implements
     Catalog and TxnManager.
 
-    ``clock`` gives epoch seconds. A transaction without a heartbeat for ``txn_timeout_seconds`` is
-    aborted by the next one to open, at once if its process on this host has ended; none is opened
+    ``metastore``: the URL of a PostgreSQL database; None for the file. ``clock`` gives epoch
+    seconds; None for that of the database's server, or of this host. ``steady``: seconds that
+    neither jump nor pass while the machine sleeps, by which a store of one host tells who has been
+    silent for too long; None is Python's, or ``clock`` if there is one. A transaction without a
+    heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open, at once if its process
+    on this host has ended; none is opened
     while ``max_open_txns`` are. Locks without a transaction are deleted so by whoever waits for
     them. ``mode``: of a store that is made, as for chmod. MetastoreError if the warehouse cannot be
     used.
@@ -43,26 +48,33 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedTxns):
         self,
         warehouse: str,
         *,
+        metastore: str | None = None,
         user: str | None = None,
         host: str | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Clock | None = None,
+        steady: Clock | None = None,
         txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
         max_open_txns: int = MAX_OPEN_TXNS,
         mode: int = OWNER_ONLY,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
-        store = Store(self.warehouse, mode=mode)
-        EmbeddedCatalog.__init__(self, store, clock=clock)
-        EmbeddedStatistics.__init__(self, store, clock=clock)
-        EmbeddedTxns.__init__(
+        store = open_store(self.warehouse, metastore, mode=mode, clock=clock)
+        EmbeddedCatalog.__init__(self, store)
+        EmbeddedStatistics.__init__(self, store)
+        EmbeddedLeftovers.__init__(
             self,
             store,
             user=user or current_user(),
             host=host or socket.gethostname(),
-            clock=clock,
+            steady=(steady or clock or time.monotonic) if store.one_host else None,
             txn_timeout_seconds=txn_timeout_seconds,
             max_open_txns=max_open_txns,
         )
+
+    @property
+    def metastore(self) -> str | None:
+        """The URL it was opened by, its password and all: not to be shown. None for the file."""
+        return self._store.url
 
     def close(self) -> None:
         """Closes its connections; transactions stay as they are. Closing twice is no error."""

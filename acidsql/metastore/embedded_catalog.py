@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
-from sqlalchemy import Table as SqlTable
+from sqlalchemy import Connection, Row, delete, insert, select
 
-from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId
+from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.partitions import default_location, name_of
+from acidsql.catalog.names import table_location
+from acidsql.catalog.partitions import default_location, name_of, own_directories
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -30,6 +30,8 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
+from acidsql.metastore.rows.directories import delete_directories, insert_directories
+from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.partitions import (
     delete_partitions,
     insert_partitions,
@@ -37,6 +39,7 @@ from acidsql.metastore.rows.partitions import (
     update_partition,
 )
 from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
+from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
     delete_table,
     find_table,
@@ -47,42 +50,18 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
-from acidsql.metastore.rows.txns import AbortReason, abort_txns
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
-from acidsql.metastore.txn_tables import (
-    COMPLETED_TXN_COMPONENTS,
-    NEXT_WRITE_ID,
-    TXN_COMPONENTS,
-    TXN_TO_WRITE_ID,
-    TXNS,
-    WRITE_SET,
-)
-from acidsql.txn.manager import TxnState
 
 INVALID_TABLE = 10001
 DATABASE_DOES_NOT_EXIST = 10072
 
-_ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]], ...] = (
-    (TXN_COMPONENTS, TXN_COMPONENTS.c.TC_DATABASE, TXN_COMPONENTS.c.TC_TABLE),
-    (
-        COMPLETED_TXN_COMPONENTS,
-        COMPLETED_TXN_COMPONENTS.c.CTC_DATABASE,
-        COMPLETED_TXN_COMPONENTS.c.CTC_TABLE,
-    ),
-    (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
-    (NEXT_WRITE_ID, NEXT_WRITE_ID.c.NWI_DATABASE, NEXT_WRITE_ID.c.NWI_TABLE),
-    (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
-)
-"""What transactions left behind about a table, and the columns that name it."""
-
 
 class EmbeddedCatalog:
-    """Implements Catalog. ``clock`` gives epoch seconds."""
+    """Implements Catalog."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._clock = clock
 
     def create_database(self, database: Database) -> None:
         """Stores a database. Without a location it lies at ``<warehouse>/<name>.db``."""
@@ -104,30 +83,36 @@ class EmbeddedCatalog:
                     detail=count,
                     hint="DROP DATABASE .. CASCADE drops them too.",
                 )
+            database = self._find_database(connection, name)
             dropped = tuple(
                 self._drop_table(connection, TableName(name, table)) for table in tables
             )
+            if database is not None and not any(t.kind is TableKind.EXTERNAL for t in dropped):
+                self._note_directories(connection, [database.location])
             connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
             return dropped
 
     def find_database(self, name: str) -> Database | None:
         with self._store.read() as connection:
-            row = connection.execute(select(DBS).where(DBS.c.NAME == name)).first()
-            if row is None:
-                return None
-            params = DATABASE_PARAMS.c
-            properties = connection.execute(
-                select(params.PARAM_KEY, params.PARAM_VALUE)
-                .where(params.DB_ID == row.DB_ID)
-                .order_by(params.PARAM_KEY)
-            )
-            return Database(
-                name=row.NAME,
-                location=given_location(row.DB_LOCATION_URI, self._store.warehouse),
-                comment=row.DESC,
-                owner=row.OWNER_NAME or "",
-                properties=_mapping(properties),
-            )
+            return self._find_database(connection, name)
+
+    def _find_database(self, connection: Connection, name: str) -> Database | None:
+        row = connection.execute(select(DBS).where(DBS.c.NAME == name)).first()
+        if row is None:
+            return None
+        params = DATABASE_PARAMS.c
+        properties = connection.execute(
+            select(params.PARAM_KEY, params.PARAM_VALUE)
+            .where(params.DB_ID == row.DB_ID)
+            .order_by(params.PARAM_KEY)
+        )
+        return Database(
+            name=row.NAME,
+            location=given_location(row.DB_LOCATION_URI, self._store.warehouse),
+            comment=row.DESC,
+            owner=row.OWNER_NAME or "",
+            properties=_mapping(properties),
+        )
 
     def list_databases(self) -> tuple[str, ...]:
         with self._store.read() as connection:
@@ -157,11 +142,13 @@ class EmbeddedCatalog:
         complete = replace(
             table,
             location="" if table.kind is TableKind.VIEW else location,
-            created_at=table.created_at or int(self._clock()),
+            created_at=table.created_at or self._store.now(connection) // 1000,
         )
         # of a writer that had bound a table of that name, dropped since
-        _forget_transactions(connection, table.name)
+        forget_transactions(connection, table.name)
         insert_table(connection, complete, db_id, self._store.warehouse)
+        if complete.location:
+            delete_directories(connection, [complete.location], self._store.warehouse)
         return self._require_table(connection, table.name)
 
     def drop_table(self, name: TableName) -> Table:
@@ -178,7 +165,7 @@ class EmbeddedCatalog:
                 update_bucketing(connection, after)
             if after.is_transactional and not before.is_transactional:
                 # of a writer that had bound a table of that name, dropped since
-                _forget_transactions(connection, after.name)
+                forget_transactions(connection, after.name)
                 seed(
                     connection,
                     after.name,
@@ -186,6 +173,7 @@ class EmbeddedCatalog:
                 )
             if after.location != before.location:
                 refuse_writers(connection, before.name)
+                mark_stray(connection, before.name)
                 update_location(connection, after, self._store.warehouse)
             alter_statistics(connection, before, after)
             if move is not None:
@@ -200,8 +188,8 @@ class EmbeddedCatalog:
             if _find_table_id(connection, db_id, after.name.table) is not None:
                 raise AlreadyExistsError(f"new table {after.name} already exists")
             refuse_writers(connection, before.name)
-            _forget_transactions(connection, after.name)
-            _rename_transactions(connection, before.name, after.name)
+            forget_transactions(connection, after.name)
+            rename_transactions(connection, before.name, after.name)
             rename_table(connection, before, after, db_id, self._store.warehouse)
             if move is not None:
                 move()
@@ -221,20 +209,25 @@ class EmbeddedCatalog:
             added = insert_partitions(
                 connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists
             )
-            elsewhere = [p for p in added if p.location != default_location(table, p.values)]
+            elsewhere = [p for p in added if _lies_elsewhere(table, p)]
             # a writer that began before looks at the default location
             keep_out(connection, name, [name_of(table, p) for p in elsewhere])
             return added
 
     def drop_partitions(
-        self, table: Table, partitions: Iterable[Partition]
+        self, table: Table, partitions: Iterable[Partition], *, deleting: bool = False
     ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             self._require_unchanged(connection, table)
             dropped = delete_partitions(connection, table, partitions, self._store.warehouse)
             if dropped:
+                if deleting:
+                    self._note_directories(connection, [p.location for p in dropped])
                 forget_partitions(
-                    connection, table.name, [name_of(table, partition) for partition in dropped]
+                    connection,
+                    table.name,
+                    [name_of(table, p) for p in dropped],
+                    [name_of(table, p) for p in dropped if _lies_elsewhere(table, p)],
                 )
             return dropped
 
@@ -250,6 +243,8 @@ class EmbeddedCatalog:
             self._require_unchanged(connection, table)
             update_partition(connection, table, before, after, self._store.warehouse)
             move_partition(connection, table.name, name_of(table, before), name_of(table, after))
+            if move is None and after.location != before.location:
+                mark_stray(connection, table.name, [name_of(table, after)])
             if after.values == before.values:  # it is other files that lie there
                 forget_statistics(connection, table, after)
             if move is not None:
@@ -295,13 +290,20 @@ class EmbeddedCatalog:
             connection.scalar(select(DBS.c.DB_LOCATION_URI).where(DBS.c.DB_ID == db_id))
             or WAREHOUSE
         )
-        return f"{given_location(stored, self._store.warehouse).rstrip('/')}/{table}"
+        return table_location(given_location(stored, self._store.warehouse), table)
 
     def _drop_table(self, connection: Connection, name: TableName) -> Table:
         table = self._require_table(connection, name)
-        _forget_transactions(connection, name)
+        partitions = read_partitions(connection, table.table_id, self._store.warehouse)
+        self._note_directories(connection, own_directories(table, partitions))
+        forget_transactions(connection, name)
         delete_table(connection, table.table_id)
         return table
+
+    def _note_directories(self, connection: Connection, locations: Iterable[str]) -> None:
+        """Notes what is about to be deleted, so that it goes even if this process dies."""
+        now = self._store.now(connection)
+        insert_directories(connection, locations, self._store.warehouse, now=now)
 
     def _require_unchanged(self, connection: Connection, table: Table) -> None:
         if self._require_table(connection, table.name) != table:
@@ -317,44 +319,8 @@ class EmbeddedCatalog:
         return table
 
 
-def _forget_transactions(connection: Connection, name: TableName) -> None:
-    """Forgets what transactions know of a table. The name may be a new table's tomorrow, which
-    begins at write id 1. Hive: CleanupRecordsFunction.
-    """
-    abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
-    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
-        connection.execute(
-            delete(rows).where(database_column == name.database, table_column == name.table)
-        )
-
-
-def _rename_transactions(connection: Connection, old: TableName, new: TableName) -> None:
-    """Renames a table in what transactions know of it. Its write ids stay its own, committed and
-    aborted ones. Hive: OnRenameFunction.
-    """
-    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
-        of_old = and_(database_column == old.database, table_column == old.table)
-        connection.execute(
-            update(rows)
-            .where(of_old)
-            .values({database_column: new.database, table_column: new.table})
-        )
-
-
-def _open_writers(connection: Connection, name: TableName) -> list[TxnId]:
-    """Open transactions with a write id on the table or a component of it."""
-    t2w, tc = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
-    allocated = select(t2w.T2W_TXNID).where(
-        and_(t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table)
-    )
-    recorded = select(tc.TC_TXNID).where(
-        and_(tc.TC_DATABASE == name.database, tc.TC_TABLE == name.table)
-    )
-    txn_id = TXNS.c.TXN_ID
-    writers = select(txn_id).where(
-        TXNS.c.TXN_STATE == TxnState.OPEN, or_(txn_id.in_(allocated), txn_id.in_(recorded))
-    )
-    return [TxnId(txn_id) for txn_id in connection.scalars(writers)]
+def _lies_elsewhere(table: Table, partition: Partition) -> bool:
+    return partition.location != default_location(table, partition.values)
 
 
 def _mapping(rows: Iterable[Row[str, str]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ has found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -33,11 +33,10 @@ from acidsql.metastore.tables import TBLS
 
 
 class EmbeddedStatistics:
-    """Implements the part of Catalog that is about statistics. ``clock`` gives epoch seconds."""
+    """Implements the part of Catalog that is about statistics."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._clock = clock
 
     def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
         with self._store.write() as connection:
@@ -51,8 +50,8 @@ class EmbeddedStatistics:
         *,
         outdated: bool = False,
     ) -> bool:
-        now = int(self._clock())
         with self._store.write() as connection:
+            now = self._store.now(connection) // 1000
             if (
                 connection.scalar(select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == table.table_id))
                 is None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import CompoundSelect, Connection, Row, select, union_all
 
+from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
@@ -18,9 +19,21 @@ from acidsql.errors import (
     OperationalError,
     WriteConflictError,
 )
-from acidsql.metastore.committing import UncomparedError, finish, insert_components
+from acidsql.metastore.committing import (
+    UncomparedError,
+    finish,
+    insert_components,
+    refuse_moved,
+)
 from acidsql.metastore.embedded_locks import EmbeddedLocks
-from acidsql.metastore.opening import PURGED_BELOW, allocate, insert_txn, keep_house, seed
+from acidsql.metastore.opening import (
+    PURGED_BELOW,
+    allocate,
+    allocate_first,
+    insert_txn,
+    keep_house,
+    seed,
+)
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.outcomes import find_outcome, txn_info
@@ -29,9 +42,11 @@ from acidsql.metastore.rows.txns import (
     AbortReason,
     abort_txns,
     aborted_error,
-    count_open_txns,
+    check_open,
     find_state,
+    lowest_open_txn,
     require_open,
+    txns_below,
     unknown_error,
     valid_txns,
 )
@@ -43,14 +58,15 @@ from acidsql.txn.overlaps import Overlap
 
 
 class EmbeddedTxns(EmbeddedLocks):
-    """Implements TxnManager. ``clock`` gives epoch seconds."""
+    """Implements TxnManager."""
 
     def begin(
         self, tables: Iterable[TableName] = (), locks: LockRequest | None = None
     ) -> OpenedTxn:
         with self._store.write() as connection:
-            txn_id = self._open(connection)
-            answer = None if locks is None else self._ask(connection, locks, txn_id)
+            now = self._time(connection)
+            txn_id = self._open(connection, now)
+            answer = None if locks is None else self._ask(connection, locks, txn_id, now)
             if answer is not None and answer.state is LockState.NOT_ACQUIRED:
                 abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
             may_write = answer is None or answer.state is LockState.ACQUIRED
@@ -59,14 +75,15 @@ class EmbeddedTxns(EmbeddedLocks):
     def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
         with self._store.write() as connection:
             require_open(connection, txn_id)
-            new = self._insert(connection, Process.current())
+            lowest = lowest_open_txn(connection)
+            new = self._insert(connection, Process.current(), self._time(connection), lowest)
             hand_over(connection, txn_id, new)
             abort_txns(connection, [txn_id], AbortReason.RENEWED)
             return self._opened(connection, new, tables)
 
     def open_txn(self) -> TxnId:
         with self._store.write() as connection:
-            return self._open(connection)
+            return self._open(connection, self._time(connection))
 
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
         with self._store.read() as connection:
@@ -79,7 +96,7 @@ class EmbeddedTxns(EmbeddedLocks):
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         with self._store.write() as connection:
             require_open(connection, txn_id)
-            return allocate(connection, txn_id, [table])[table]
+            return allocate(connection, txn_id, table)
 
     def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
         with self._store.write() as connection:
@@ -90,9 +107,11 @@ class EmbeddedTxns(EmbeddedLocks):
                 )
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
-        with self._store.write() as connection:
+        # lost with the power of its only host, it is missed by nobody: see rows/leftovers.py
+        with self._store.write(durable=not self._store.one_host) as connection:
             require_open(connection, txn_id)
             insert_components(connection, txn_id, components)
+            refuse_moved(connection, txn_id)
 
     def heartbeat(self, txn_id: TxnId) -> None:
         with self._store.write() as connection:
@@ -151,20 +170,27 @@ class EmbeddedTxns(EmbeddedLocks):
         with self._store.read() as connection:
             return find_outcome(connection, txn_id)
 
-    def _open(self, connection: Connection) -> TxnId:
+    def _open(self, connection: Connection, now: int) -> TxnId:
         process = Process.current()
-        self._reap_txns(connection, process)
-        if count_open_txns(connection) >= self._max_open_txns:
+        living = self._reap_txns(connection, process, now).living
+        if len(living) >= self._max_open_txns:
             raise MetastoreError(
                 "Maximum allowed number of open transactions has been reached. See"
                 " hive.max.open.txns.",
                 hint="SHOW TRANSACTIONS lists them, ABORT TRANSACTIONS ends some.",
             )
-        return self._insert(connection, process)
+        return self._insert(connection, process, now, min(living, default=None))
 
-    def _insert(self, connection: Connection, process: Process) -> TxnId:
+    def _insert(
+        self, connection: Connection, process: Process, now: int, lowest: TxnId | None
+    ) -> TxnId:
         txn_id = insert_txn(
-            connection, user=self._user, host=self._host, process=process, now=self._now()
+            connection,
+            user=self._user,
+            host=self._host,
+            process=process,
+            now=now,
+            lowest=lowest,
         )
         keep_house(connection, txn_id)
         return txn_id
@@ -176,10 +202,11 @@ class EmbeddedTxns(EmbeddedLocks):
         tables: Iterable[TableName],
         locks: LockAnswer | None = None,
     ) -> OpenedTxn:
+        """The newest transaction, which has no write ids yet."""
         return OpenedTxn(
             txn_id=txn_id,
-            write_ids=allocate(connection, txn_id, tables),
-            txns=valid_txns(connection, txn_id),
+            write_ids={t: allocate_first(connection, txn_id, t) for t in dict.fromkeys(tables)},
+            txns=txns_below(connection, txn_id, own=txn_id),
             locks=locks,
         )
 
@@ -191,11 +218,16 @@ class EmbeddedTxns(EmbeddedLocks):
         statistics: Iterable[StatisticsChange],
         harmless: Collection[Overlap] | None,
     ) -> WriteConflictError | None:
-        if find_state(connection, txn_id) is TxnState.COMMITTED:
+        state = find_state(connection, txn_id)
+        if state is TxnState.COMMITTED:
             return None
-        require_open(connection, txn_id)
+        check_open(connection, txn_id, state)
         insert_components(connection, txn_id, components)
-        return finish(connection, txn_id, now=self._now(), statistics=statistics, harmless=harmless)
+        conflict = finish(
+            connection, txn_id, now=self._now(connection), statistics=statistics, harmless=harmless
+        )
+        crash_points.reached("commit prepared")
+        return conflict
 
     def _settle(self, txn_id: TxnId, error: CommitFailedError) -> None:
         """The COMMIT failed without a clear answer: only the store itself can tell whether it took

@@ -56,6 +56,13 @@ _IN_THE_WAY = {
 }
 """The types that can stand in the way of a type: other rows need not be fetched."""
 
+_HL = HIVE_LOCKS.c
+_OF_NO_TXN = (
+    select(_HL.HL_LOCK_EXT_ID, _HL.HL_HOST, _HL.HL_AGENT_INFO, _HL.HL_LAST_HEARTBEAT)
+    .where(_HL.HL_TXNID == NO_TXN)
+    .distinct()
+)
+
 Parts = Mapping[int, LockComponent]
 """The components of a request by their numbers, from 1 as Hive's."""
 
@@ -146,21 +153,23 @@ def reap_locks(connection: Connection, *, host: str, process: Process, cutoff: i
     whose process is gone. Returns whether there were any. Hive: TxnHandler.timeOutLocks (which
     knows the time-out only).
     """
-    hl = HIVE_LOCKS.c
-    rows = connection.execute(
-        select(hl.HL_LOCK_EXT_ID, hl.HL_HOST, hl.HL_AGENT_INFO, hl.HL_LAST_HEARTBEAT)
-        .where(hl.HL_TXNID == NO_TXN)
-        .distinct()
-    ).all()
+    dead = find_dead_locks(connection, host=host, process=process, cutoff=cutoff)
+    if dead:
+        delete_locks(connection, dead)
+    return bool(dead)
+
+
+def find_dead_locks(
+    connection: Connection, *, host: str, process: Process, cutoff: int
+) -> list[int]:
+    """The requests, of no transaction, of those who are gone."""
+    rows = connection.execute(_OF_NO_TXN).all()
     gone = ended_processes((row.HL_AGENT_INFO for row in rows if row.HL_HOST == host), process)
-    dead = [
+    return [
         row.HL_LOCK_EXT_ID
         for row in rows
         if row.HL_LAST_HEARTBEAT < cutoff or (row.HL_HOST == host and row.HL_AGENT_INFO in gone)
     ]
-    if dead:
-        delete_locks(connection, dead)
-    return bool(dead)
 
 
 def _living_blockers(

@@ -8,12 +8,24 @@ step that adds a table creates it if missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, insert, inspect, select, update
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import (
+    Column,
+    Connection,
+    Dialect,
+    MetaData,
+    String,
+    Table,
+    Text,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from acidsql.catalog.model import DEFAULT_DATABASE
@@ -23,6 +35,9 @@ from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
 
 Migration = Callable[[Connection], None]
+
+MOVED = "moved"
+"""SCHEMA_VERSION of a store that lies elsewhere now; VERSION_COMMENT says where."""
 
 
 def create_tables(connection: Connection) -> None:
@@ -70,11 +85,22 @@ def add_locks(connection: Connection) -> None:
         connection.execute(insert(NEXT_LOCK_ID).values(NL_NEXT=1))
 
 
+def add_properties(connection: Connection) -> None:
+    """Adds the table in which a store that lies outside of its warehouse remembers it."""
+    create_missing_tables(connection)
+
+
+def add_directories_to_delete(connection: Connection) -> None:
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
     add_column_statistics,
     add_locks,
+    add_properties,
+    add_directories_to_delete,
 )
 
 
@@ -85,35 +111,55 @@ def create_missing_tables(connection: Connection) -> None:
     existing = set(inspect(connection).get_table_names())
     for table in METADATA.sorted_tables:
         if table.name not in existing:
-            for statement in _creation(table):
+            for statement in _creation(table, connection.dialect.name):
                 connection.exec_driver_sql(statement)
 
 
 @cache
-def _creation(table: Table) -> tuple[str, ...]:
+def _creation(table: Table, dialect: str) -> tuple[str, ...]:
     """The texts of CREATE TABLE and its indexes. Writing them takes longer than running them, so a
     process does it once, for all its warehouses.
     """
+    table = _tables_of(dialect)[table.name]
     indexes = sorted(table.indexes, key=lambda index: str(index.name))
+    written_for: Dialect = registry.load(dialect)()
     elements: list[CreateTable | CreateIndex] = [CreateTable(table), *map(CreateIndex, indexes)]
-    return tuple(str(element.compile(dialect=sqlite.dialect())) for element in elements)
+    return tuple(str(element.compile(dialect=written_for)) for element in elements)
+
+
+@cache
+def _tables_of(dialect: str) -> Mapping[str, Table]:
+    """The tables, by name, with the types that columns have in a database of this kind.
+
+    SQLite neither cuts texts off nor refuses long ones, and compares their bytes: so must others,
+    whatever their locale.
+    """
+    if dialect == "sqlite":
+        return METADATA.tables
+    metadata = MetaData()
+    for table in METADATA.sorted_tables:
+        for column in table.to_metadata(metadata).columns:
+            if isinstance(column.type, String):
+                column.type = Text(collation="C")
+    return metadata.tables
 
 
 def add_columns(connection: Connection, table: Table, *columns: Column[Any]) -> None:
     """Adds the columns that ``table`` has not yet."""
     existing = {column["name"] for column in inspect(connection).get_columns(table.name)}
     name = connection.dialect.identifier_preparer.format_table(table)
+    typed = _tables_of(connection.dialect.name)[table.name]
     for column in columns:
         if column.name not in existing:
             connection.exec_driver_sql(
                 f"ALTER TABLE {name} ADD COLUMN"
-                f" {CreateColumn(column).compile(dialect=connection.dialect)}"
+                f" {CreateColumn(typed.c[column.name]).compile(dialect=connection.dialect)}"
             )
 
 
 def schema_version(connection: Connection) -> int:
     """The number of migrations the store has seen; 0 for an empty file."""
-    if not inspect(connection).has_table(VERSION.name):
+    if not has_tables(connection):
         return 0
     return _known_version(connection)
 
@@ -149,10 +195,55 @@ def migrate(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS
         connection.execute(insert(VERSION).values(VER_ID=1, **stamp))
 
 
+def changed_error(connection: Connection) -> MetastoreError:
+    """What is said to a session whose store has another version than when it was opened."""
+    version, comment = connection.execute(_STAMP).one()
+    if version == MOVED:
+        return _moved_error(comment)
+    return MetastoreError(
+        f"the metastore was brought to schema version {version} by another acidsql meanwhile",
+        hint="Open a new session, with the acidsql that did so or a newer one.",
+    )
+
+
+def mark_as_moved(connection: Connection, name: str) -> None:
+    """Has every session refuse the store, those that have it open too; ``name``: where it is
+    now.
+    """
+    moved = update(VERSION).where(VERSION.c.VER_ID == 1)
+    connection.execute(moved.values(SCHEMA_VERSION=MOVED, VERSION_COMMENT=name))
+
+
+def moved_to(connection: Connection) -> str | None:
+    """Where a store is that was moved; None for one that was not."""
+    if not has_tables(connection):
+        return None
+    stamp = connection.execute(_STAMP).first()
+    return str(stamp.VERSION_COMMENT) if stamp and stamp.SCHEMA_VERSION == MOVED else None
+
+
+def has_tables(connection: Connection) -> bool:
+    """Whether the store has been brought to any version."""
+    return inspect(connection).has_table(VERSION.name)
+
+
+_STAMP = select(VERSION.c.SCHEMA_VERSION, VERSION.c.VERSION_COMMENT).where(VERSION.c.VER_ID == 1)
+
+
+def _moved_error(name: str | None) -> MetastoreError:
+    return MetastoreError(
+        f'the metastore has moved to "{name}"',
+        hint="Open it there: --metastore names a database, the warehouse alone a file in it.",
+    )
+
+
 def _known_version(connection: Connection) -> int:
-    text = connection.scalar(select(VERSION.c.SCHEMA_VERSION).where(VERSION.c.VER_ID == 1))
-    if text is None:
+    stamp = connection.execute(_STAMP).first()
+    if stamp is None:
         return 0
+    text = stamp.SCHEMA_VERSION
+    if text == MOVED:
+        raise _moved_error(stamp.VERSION_COMMENT)
     if not text.isdigit():
         raise MetastoreError(f'the metastore has schema version "{text}": not written by acidsql')
     return int(text)

@@ -7,6 +7,7 @@ does a little of both.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
 
@@ -65,12 +66,17 @@ _OPEN_TXNS = select(
 
 
 def insert_txn(
-    connection: Connection, *, user: str, host: str, process: Process, now: int
+    connection: Connection,
+    *,
+    user: str,
+    host: str,
+    process: Process,
+    now: int,
+    lowest: TxnId | None,
 ) -> TxnId:
     """Stores a new transaction. Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest
-    transaction that this one's snapshot may call open.
+    transaction that this one's snapshot may call open: ``lowest``, if there is any.
     """
-    lowest = lowest_open_txn(connection)
     key = insert_row(
         connection,
         TXNS,
@@ -87,18 +93,11 @@ def insert_txn(
     return txn_id
 
 
-def allocate(
-    connection: Connection, txn_id: TxnId, tables: Iterable[TableName]
-) -> dict[TableName, WriteId]:
-    """The write id of an open transaction on each table, the same when asked again. Hive:
+def allocate(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
+    """The write id of an open transaction on a table, the same when asked again. Hive:
     AllocateTableWriteIdsFunction.
     """
-    return {
-        table: (
-            _find_write_id(connection, txn_id, table) or _next_write_id(connection, txn_id, table)
-        )
-        for table in tables
-    }
+    return _find_write_id(connection, txn_id, table) or allocate_first(connection, txn_id, table)
 
 
 def _find_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId | None:
@@ -108,7 +107,8 @@ def _find_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> W
     return None if write_id is None else WriteId(write_id)
 
 
-def _next_write_id(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
+def allocate_first(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId:
+    """The write id of a transaction that surely has none on the table."""
     name = {"database": table.database, "table": table.table}
     write_id = connection.scalar(_NEXT_WRITE_ID, name)
     if write_id is None:
@@ -150,19 +150,41 @@ def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:
     return True
 
 
-def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> bool:
+class OpenTxns(NamedTuple):
+    """The open transactions: those whose process is gone, those without a heartbeat for too long,
+    and the others.
+    """
+
+    orphans: set[TxnId]
+    late: set[TxnId]
+    living: set[TxnId]
+
+    @property
+    def some_are_dead(self) -> bool:
+        return bool(self.orphans or self.late)
+
+
+def reap(connection: Connection, *, host: str, process: Process, cutoff: int) -> OpenTxns:
     """Aborts open transactions without a heartbeat since ``cutoff``, and at once those whose
-    process is gone. Returns whether there were any.
+    process is gone. Returns which ones were open.
 
     Hive: TxnHandler.performTimeOuts (which knows the time-out only).
     """
+    txns = open_txns(connection, host=host, process=process, cutoff=cutoff)
+    abort_txns(connection, txns.orphans, AbortReason.PROCESS_GONE)
+    abort_txns(connection, txns.late, AbortReason.TIME_OUT)
+    return txns
+
+
+def open_txns(connection: Connection, *, host: str, process: Process, cutoff: int) -> OpenTxns:
+    """The open transactions; none is to have been silent since ``cutoff``."""
     rows = connection.execute(_OPEN_TXNS).all()
     gone = ended_processes((row.TXN_AGENT_INFO for row in rows if row.TXN_HOST == host), process)
-    orphans = {row.TXN_ID for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone}
-    late = {row.TXN_ID for row in rows if row.TXN_LAST_HEARTBEAT < cutoff}
-    abort_txns(connection, orphans, AbortReason.PROCESS_GONE)
-    abort_txns(connection, late - orphans, AbortReason.TIME_OUT)
-    return bool(late or orphans)
+    orphans = {
+        TxnId(row.TXN_ID) for row in rows if row.TXN_HOST == host and row.TXN_AGENT_INFO in gone
+    }
+    late = {TxnId(row.TXN_ID) for row in rows if row.TXN_LAST_HEARTBEAT < cutoff} - orphans
+    return OpenTxns(orphans, late, {TxnId(row.TXN_ID) for row in rows} - orphans - late)
 
 
 def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str | None]:

@@ -9,7 +9,7 @@ lock on the partition, and has CleanupRecordsFunction, OnRenameFunction for the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import (
     ColumnElement,
@@ -26,6 +26,7 @@ from sqlalchemy import (
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
@@ -40,20 +41,25 @@ BY_DDL = TxnId(0)
 """WS_TXNID of an overwriting that no transaction made."""
 
 
-def forget_partitions(connection: Connection, table: TableName, names: Sequence[str]) -> None:
+def forget_partitions(
+    connection: Connection,
+    table: TableName,
+    names: Sequence[str],
+    elsewhere: Collection[str] = (),
+) -> None:
     """Ends what transactions know of dropped partitions. Open transactions that changed one, or do
     not say which, are aborted.
 
-    What aborted ones left there is remembered as somewhere in the table: so their write ids are
-    never taken for committed ones.
+    What aborted ones left there stays on record until a cleaner has looked: so their write ids are
+    not taken for committed ones. In partitions that lay ``elsewhere``, not where their names say,
+    it could not look.
     """
     abort_txns(
         connection, _writers(connection, table, frozenset(names)), AbortReason.PARTITION_DROPPED
     )
-    tc, ctc, ws = TXN_COMPONENTS.c, COMPLETED_TXN_COMPONENTS.c, WRITE_SET.c
+    ctc, ws = COMPLETED_TXN_COMPONENTS.c, WRITE_SET.c
     rows = [{"name": name} for name in names]
-    of_components = _of(table, tc.TC_DATABASE, tc.TC_TABLE) & (tc.TC_PARTITION == bindparam("name"))
-    connection.execute(update(TXN_COMPONENTS).where(of_components).values(TC_PARTITION=None), rows)
+    mark_stray(connection, table, elsewhere)
     of_completed = _of(table, ctc.CTC_DATABASE, ctc.CTC_TABLE) & (
         ctc.CTC_PARTITION == bindparam("name")
     )

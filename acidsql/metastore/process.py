@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TEXT = re.compile(r"acidsql pid=(\d+) start=(\d+) machine=(\S+)")
 _PID_FIELDS_SKIPPED = 2
@@ -32,8 +33,7 @@ class Process:
 
     @classmethod
     def current(cls) -> Process:
-        pid = os.getpid()
-        return cls(pid=pid, start=_start_time(pid) or 0, machine=_machine())
+        return _living(os.getpid())
 
     @classmethod
     def parse(cls, text: str | None) -> Process | None:
@@ -46,12 +46,27 @@ class Process:
     def __str__(self) -> str:
         return f"acidsql pid={self.pid} start={self.start} machine={self.machine or '-'}"
 
+    @property
+    def boot(self) -> str:
+        """Names the boot of its machine; "" where that cannot be told."""
+        return self.machine.partition(".")[0].rstrip("-")
+
+    def is_of_boot(self, observer: Process) -> bool:
+        """Whether the machine has surely not lost its power since."""
+        return bool(self.boot) and self.boot == observer.boot
+
     def is_gone(self, observer: Process) -> bool:
         """Whether it has surely ended, as ``observer`` (the current process) sees it."""
         if not observer.machine or self.machine != observer.machine or not self.start:
             return False
         start = _start_time(self.pid)
         return start != self.start if start is not None else not _exists(self.pid)
+
+
+@lru_cache(maxsize=4)
+def _living(pid: int) -> Process:
+    """This process, of which nothing changes while it lives; a fork has a number of its own."""
+    return Process(pid=pid, start=_start_time(pid) or 0, machine=_machine())
 
 
 def _start_time(pid: int) -> int | None:

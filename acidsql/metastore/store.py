@@ -1,194 +1,226 @@
-"""The connection to the store: short transactions, readers that never wait, writers that queue, and
-one kind of error.
+"""What a store is: short transactions, readers that never wait, writers that queue, and one kind of
+error.
 
-Every write transaction is BEGIN IMMEDIATE: it takes SQLite's single write lock at its start, so
-whatever it reads is still true when it writes. (A deferred one that reads first and writes later
-fails as soon as another process wrote in between, and no busy time-out helps.) That one lock stands
-for all the mutexes of Hive's TxnHandler. Reads see one snapshot and take no lock.
+A write transaction has the store's single write lock from its start to its end, so whatever it
+reads is still true when it writes. That one lock stands for all the mutexes of Hive's TxnHandler.
+Reads see one snapshot and take no lock. The stores there are: see stores.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from sqlalchemy import URL, Connection, Dialect, Engine, Table, create_engine, event, insert
+from sqlalchemy import Connection, Insert, Table, insert, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import QueuePool
-from sqlalchemy.util import LRUCache
 
 from acidsql.errors import InternalError, MetastoreError
-from acidsql.metastore.database_file import OWNER_ONLY, opening, prepare
 from acidsql.metastore.forking import no_fork, watch
-from acidsql.metastore.migrations import is_current, migrate
+from acidsql.metastore.migrations import changed_error, is_current, mark_as_moved, migrate
+from acidsql.metastore.tables import VERSION
 
-BUSY_TIMEOUT_SECONDS = 30
-_BEGIN = "acidsql_begin"
-_AT_ONCE = {_BEGIN: "BEGIN IMMEDIATE"}
+Clock = Callable[[], float]
+"""Gives epoch seconds."""
+
+VERSION_OF_STORE = select(VERSION.c.SCHEMA_VERSION).where(VERSION.c.VER_ID == 1)
 
 
 class CommitFailedError(MetastoreError):
     """COMMIT itself failed: the changes may or may not be in the store."""
 
 
-class Store:
-    """One metastore file, opened (and made or migrated first where need be). Threads may share it;
-    a forked child opens its own connections.
+class Store(ABC):
+    """One metastore, opened by ``open_up`` (and made or migrated first where need be). Threads may
+    share it; a forked child opens its own connections.
+
+    ``name``: what messages call it, without secrets. ``clock``: None for the store's own, by which
+    alone all its hosts can agree on who is late.
     """
 
-    def __init__(self, warehouse: str, *, mode: int = OWNER_ONLY) -> None:
+    hints: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pairs of a part of a database's error, and what can be done about it."""
+
+    one_host: ClassVar[bool]
+    """Whether all its processes run on the host that holds it: its clock is theirs, and none lives
+    on when it loses power.
+    """
+
+    def __init__(self, warehouse: str, name: str, clock: Clock | None) -> None:
         self.warehouse = warehouse
-        self.path = prepare(warehouse, mode)
-        self._readers = _engine(self.path)
-        self._writers = self._readers.execution_options(**_AT_ONCE)
-        self._brief = _engine(self.path, synchronous="NORMAL")
-        self._brief_writers = self._brief.execution_options(**_AT_ONCE)
-        watch(self)
-        try:
-            with self._translated("opened"), opening(self.path):
-                self._bring_up_to_date()
-        except BaseException:
-            self.close()
-            raise
+        self.name = name
+        self._clock = clock
+        self._version: str | None = None
+
+    @property
+    def url(self) -> str | None:
+        """What opens the store again, its secrets and all; None for a file in the warehouse."""
+        return None
+
+    @abstractmethod
+    def drop_connections(self) -> None:
+        """Closes the connections that nobody uses; others are made when they are needed."""
+
+    @abstractmethod
+    def _reader(self) -> Connection:
+        """A connection inside a new transaction that reads one snapshot."""
+
+    @abstractmethod
+    def _writer(self, *, durable: bool) -> Connection:
+        """A connection inside a new transaction that has the write lock."""
+
+    @abstractmethod
+    def _version_now(self, connection: Connection) -> str | None:
+        """SCHEMA_VERSION as a write transaction sees it."""
+
+    @abstractmethod
+    def highest_key(self, connection: Connection, table: Table) -> int:
+        """The highest number that a row of ``table`` was given, though it may be gone; 0 for
+        none.
+        """
+
+    @abstractmethod
+    def set_highest_key(self, connection: Connection, table: Table, key: int) -> None:
+        """Has later rows get higher numbers."""
+
+    @abstractmethod
+    def tie(self, connection: Connection) -> None:
+        """Stores in a new store, where it lies elsewhere, which warehouse it belongs to."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Has the warehouse name this store, which was filled, as its own."""
+
+    def leave(self, connection: Connection, target: str) -> None:
+        """Has every session refuse this store from its commit on, as it is ``target`` now."""
+        mark_as_moved(connection, target)
+
+    @contextmanager
+    def filling(self) -> Iterator[Connection]:
+        """A connection in a write transaction of a store that is not opened up: it may be empty,
+        or have moved.
+        """
+        with self._creating() as connection:
+            yield connection
+
+    def now(self, connection: Connection) -> int:
+        """The time of a transaction, in epoch milliseconds."""
+        return int((self._clock or time.time)() * 1000)
 
     def close(self) -> None:
         with no_fork():
             self.drop_connections()
 
-    def drop_connections(self) -> None:
-        """Closes the connections that nobody uses; others are made when they are needed."""
-        self._readers.dispose()
-        self._brief.dispose()
+    def open_up(self) -> None:
+        """Makes or migrates what there is. MetastoreError if it may not be used; all is closed
+        then.
+        """
+        watch(self)
+        try:
+            with self._translated("opened"):
+                self._bring_up_to_date()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that reads one snapshot of the store."""
-        with no_fork(), self._translated("read"), self._readers.begin() as connection:
+        with no_fork(), self._translated("read"), self._reader() as connection:
             yield connection
+            connection.commit()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """A connection in one write transaction, rolled back by any exception. CommitFailedError if
-        the COMMIT failed.
+        the COMMIT failed; MetastoreError if the store was migrated or has moved since it was
+        opened.
 
-        ``durable``: it outlives a loss of power. What no process that lives through one has seen,
-        such as a lock, need not: the disk is not waited for, and the store stays whole all the
-        same (the next durable one takes all before it along).
+        ``durable``: it outlives a loss of power. What no process that lives through one has seen
+        need not (a lock, where there is ``one_host``), nor what is made up for later: the
+        disk is not waited for, and the store stays whole all the same (the next durable one takes
+        all before it along).
         """
-        writers = self._writers if durable else self._brief_writers
-        with no_fork(), self._translated("written"), writers.connect() as connection:
-            transaction = connection.begin()
+        with self._writing(durable=durable) as connection:
+            if self._version is not None and self._version_now(connection) != self._version:
+                raise changed_error(connection)
+            yield connection
+
+    @contextmanager
+    def _writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        with (
+            no_fork(),
+            self._translated("written"),
+            self._writer(durable=durable) as connection,
+        ):
             try:
                 yield connection
+                self._check_whole(connection)
             except BaseException:
-                transaction.rollback()
+                with suppress(DBAPIError):  # a lost connection: the server rolls back by itself
+                    connection.rollback()
                 raise
             try:
-                transaction.commit()
+                connection.commit()
             except DBAPIError as error:
                 raise CommitFailedError(
-                    f'the metastore "{self.path}" did not confirm a commit: {error.orig}'
+                    f'the metastore "{self.name}" did not confirm a commit:'
+                    f" {self._reason(error.orig)}"
                 ) from error
+
+    @contextmanager
+    def _creating(self) -> Iterator[Connection]:
+        with self._writing() as connection:
+            self._keep_writers_out(connection)
+            yield connection
+
+    def _check_whole(self, connection: Connection) -> None:  # noqa: B027 (most need not)
+        """MetastoreError if the database would make a ROLLBACK of the COMMIT to come."""
+
+    def _keep_writers_out(self, connection: Connection) -> None:  # noqa: B027 (most need not)
+        """Takes the write lock of a store that may have no tables yet, where that is another."""
 
     def _bring_up_to_date(self) -> None:
         with self.read() as connection:
             if is_current(connection):
+                self._version = connection.scalar(VERSION_OF_STORE)
                 return
-        with self.write() as connection:
+        with self._creating() as connection:
             migrate(connection)
+            self._version = connection.scalar(VERSION_OF_STORE)
 
     @contextmanager
     def _translated(self, verb: str) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise self._error(verb, str(error.orig)) from error
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise self._error(verb, str(error)) from error
+            raise self._error(verb, error.orig) from error
+        except (SQLAlchemyError, OSError) as error:
+            raise self._error(verb, error) from error
 
-    def _error(self, verb: str, reason: str) -> MetastoreError:
-        hint = next((hint for mark, hint in _HINTS if mark in reason), None)
+    def _error(self, verb: str, error: BaseException | None) -> MetastoreError:
+        reason = self._reason(error)
+        hint = next((hint for mark, hint in self.hints if mark in reason), None)
         return MetastoreError(
-            f'the metastore "{self.path}" could not be {verb}: {reason}', hint=hint
+            f'the metastore "{self.name}" could not be {verb}: {reason}', hint=hint
         )
+
+    def _reason(self, error: BaseException | None) -> str:
+        """A database's error as text that may be shown."""
+        return str(error)
 
 
 def insert_row(connection: Connection, table: Table, **values: object) -> int:
     """Returns the number that the store gave to the row."""
-    key = connection.execute(insert(table), values).inserted_primary_key
+    key = connection.execute(_insertion(table), values).inserted_primary_key
     if key is None:
         raise InternalError(f'no key for a new row of "{table.name}"')
     return int(key[0])
 
 
-_HINTS = (
-    (
-        "database is locked",
-        (
-            f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see"
-            " what holds it."
-        ),
-    ),
-    ("readonly", "The warehouse must be writable, also for queries."),
-    ("unable to open", "The warehouse must exist and be writable, also for queries."),
-    ("disk is full", "Free some space; nothing was changed."),
-    (
-        "not a database",
-        "The file is damaged, or is no acidsql metastore; restore it from a backup.",
-    ),
-    ("malformed", "The file is damaged; restore it from a backup."),
-    ("no such table", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
-)
-
-
-_compiled: LRUCache[Any, Any] = LRUCache(500)
-"""The SQL of the statements that any store of this process has run."""
-
-
 @cache
-def _dialect() -> Dialect:
-    """The one dialect for all stores: what was compiled for one dialect object is found for no
-    other.
-    """
-    engine = create_engine("sqlite://")
-    with engine.connect():  # which asks SQLite what it can do
-        pass
-    engine.dispose()
-    return engine.dialect
-
-
-def _engine(path: Path, *, synchronous: str = "FULL") -> Engine:
-    def connect() -> Any:
-        return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
-
-    def configure(connection: Any, _record: object) -> None:
-        _configure(connection, synchronous)
-
-    pool = QueuePool(connect, dialect=_dialect())
-    engine = Engine(
-        pool,
-        _dialect(),
-        URL.create("sqlite", database=str(path)),
-        execution_options={"compiled_cache": _compiled},
-    )
-    event.listen(engine, "connect", configure)
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _configure(connection: Any, synchronous: str) -> None:
-    connection.isolation_level = None  # else the driver would begin transactions of its own
-    if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-        raise MetastoreError(
-            "the file system of the warehouse does not support SQLite's write-ahead log"
-        )
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+def _insertion(table: Table) -> Insert:
+    return insert(table)

@@ -39,6 +39,14 @@ VERSION = Table(
     Column("VERSION_COMMENT", String(255)),
 )
 
+METASTORE_DB_PROPERTIES = Table(
+    "METASTORE_DB_PROPERTIES",
+    METADATA,
+    Column("PROPERTY_KEY", String(255), primary_key=True),
+    Column("PROPERTY_VALUE", String(1000), nullable=False),
+    Column("DESCRIPTION", String(1000)),
+)
+
 DBS = Table(
     "DBS",
     METADATA,
@@ -251,6 +259,18 @@ PART_COL_STATS = Table(
     *_numbers_of_a_column(),
     Index("PCS_STATS_IDX", "PART_ID", "COLUMN_NAME", unique=True),
 )
+
+DIRECTORIES_TO_DELETE = Table(
+    "DIRECTORIES_TO_DELETE",
+    METADATA,
+    Column("DD_ID", Id, primary_key=True),
+    Column("DD_LOCATION", String(4000), nullable=False),
+    Column("DD_MOVED_FROM", String(4000)),
+    Column("DD_AGENT_INFO", String(128), nullable=False),
+    Column("DD_TIME", BigInteger, nullable=False),
+)
+"""Ours: what a process deletes, or would if it lived; or moves back, if it dies before its commit.
+"""
 
 KEY_CONSTRAINTS = Table(
     "KEY_CONSTRAINTS",

@@ -21,6 +21,10 @@ MAX_TYPE_NESTING = 50
 """Levels of a column type, MAP being two: Arrow carries rows of no more than 64."""
 MAX_PREFIXES = 400
 """Signs and NOTs in front of one operand."""
+FEW_TOKENS, FEW_BRACKETS = MAX_PREFIXES, MAX_TYPE_NESTING // 2
+"""A text with no more of both cannot nest too deeply: the bracket of a MAP stands for two levels,
+any other for one.
+"""
 
 HINT = "Compute parts of it first: in a WITH clause, a view or a table."
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
@@ -107,10 +111,8 @@ def _type_levels(tokens: Sequence[Token], index: int) -> int:
 
 def check_nesting(text: str, tokens: Sequence[Token]) -> None:
     """NestingError for a statement that nests deeper than anything here can read."""
-    marks = sum(map(text.count, "([{<"))
-    if 2 * marks > MAX_TYPE_NESTING or len(tokens) > MAX_PREFIXES:
-        _check_groups(text, tokens)
-        _check_prefixes(text, tokens)
+    _check_groups(text, tokens)
+    _check_prefixes(text, tokens)
 
 
 def _check_groups(text: str, tokens: Sequence[Token]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
-from acidsql.parser.nesting import check_nesting
+from acidsql.parser.nesting import FEW_BRACKETS, FEW_TOKENS, check_nesting
 from acidsql.parser.statements import Statement
-from acidsql.parser.tokens import Token, tokenize
-from acidsql.parser.variables import parse_variable_statement, second_statement
+from acidsql.parser.tokens import Token, skip_blank, tokenize
+from acidsql.parser.variables import SETS, parse_variable_statement, second_statement
 from acidsql.utf8 import check_text
 
 # Statements of Hive that the grammar does not hold, by their leading words.
@@ -36,11 +36,11 @@ def parse(text: str) -> Statement:
     ProgrammingError for text that UTF-8 cannot write.
     """
     check_text(text)
-    variable = parse_variable_statement(text)
-    if variable is not None:
-        return variable
+    if (word := SETS.match(text, skip_blank(text, 0))) is not None:
+        return parse_variable_statement(text, word)
     tokens = _one_statement(text, tokenize(text))
-    check_nesting(text, tokens)
+    if len(tokens) > FEW_TOKENS or sum(map(text.count, "([{<")) > FEW_BRACKETS:
+        check_nesting(text, tokens)
     try:
         return parse_tokens(text, tokens)
     except (ParseError, UnsupportedStatementError) as error:
@@ -50,9 +50,8 @@ def parse(text: str) -> Statement:
 
 def parse_tokens(text: str, tokens: list[Token]) -> Statement:
     """The statement that these tokens are; they are one statement's, without its ``;``."""
-    from acidsql.parser.build import build
     from acidsql.parser.grammar import Node
-    from acidsql.parser.skeleton import read_skeleton
+    from acidsql.parser.skeleton import build, read_skeleton
 
     try:
         skeleton = read_skeleton(text, tokens)

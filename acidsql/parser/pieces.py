@@ -24,6 +24,8 @@ MAX_INTEGER = 2**63 - 1
 def name(terminal: Terminal) -> Name:
     if not terminal:
         raise ParseError("a name cannot be empty", span=terminal.span)
+    if "\0" in terminal:  # no file system and few catalogs could keep it
+        raise ParseError("a name cannot hold the character NUL", span=terminal.span)
     return Name(text=str(terminal), span=terminal.span)
 
 

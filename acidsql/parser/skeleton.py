@@ -1,19 +1,29 @@
-"""Feeds tokens to the grammar: decides, with the parse table at hand, which terminal each token or
-run of tokens is.
+"""Tokens to a skeleton, the tree of the grammar's rules, and that to a statement.
 
-In this order: a keyword where the table can shift it; a name; a string, number or mark; a span. A
-word that could be both a keyword and a name is a keyword only if the token after it fits. Words in
-RESERVED are names only in backticks.
+``read_skeleton`` feeds tokens to the grammar: it decides, with the parse table at hand, which
+terminal each token or run of tokens is. In this order: a keyword where the table can shift it; a
+name; a string, number or mark; a span. A word that could be both a keyword and a name is a keyword
+only if the token after it fits. Words in RESERVED are names only in backticks.
+
+``build``: each rule that is a statement has a function of its name in one of the build modules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
 
 from acidsql.errors import ParseError
-from acidsql.parser import spans
+from acidsql.parser import (
+    build_alterations,
+    build_rows,
+    build_tables,
+    build_transactions,
+    pieces,
+    spans,
+)
 from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
+from acidsql.parser.statements import ChangingStatement, DryRun, Explain, Statement
 from acidsql.parser.tokens import Token, TokenKind
 from acidsql.parser.unexpected import unexpected
 
@@ -117,3 +127,35 @@ def _terminal(match: _Match, text: str, tokens: list[Token], at: int) -> Termina
         terminal.tokens = tuple(tokens[at : match.span.end])
     assert isinstance(terminal, Terminal)
     return terminal
+
+
+def build(node: Node, text: str) -> Statement:
+    """The statement of a skeleton read from ``text``. ParseError for what the grammar lets through
+    and no statement can hold.
+    """
+    return _BUILDERS[node.rule](node, text)
+
+
+def explain(node: Node, text: str) -> Explain:
+    mode = node.node("explain_mode")
+    statement = next(child for child in node.nodes() if child.rule != "explain_mode")
+    return Explain(
+        span=node.span,
+        statement=build(statement, text),
+        mode=pieces.words(mode, text) if mode else None,
+    )
+
+
+def dry_run(node: Node, text: str) -> DryRun:
+    return DryRun(
+        span=node.span, statement=cast(ChangingStatement, build(next(iter(node.nodes())), text))
+    )
+
+
+_BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {
+    builder.__name__: builder
+    for builder in (
+        *build_rows.BUILDERS, *build_tables.BUILDERS, *build_alterations.BUILDERS,
+        *build_transactions.BUILDERS, explain, dry_run
+    )
+}  # fmt: skip

@@ -15,7 +15,7 @@ from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
 from acidsql.parser.tokens import scan, skip_blank
 from acidsql.settings.setting import BLANKS
 
-_FIRST_WORD = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
+SETS = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
 _KEY = re.compile(r"""[^\s=;'"`]+""")
 _QUOTED_OR_END = re.compile(r"""'[^'\r\n]*'|"[^"\r\n]*"|[;\r\n]""")
 _SWITCH = re.compile(r"TRUE|FALSE", re.IGNORECASE)
@@ -25,12 +25,9 @@ _UNSUPPORTED = re.compile(r"SET\s+(ROLE|TIME\s+ZONE)\b", re.IGNORECASE)
 VariableStatement = SetVariable | SetAutocommit | ResetVariable
 
 
-def parse_variable_statement(text: str) -> VariableStatement | None:
-    """The statement, when ``text`` is a SET or RESET. ParseError when it is one and wrong."""
-    start = skip_blank(text, 0)
-    word = _FIRST_WORD.match(text, start)
-    if word is None:
-        return None
+def parse_variable_statement(text: str, word: re.Match[str]) -> VariableStatement:
+    """The SET or RESET that ``text`` is; ``word``: where SETS met its first word. ParseError."""
+    start = word.start()
     span = Span(start, _end(text, start))
     if unsupported := _UNSUPPORTED.match(text, start, span.end):
         name = " ".join(unsupported[0].upper().split())

@@ -27,7 +27,8 @@ TXN = (
         "hive.txn.timeout",
         "300s",
         "A transaction without a heartbeat for so long is aborted: the value a session is opened"
-        " with. SET changes how often its own heartbeats are sent, at half of it.",
+        " with. SET changes how often its own heartbeats are sent, at half of it. Time in which the"
+        " machine sleeps, or by which its clock is set, does not count.",
         "metastore.txn.timeout",
         low=0,
         honoured=True,
@@ -87,9 +88,10 @@ TXN = (
     time(
         "metastore.acid.housekeeper.interval",
         "60s",
-        "How often timed-out transactions are aborted and old write sets forgotten. No effect:"
-        " whoever opens a transaction, or waits for a lock, does so.",
+        "What a killed process has left and could not be deleted is tried again after so long."
+        " Timed-out transactions are aborted by whoever opens one, writes, or waits for a lock.",
         "hive.metastore.acid.housekeeper.interval",
+        honoured=True,
     ),
     time(
         "metastore.acid.txn.cleaner.interval",

@@ -20,7 +20,9 @@ from acidsql.utf8 import check_text
 # Hive: hive.conf.hidden.list, and for variables and properties whatever has the word password in
 # its name.
 _HIDDEN = re.compile(
-    r"passw(or)?d|pa?swd|secret|access.?key|account.?key|oauth2\.credential", re.IGNORECASE
+    r"passw(or)?d|pa?swd|secret|access.?key|account.?key|oauth2\.credential"
+    r"|^acidsql_metastore$",  # the URL may have a password
+    re.IGNORECASE,
 )
 _SPACES = ("hivevar", "hiveconf", "system", "env", "metaconf")
 _UNDEFINED = {

@@ -27,7 +27,6 @@ from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
-from acidsql.txn.transaction import Transaction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +94,6 @@ class Engine:
             self.files,
             visible,
             self.resources.catalog,
-            clean=isinstance(visible, Transaction),
             own=own or {},
         )
 

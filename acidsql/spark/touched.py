@@ -21,10 +21,10 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
 from acidsql.spark.write import sinks, writer
 from acidsql.spark.write.bucket_expressions import bucket_number
-from acidsql.spark.write.enforce import enforcing
 from acidsql.spark.write.steps import WriteSteps
-from acidsql.spark.write.targets import Work, write_target
+from acidsql.spark.write.targets import Work, enforcing, write_target
 from acidsql.storage.partitions import by_values, key_names
+from acidsql.storage.stored import data_names
 from acidsql.storage.write.driver_writer import bucket_order, row_values
 from acidsql.storage.write.target import WriteTarget
 
@@ -143,9 +143,7 @@ def _with_new_bucket(target: WriteTarget, rows: DataFrame) -> DataFrame:
         return rows.selectExpr("*", f"CAST(NULL AS int) AS {_BUCKET}")
     columns = {
         c.name: (name, c.type)
-        for name, c in zip(
-            sinks.data_names(target.table.columns), target.table.columns, strict=True
-        )
+        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
     }
     return rows.withColumn(
         _BUCKET,

@@ -34,8 +34,7 @@ from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property, first_rows
 
 if TYPE_CHECKING:
-    from acidsql.storage.snapshots import Counted, Snapshots
-    from acidsql.storage.table_snapshot import TableSnapshot
+    from acidsql.storage.snapshots import Counted, Snapshots, TableSnapshot
 
 MAX_ROWS_READ = 2_000_000
 """The most rows whose ids are read here. A job of Spark's costs about as much before it begins."""

@@ -18,7 +18,7 @@ from acidsql.acid.orc_types import OrcKind, OrcType
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import UnsupportedStatementError
-from acidsql.storage.schema import orc_type
+from acidsql.storage.stored import orc_type
 
 _NUMBERED = re.compile(r"_col[0-9]+")
 """What files of old Hive call their columns: there Hive goes by position

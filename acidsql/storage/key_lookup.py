@@ -9,7 +9,8 @@ join. Where anything but equal keys of one plain type counts, Spark joins.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,10 +32,10 @@ from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property, first_rows
 from acidsql.storage.partitions import canonical, key_names
-from acidsql.storage.schema import orc_type
+from acidsql.storage.stored import orc_type
 
 if TYPE_CHECKING:
-    from acidsql.storage.table_snapshot import TableSnapshot
+    from acidsql.storage.snapshots import TableSnapshot
 
 Keys = Sequence[tuple[Column, pa.ChunkedArray]]
 """Columns of a table with a source's values for them."""
@@ -94,6 +95,7 @@ class KeyLookup:
             )
         ]
         count = 0
+        read = partial(self._live_pairs, snapshot, first_row, dead)
         # A file that is older than a key column has NULLs there, which equal nothing.
         readable = [
             (file, of_file)
@@ -104,25 +106,28 @@ class KeyLookup:
             count += len(positions)
             if count > limit:
                 return None
-            ids, visible = self._identities(
-                file, positions, first_row(file) if file.file.original else 0, snapshot
-            )
-            visible &= dead.alive(file.partition_number, *ids)
-            partition = snapshot.partitions[file.partition_number].partition
-            values = (
-                canonical(table.partition_columns, partition.values)
-                if partition is not None
-                else ()
-            )
-            parts.append(
-                _table(
-                    source_rows[visible],
-                    [column[visible] for column in ids],
-                    values,
-                    key_names(table),
-                )
-            )
+            parts.append(read(file, positions, source_rows))
         return pa.concat_tables(parts)
+
+    def _live_pairs(
+        self,
+        snapshot: TableSnapshot,
+        first_row: Callable[[ScanFile], int],
+        dead: DeadIds,
+        file: ScanFile,
+        positions: Longs,
+        source_rows: Longs,
+    ) -> pa.Table:
+        """The pairs of one file whose rows are visible and alive."""
+        table = snapshot.table
+        ids, visible = self._identities(
+            file, positions, first_row(file) if file.file.original else 0, snapshot
+        )
+        visible &= dead.alive(file.partition_number, *ids)
+        partition = snapshot.partitions[file.partition_number].partition
+        values = canonical(table.partition_columns, partition.values) if partition else ()
+        live_ids = [column[visible] for column in ids]
+        return _table(source_rows[visible], live_ids, values, key_names(table))
 
     def _matches(
         self, files: Sequence[tuple[ScanFile, tuple[str, ...]]], wanted: _SourceKeys

@@ -1,16 +1,18 @@
-"""The snapshots of a statement: the files of its tables are listed and chosen, and what a killed
-INSERT OVERWRITE left is taken away.
+"""Snapshots: the files of a table under one visibility, by directory; and those of a statement, the
+files of whose tables are listed and chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.acid_directory import AcidDirectory, DataFile, FileEntry
+from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
-from acidsql.acid.paths import METADATA_FILE, Base, parse_directory
+from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
@@ -20,10 +22,102 @@ from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
+from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.write.pending import PendingRoot
 
-if TYPE_CHECKING:
-    from acidsql.storage.table_snapshot import PartitionSnapshot, TableSnapshot
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSnapshot:
+    """The files of one partition, or of a table without any. ``root``: its directory.
+    ``directory``: what an ACID table has in it; ``files``: those of any other table.
+
+    ``own_inserts``, ``own_deletes``: what the reading transaction has written to it, wherever that
+    lies.
+    """
+
+    root: str
+    partition: Partition | None = None
+    directory: AcidDirectory | None = None
+    files: tuple[FileEntry, ...] = ()
+    own_inserts: tuple[FoundFile, ...] = ()
+    own_deletes: tuple[FoundFile, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(f.file.size for f in (*self.insert_files(0), *self.delete_files(0)))
+
+    def insert_files(self, number: int) -> Iterator[FoundFile]:
+        """The files with rows; ``number``: the partition's in the table snapshot."""
+        listed = self.directory.insert_files if self.directory is not None else ()
+        for file in (*listed, *(_original_file(file) for file in self.files if file.size)):
+            yield FoundFile(file=file, path=f"{self.root}/{file.path}", partition_number=number)
+        yield from (file._replace(partition_number=number) for file in self.own_inserts)
+
+    def delete_files(self, number: int) -> Iterator[FoundFile]:
+        """The files with delete events; ``number`` as above."""
+        for file in self.directory.delete_files if self.directory is not None else ():
+            yield FoundFile(file=file, path=f"{self.root}/{file.path}", partition_number=number)
+        yield from (file._replace(partition_number=number) for file in self.own_deletes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSnapshot:
+    """A table as a statement sees it. ``write_ids`` is None for a table that is not transactional.
+
+    The position of a partition in ``partitions`` is its number: it tells the rows of partitions
+    apart, which number them each for itself.
+    """
+
+    table: Table
+    write_ids: ValidWriteIdList | None = None
+    partitions: tuple[PartitionSnapshot, ...] = field(repr=False)
+
+    @classmethod
+    def acid(
+        cls, table: Table, write_ids: ValidWriteIdList, directory: AcidDirectory
+    ) -> TableSnapshot:
+        """The snapshot of a transactional table without partitions."""
+        return cls(
+            table=table,
+            write_ids=write_ids,
+            partitions=(PartitionSnapshot(root=path_of(table.location), directory=directory),),
+        )
+
+    @classmethod
+    def plain(cls, table: Table, files: Iterable[FileEntry]) -> TableSnapshot:
+        """The snapshot of a plain table without partitions. ``files``: all files below its
+        location.
+        """
+        return cls(
+            table=table,
+            partitions=(PartitionSnapshot(root=path_of(table.location), files=tuple(files)),),
+        )
+
+    @property
+    def insert_files(self) -> list[FoundFile]:
+        """The files with rows of all partitions."""
+        return [f for n, partition in enumerate(self.partitions) for f in partition.insert_files(n)]
+
+    @property
+    def delete_files(self) -> list[FoundFile]:
+        """The files with delete events of all partitions."""
+        return [f for n, partition in enumerate(self.partitions) for f in partition.delete_files(n)]
+
+
+def _original_file(file: FileEntry) -> DataFile:
+    nothing = WriteId(0)
+    return DataFile(
+        path=file.path,
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        min_write_id=nothing,
+        max_write_id=nothing,
+        statement_id=NO_STATEMENT,
+        bucket=None,
+        original=True,
+        needs_row_filter=False,
+    )
 
 
 class Visibility(Protocol):
@@ -46,8 +140,7 @@ class Snapshots:
     so that all reads see the same files.
 
     ``views``: of the user's Spark session that the statement has taken over by now.  ``warnings``:
-    what the user should be told. ``clean``: for a writer, who removes the bases of killed
-    statements.  ``own``: what the transaction has written before the statement.
+    what the user should be told. ``own``: what the transaction has written before the statement.
     """
 
     def __init__(
@@ -56,14 +149,12 @@ class Snapshots:
         visible: Visibility,
         catalog: Catalog,
         *,
-        clean: bool,
         own: Mapping[str, PendingRoot],
     ) -> None:
         self._io = io
         self._visible = visible
         self._own = {path_of(root): written for root, written in own.items()}
         self._catalog = catalog
-        self._clean = clean
         self._partitions: dict[TableName, tuple[Partition, ...]] = {}
         self._taken: dict[str, PartitionSnapshot] = {}
         self.views: set[str] = set()
@@ -87,8 +178,6 @@ class Snapshots:
         """The files of a table, or of these partitions of it. FormatError for a layout that is not
         Hive's; else as ``check_unchanged``.
         """
-        from acidsql.storage.table_snapshot import TableSnapshot
-
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
         wanted: list[tuple[str, Partition | None]] = [(path_of(p.location), p) for p in partitions]
@@ -152,15 +241,11 @@ class Snapshots:
         partition: Partition | None,
         write_ids: ValidWriteIdList | None,
     ) -> PartitionSnapshot:
-        from acidsql.storage.table_snapshot import PartitionSnapshot
-
         if write_ids is None:
             return PartitionSnapshot(
                 root=root, partition=partition, files=self._io.listing(root).files
             )
         directory = acid_directory(self._io, root, write_ids, events=table.is_full_acid)
-        if self._clean:
-            _remove_aborted_bases(self._io, root, directory)
         if table.is_insert_only:
             return PartitionSnapshot(
                 root=root, partition=partition, files=visible_files(directory, write_ids)
@@ -188,14 +273,15 @@ def acid_directory(
     """What a reader with these write ids sees of a table's or partition's directory. ``events``:
     files may hold ACID events.
     """
-    from acidsql.storage.footers import is_event_file, read_footer
 
     def is_original(path: str) -> bool:
         return not events or not is_event_file(read_footer(io, f"{root}/{path}"))
 
     def read_marker(directory: str) -> bytes | None:
         marker = f"{root}/{directory}/{METADATA_FILE}"
-        return io.read(marker) if io.exists(marker) else None
+        with suppress(FileNotFoundError):  # whoever cleans up may take it away
+            return io.read(marker) if io.exists(marker) else None
+        return None
 
     listing = io.listing(root)
     return choose(
@@ -205,12 +291,3 @@ def acid_directory(
         is_original=is_original,
         read_marker=read_marker,
     )
-
-
-def _remove_aborted_bases(io: FileIO, root: str, chosen: AcidDirectory) -> None:
-    """Removes what a killed INSERT OVERWRITE left: a base that never becomes valid is garbage, and
-    Hive 3.1 fails on it.
-    """
-    for directory in chosen.aborted:
-        if isinstance(parse_directory(directory.rpartition("/")[2]), Base):
-            io.delete_tree(f"{root}/{directory}")

@@ -1,5 +1,5 @@
-"""Values as an ORC file of Hive's holds them, as Arrow arrays; ``spark.write.stored_sql`` makes the
-same of Spark's columns.
+"""How columns are stored: Hive's types as Arrow and ORC spell them, and values as an ORC file of
+Hive's holds them, as Arrow arrays; ``spark.write.stored_sql`` makes the same of Spark's columns.
 
 ``char(n)`` is padded with blanks to n characters. Not a matter of taste: Hive pads the literal of a
 push-down condition, compares it with the minimum and maximum kept in the file, and skips the rows
@@ -9,21 +9,29 @@ A timestamp in the last 999 milliseconds before 1970 cannot be stored at all: OR
 for one second later, and whatever is written in its place they take for yet another time. Hive
 writes it all the same; here it is a DataError.
 
-pyarrow's ORC writer has a fault of its own (found with version 26): below a struct that is NULL it
-may write the values of the children, which then appear in the rows that follow, and it takes the
-NULLs of a slice from the wrong place. Nothing fails; the values are wrong. ``stored_array``
-therefore has NULL children below every NULL struct, and no offsets. For what it does to early
-timestamps see ``timestamps``.
+pyarrow's ORC writer has faults of its own (found with version 26), and none of them fails:
+
+- Below a struct that is NULL it may write the values of the children, which then appear in the
+  rows that follow, and it takes the NULLs of a slice from the wrong place. ``stored_array``
+  therefore has NULL children below every NULL struct, and no offsets.
+- Of a timestamp before 1970 with a fraction of a second it makes negative nanoseconds. Arrow reads
+  them back as they were, but ORC's Java readers (Hive's and Spark's) fail on such a file. Spark
+  writes these, and the ten days that the calendars skip, 1582-10-05 to 1582-10-14: they become
+  other days in its writer and in its reader, but its writer at least makes those of them that it
+  then reads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.acid.orc_types import OrcKind, OrcType, struct_type
+from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
     ArrayType,
     CharType,
@@ -39,6 +47,95 @@ from acidsql.errors import DataError
 
 FIRST_UNSTORABLE, LAST_UNSTORABLE = -999_000, -1
 """Microseconds from 1970-01-01 00:00:00 of the timestamps ORC has no encoding for."""
+
+_MICROSECONDS = 1_000_000
+_DAY = 86_400 * _MICROSECONDS
+_FIRST_SKIPPED, _AFTER_SKIPPED = -141_437, -141_427
+"""1582-10-05 and 1582-10-15 in days since 1970."""
+
+_ARROW: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+
+_ORC: dict[str, OrcKind] = {
+    "boolean": OrcKind.BOOLEAN,
+    "tinyint": OrcKind.BYTE,
+    "smallint": OrcKind.SHORT,
+    "int": OrcKind.INT,
+    "bigint": OrcKind.LONG,
+    "float": OrcKind.FLOAT,
+    "double": OrcKind.DOUBLE,
+    "string": OrcKind.STRING,
+    "binary": OrcKind.BINARY,
+    "date": OrcKind.DATE,
+    "timestamp": OrcKind.TIMESTAMP,
+}
+
+
+def arrow_type(hive_type: HiveType) -> pa.DataType:
+    """The Arrow type of the rows we write; a timestamp is a wall clock without a zone, in
+    microseconds.
+    """
+    match hive_type:
+        case PrimitiveType(name):
+            return _ARROW[name]
+        case DecimalType(precision, scale):
+            return pa.decimal128(precision, scale)
+        case CharType() | VarcharType():
+            return pa.string()
+        case ArrayType(element):
+            return pa.list_(arrow_type(element))
+        case MapType(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case StructType(fields):
+            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
+        case _:
+            assert_never(hive_type)
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in columns])
+
+
+def orc_type(hive_type: HiveType) -> OrcType:
+    """The type Hive declares in the footer of a file."""
+    match hive_type:
+        case PrimitiveType(name):
+            return OrcType(kind=_ORC[name])
+        case DecimalType(precision, scale):
+            return OrcType(kind=OrcKind.DECIMAL, precision=precision, scale=scale)
+        case CharType(length):
+            return OrcType(kind=OrcKind.CHAR, maximum_length=length)
+        case VarcharType(length):
+            return OrcType(kind=OrcKind.VARCHAR, maximum_length=length)
+        case ArrayType(element):
+            return OrcType(kind=OrcKind.LIST, children=(orc_type(element),))
+        case MapType(key, value):
+            return OrcType(kind=OrcKind.MAP, children=(orc_type(key), orc_type(value)))
+        case StructType(fields):
+            return struct_type([f.name for f in fields], [orc_type(f.type) for f in fields])
+        case _:
+            assert_never(hive_type)
+
+
+def data_names(columns: Sequence[Column]) -> list[str]:
+    """The data columns' names in our DataFrames."""
+    return [f"c{ordinal}" for ordinal in range(len(columns))]
+
+
+def orc_row_type(columns: Sequence[Column]) -> OrcType:
+    """The struct of a table's data columns."""
+    return struct_type([c.name for c in columns], [orc_type(c.type) for c in columns])
 
 
 def stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:
@@ -104,3 +201,32 @@ def unstorable() -> DataError:
         hint="Store it without its fraction of a second, or as a string.",
         sqlstate="22008",
     )
+
+
+def needs_java_writer(table: pa.Table) -> bool:
+    """Whether any date or timestamp, also inside lists, maps and structs, is one that needs
+    Java.
+    """
+    return any(_array_needs_it(chunk) for column in table.columns for chunk in column.chunks)
+
+
+def _array_needs_it(array: pa.Array) -> bool:
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        micros = array.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+        whole = pc.multiply(pc.divide(micros, _MICROSECONDS), _MICROSECONDS)
+        broken = pc.any(pc.and_(pc.less(micros, 0), pc.not_equal(micros, whole))).as_py()
+        return bool(broken) or _any_between(micros, _FIRST_SKIPPED * _DAY, _AFTER_SKIPPED * _DAY)
+    if pa.types.is_date32(kind):
+        return _any_between(array.cast(pa.int32()), _FIRST_SKIPPED, _AFTER_SKIPPED)
+    if pa.types.is_struct(kind):
+        return any(_array_needs_it(child) for child in array.flatten())
+    if pa.types.is_map(kind):
+        return _array_needs_it(array.keys) or _array_needs_it(array.items)
+    if pa.types.is_list(kind):
+        return _array_needs_it(array.flatten())
+    return False
+
+
+def _any_between(values: pa.Array, first: int, end: int) -> bool:
+    return bool(pc.any(pc.and_(pc.greater_equal(values, first), pc.less(values, end))).as_py())

@@ -82,7 +82,11 @@ def _open_beside(session: Session) -> Session:
 
     settings = {name: session.settings.text(name) for name in session.settings.changed()}
     return Session(
-        session.warehouse, spark=session.spark, database=session.database, settings=settings
+        session.warehouse,
+        metastore=session.store.metastore or "",
+        spark=session.spark,
+        database=session.database,
+        settings=settings,
     )
 
 

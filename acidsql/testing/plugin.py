@@ -187,7 +187,7 @@ def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
     """
     from acidsql.session import Session
 
-    with Session(str(acidsql_warehouse)) as session:
+    with Session(str(acidsql_warehouse), metastore="") as session:
         yield session
 
 
@@ -197,7 +197,7 @@ def check_compiled(request: pytest.FixtureRequest, acidsql_warehouse: Path) -> N
     from acidsql.testing import golden
 
     item = request.node
-    with Session(str(acidsql_warehouse)) as session:
+    with Session(str(acidsql_warehouse), metastore="") as session:
         _set_variant(item, session)
         _compare(item, lambda text: golden.run_compiled(item.mode, text, session))
         if session.spark_started:

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from acidsql import interrupts
+from acidsql import crash_points, interrupts
 from acidsql.acid.ids import TxnId
-from acidsql.errors import DeadlockError, LockTimeoutError, OperationalError
+from acidsql.errors import DeadlockError, LockTimeoutError, MetastoreError, OperationalError
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest, LockState
 from acidsql.txn.manager import TxnManager
@@ -72,6 +72,7 @@ def wait(
         while answer.state is LockState.WAITING:
             if answer.deadlock:
                 raise _deadlock(answer)
+            crash_points.reached("waiting")
             rest = began + patience.seconds - patience.clock()
             if rest <= 0:
                 raise _timed_out(manager, request, answer, patience, patience.clock() - began)
@@ -105,14 +106,18 @@ def held(
     )
     try:
         heartbeat.start()
+        crash_points.reached("locked")
         yield waited
+        crash_points.reached("unlocking")
     finally:
         heartbeat.stop()
-        manager.unlock(answer.lock_id)
+        # the statement has ended as it has; locks without heartbeats end as well
+        with suppress(MetastoreError):
+            manager.unlock(answer.lock_id)
 
 
 def _refused(request: LockRequest, answer: LockAnswer) -> OperationalError:
-    blocker = _words(answer.blockers[0]) if answer.blockers else ""
+    blocker = answer.blockers[0] if answer.blockers else ""
     if request.exclusive_ctas:
         message = "Failed to initiate a concurrent CTAS operation with the same table name"
         error = OperationalError(f"{message}, lockInfo : {blocker}", code=LOCK_CANNOT_BE_ACQUIRED)

@@ -21,7 +21,8 @@ class OperationType(StrEnum):
     """TC_OPERATION_TYPE and WS_OPERATION_TYPE, by Hive's letters.
 
     OVERWRITE (INSERT OVERWRITE, TRUNCATE) is ours: Hive records an UPDATE and keeps others out by
-    an exclusive lock.
+    an exclusive lock. STRAY, too: what an aborted transaction did to a table or partition that
+    lies elsewhere since.
     """
 
     SELECT = "s"
@@ -30,6 +31,7 @@ class OperationType(StrEnum):
     DELETE = "d"
     COMPACT = "c"
     OVERWRITE = "o"
+    STRAY = "x"
 
 
 class TxnState(StrEnum):
@@ -176,8 +178,9 @@ class TxnManager(Protocol):
         """
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
-        """Records what the transaction wrote: conflict check, compaction and garbage collection
-        need it.
+        """Records what the transaction writes to: conflict check, compaction and garbage collection
+        need it. TransactionAbortedError if it is not open; WriteConflictError if DDL has moved a
+        partition since it began. Hive: TxnHandler.addDynamicPartitions.
         """
 
     def heartbeat(self, txn_id: TxnId) -> None:

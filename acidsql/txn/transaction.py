@@ -253,6 +253,13 @@ class Transaction:
         self._unrecorded.extend(components)
         self._statistics.extend(statistics)
 
+    def announce(self, components: Iterable[TxnComponent]) -> None:
+        """Records in the metastore what it is about to make visible, for whoever cleans up if it
+        never commits. TransactionAbortedError if others have aborted it: then nothing may be made.
+        """
+        self.check()
+        self._manager.add_components(self.txn_id, components)
+
     def check(self) -> None:
         """Checks that the transaction is open. InterfaceError if it was ended;
         TransactionAbortedError if others aborted it, as far as the heartbeat knows.
@@ -266,6 +273,19 @@ class Transaction:
         """Does what ``check`` does, but asks the metastore; counts as a heartbeat."""
         self.check()
         self._manager.heartbeat(self.txn_id)
+
+    def find_abort(self) -> TransactionAbortedError | None:
+        """The error of a transaction that others have aborted, as far as the store can tell."""
+        if self.state is not TransactionState.OPEN:
+            return None
+        if self._heartbeat.lost is None:
+            try:
+                self._manager.heartbeat(self.txn_id)
+            except TransactionAbortedError as error:
+                return error
+            except Error:
+                return None
+        return self._heartbeat.lost
 
     def commit(self, compare: CompareRows | None = None) -> None:
         """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of

@@ -5,7 +5,15 @@ CREATE TABLE p (id INT, v STRING) PARTITIONED BY (ds STRING, hr INT) STORED AS O
 CREATE TABLE bad (id INT, name STRING, ID STRING);
 CREATE TABLE bad (id INT, input__file__name STRING);
 CREATE TABLE bad (id INT, note TEXT);
-CREATE TABLE `bad name` (id INT);
+CREATE TABLE `bad.name` (id INT);
+CREATE TABLE `bad\name` (id INT);
+CREATE TABLE `été` (id INT);
+CREATE TABLE ` bad` (id INT);
+CREATE TABLE bad (`a.b` INT);
+CREATE TABLE bad (id INT) PARTITIONED BY (`a:b` INT);
+CREATE DATABASE `a/b`;
+CREATE DATABASE `..`;
+CREATE VIEW `bad$` AS SELECT 1 AS x;
 CREATE TABLE bad;
 CREATE TABLE t (id INT);
 CREATE TABLE nowhere.t (id INT);

@@ -30,13 +30,13 @@ SELECT ROW__ID.writeid, * FROM p ORDER BY rowid;
 SHOW PARTITIONS p;
 
 -- Other names
-CREATE TABLE n (`a b` INT, `x.y` STRING, `select` INT, `größe` INT, `_col0` INT, `$d` STRUCT<`h.i`:STRING>, `x:y` INT, `u<v>, w` INT)
+CREATE TABLE n (`a b` INT, `x/y` STRING, `select` INT, `größe` INT, `_col0` INT, `$d` STRUCT<`h.i`:STRING>, `x;y` INT, `u<v>, w` INT)
   STORED AS ORC TBLPROPERTIES ('transactional'='true');
 INSERT INTO n VALUES (1, 'a', 2, 3, 4, named_struct('h.i', 'n'), 5, 6);
 INSERT INTO n SELECT 10, 'b', 20, 30, 40, named_struct('h.i', 'm'), 50, 60;
-UPDATE n SET `x.y` = 'z', `$d` = named_struct('h.i', `x.y`), `u<v>, w` = `u<v>, w` + 1 WHERE `a b` = 1;
-MERGE INTO n USING (SELECT 10 AS `a b`, 'mm' AS `x.y` UNION ALL SELECT 77, 'new') s ON n.`a b` = s.`a b`
-  WHEN MATCHED THEN UPDATE SET `x.y` = s.`x.y` WHEN NOT MATCHED THEN INSERT (`a b`, `x.y`) VALUES (s.`a b`, s.`x.y`);
+UPDATE n SET `x/y` = 'z', `$d` = named_struct('h.i', `x/y`), `u<v>, w` = `u<v>, w` + 1 WHERE `a b` = 1;
+MERGE INTO n USING (SELECT 10 AS `a b`, 'mm' AS `x/y` UNION ALL SELECT 77, 'new') s ON n.`a b` = s.`a b`
+  WHEN MATCHED THEN UPDATE SET `x/y` = s.`x/y` WHEN NOT MATCHED THEN INSERT (`a b`, `x/y`) VALUES (s.`a b`, s.`x/y`);
 SELECT * FROM n ORDER BY `a b`;
 
 -- A backquote inside: Spark's ORC reader would find no such column.

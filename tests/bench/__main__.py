@@ -1,7 +1,7 @@
 """Prints one table: acidsql against plain Spark ORC, and the small statements in milliseconds.
 
     python -m tests.bench [--rows 1000000] [--rounds 5] [--partitions 10000] [--only small|storage]
-    [--no-spark] [--check]
+    [--metastore URL] [--no-spark] [--check]
 
 The two sides of a ratio take turns, the first round is thrown away (a cold JVM), the rest give a
 median. Only ratios of one run mean anything. ``--check`` ends with exit code 1 when a measure
@@ -91,6 +91,11 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=["small", "storage"], help="a part of the figures that need Spark"
     )
+    parser.add_argument(
+        "--metastore",
+        metavar="URL",
+        help="an empty PostgreSQL database, whose transactions are measured too",
+    )
     parser.add_argument("--no-spark", action="store_true", help="only what needs no Java")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
@@ -101,7 +106,7 @@ def main() -> int:
                 *measure_planning(Path(folder), args.rounds),
                 *measure_parser(args.rounds),
                 measure_process(Path(folder), args.rounds),
-                *measure_transactions(Path(folder)),
+                *measure_transactions(Path(folder), args.metastore),
             ]
         if not args.no_spark:
             measures += measure_session(Path(folder), args)

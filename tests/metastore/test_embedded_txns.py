@@ -1,119 +1,41 @@
-"""What the embedded store adds to the contract: reaping, house-keeping, garbage left for the
-cleaner, dropped tables.
+"""What the embedded store adds to the contract: dead processes, house-keeping, garbage left for
+the cleaner.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import sqlite3
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Column, Database, Table, TableName
+from acidsql.catalog.statistics import StatisticsChange, nothing_yet
 from acidsql.catalog.types import parse_type
-from acidsql.errors import MetastoreError, TransactionAbortedError, WriteConflictError
+from acidsql.errors import MetastoreError, WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
-from acidsql.txn.manager import OperationType, TxnComponent, TxnState
-from tests.metastore.conftest import Clock
+from acidsql.testing.contracts.dropping import create
+from acidsql.testing.contracts.store import T, component, insert
+from acidsql.testing.contracts.timeouts import txn_states as states
+from acidsql.txn.manager import OperationType, TxnState
+from tests.metastore.conftest import quoted
 
-T = TableName("default", "t")
 OTHER = TableName("default", "other")
 
 
-def create(metastore: EmbeddedMetastore, name: TableName = T) -> Table:
-    return metastore.create_table(
-        Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location="")
-    )
-
-
-def component(
-    name: TableName,
-    write_id: int,
-    operation: OperationType = OperationType.INSERT,
-    partition: str | None = None,
-) -> TxnComponent:
-    return TxnComponent(table=name, partition=partition, operation=operation, write_id=write_id)  # type: ignore[arg-type]
-
-
-def insert(
-    metastore: EmbeddedMetastore,
-    name: TableName = T,
-    operation: OperationType = OperationType.INSERT,
-) -> TxnId:
-    opened = metastore.begin([name])
-    metastore.commit(opened.txn_id, [component(name, opened.write_ids[name], operation)])
-    return opened.txn_id
-
-
 def rows(metastore: EmbeddedMetastore, query: str) -> list[tuple[Any, ...]]:
-    """As another tool sees the file."""
-    other = sqlite3.connect(metastore._store.path)
-    try:
-        return other.execute(query).fetchall()
-    finally:
-        other.close()
-
-
-def states(metastore: EmbeddedMetastore) -> dict[int, TxnState]:
-    return {info.txn_id: info.state for info in metastore.list_txns()}
+    """As another tool sees the store."""
+    with metastore._store.read() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql(quoted(query))]
 
 
 # --- reaping
 # --------------------------------------------------------------------------------------------------
-
-
-def test_a_silent_transaction_is_aborted_by_the_next_one(
-    metastore: EmbeddedMetastore, clock: Clock
-) -> None:
-    """After the time-out, not before; the error tells why."""
-    silent = metastore.open_txn()
-    clock.now += 300
-    metastore.open_txn()
-    assert states(metastore)[silent] is TxnState.OPEN
-    clock.now += 0.001
-    metastore.open_txn()
-    assert states(metastore)[silent] is TxnState.ABORTED
-    with pytest.raises(TransactionAbortedError) as caught:
-        metastore.commit(silent)
-    assert caught.value.detail == "its heartbeat timed out"
-
-
-def test_the_silent_are_reaped_on_demand(metastore: EmbeddedMetastore, clock: Clock) -> None:
-    """By the rules of opening, and without a new transaction."""
-    silent = metastore.open_txn()
-    metastore.reap()
-    assert states(metastore)[silent] is TxnState.OPEN
-    clock.now += 300.001
-    metastore.reap()
-    assert states(metastore) == {silent: TxnState.ABORTED}
-
-
-def test_a_heartbeat_keeps_a_transaction_alive(metastore: EmbeddedMetastore, clock: Clock) -> None:
-    """Time counts from the last one, which SHOW TRANSACTIONS shows."""
-    txn_id = metastore.open_txn()
-    for _ in range(3):
-        clock.now += 299
-        metastore.heartbeat(txn_id)
-        metastore.abort(metastore.open_txn())
-    info = next(info for info in metastore.list_txns() if info.txn_id == txn_id)
-    assert (info.state, info.last_heartbeat - info.started) == (TxnState.OPEN, 3 * 299_000)
-
-
-def test_the_time_out_is_a_setting(reopen: Callable[..., EmbeddedMetastore], clock: Clock) -> None:
-    """Whoever reaps applies its own."""
-    patient, hasty = reopen(txn_timeout_seconds=1000), reopen(txn_timeout_seconds=1)
-    txn_id = patient.open_txn()
-    clock.now += 500
-    patient.open_txn()
-    assert states(patient)[txn_id] is TxnState.OPEN
-    hasty.open_txn()
-    assert states(patient)[txn_id] is TxnState.ABORTED
 
 
 @pytest.mark.parametrize(
@@ -332,7 +254,7 @@ def test_a_change_whose_write_id_is_not_known(metastore: EmbeddedMetastore) -> N
     first, second = metastore.begin([T]), metastore.begin([T])
     metastore.commit(first.txn_id, [component(T, 1, OperationType.UPDATE)])
     with metastore._store.write() as connection:
-        connection.exec_driver_sql("DELETE FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = 1")
+        connection.exec_driver_sql(quoted("DELETE FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = 1"))
     (overlap,) = metastore.commit(
         second.txn_id, [component(T, 2, OperationType.UPDATE)], harmless=()
     )
@@ -343,62 +265,68 @@ def test_a_change_whose_write_id_is_not_known(metastore: EmbeddedMetastore) -> N
 # --------------------------------------------------------------------------------------------------
 
 
-def test_dropping_a_table_aborts_its_writers(metastore: EmbeddedMetastore) -> None:
-    """Those that were given a write id on it; nobody else, and what they did to other tables stays
-    known as garbage.
-    """
-    for name in (T, OTHER):
-        create(metastore, name)
-    writer, bystander = metastore.begin([T, OTHER]).txn_id, metastore.begin([OTHER]).txn_id
-    metastore.drop_table(T)
-    with pytest.raises(TransactionAbortedError) as caught:
-        metastore.commit(writer, [component(T, 1)])
-    assert caught.value.detail == "a table it wrote to was dropped"
-    assert rows(metastore, "SELECT TC_TXNID, TC_TABLE FROM TXN_COMPONENTS") == [(writer, "other")]
-    metastore.commit(bystander, [component(OTHER, 2)])
-
-
-def test_a_re_created_table_begins_anew(metastore: EmbeddedMetastore) -> None:
-    """Write id 1, no conflicts with the former table's writers, nothing visible to those who began
-    before.
-    """
-    create(metastore)
-    for _ in range(3):
-        insert(metastore, operation=OperationType.UPDATE)
-    overlapping = metastore.begin()
-    insert(metastore, operation=OperationType.UPDATE)
-    metastore.drop_table(T)
-    create(metastore)
-    insert(metastore)
-    assert metastore.valid_write_ids(T, overlapping.txns).high_watermark == 0
-    write_id = metastore.allocate_write_id(overlapping.txn_id, T)
-    assert write_id == 2
-    metastore.commit(overlapping.txn_id, [component(T, write_id, OperationType.UPDATE)])
-    assert (
-        str(metastore.valid_write_ids(T, metastore.valid_txns()))
-        == "default.t:2:9223372036854775807::"
-    )
-
-
-def test_a_writer_that_missed_the_drop_does_not_reach_the_new_table(
+def test_what_a_writer_of_a_dropped_table_did_elsewhere_is_garbage(
     metastore: EmbeddedMetastore,
 ) -> None:
-    """It took its write id between drop and re-creation."""
-    create(metastore)
+    """It stays known for the cleaner; of the dropped table itself nothing does."""
+    for name in (T, OTHER):
+        create(metastore, name)
+    writer = metastore.begin([T, OTHER]).txn_id
     metastore.drop_table(T)
-    late = metastore.begin([T])
-    create(metastore)
-    assert metastore.begin([T]).write_ids[T] == 1
-    with pytest.raises(TransactionAbortedError):
-        metastore.commit(late.txn_id, [component(T, 1)])
+    assert rows(metastore, "SELECT TC_TXNID, TC_TABLE FROM TXN_COMPONENTS") == [(writer, "other")]
 
 
-def test_dropping_a_database_drops_what_transactions_know(metastore: EmbeddedMetastore) -> None:
-    """Of each of its tables."""
+def test_nothing_is_left_of_a_dropped_database(metastore: EmbeddedMetastore) -> None:
+    """Neither columns nor write ids of its tables."""
     metastore.create_database(Database(name="sales", location=""))
     orders = TableName("sales", "orders")
     create(metastore, orders)
     insert(metastore, orders)
     metastore.drop_database("sales", cascade=True)
-    assert metastore.valid_write_ids(orders, metastore.valid_txns()).high_watermark == 0
-    assert rows(metastore, "SELECT count(*) FROM COLUMNS_V2") == [(0,)]
+    for name in ("COLUMNS_V2", "NEXT_WRITE_ID", "TXN_TO_WRITE_ID", "COMPLETED_TXN_COMPONENTS"):
+        assert rows(metastore, f"SELECT count(*) FROM {name}") == [(0,)], name
+
+
+# --- statistics
+# --------------------------------------------------------------------------------------------------
+
+
+def test_a_commit_that_fails_changes_no_statistics(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statistics and commit are one transaction of the store: what stops the one stops the other."""
+    columns = (Column(name="a", type=parse_type("int")),)
+    table = metastore.create_table(
+        Table(name=T, columns=columns, location="", statistics=nothing_yet(columns))
+    )
+    opened = metastore.begin([T])
+    change = StatisticsChange(table=table, rows=3, files=1, bytes=9)
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    # after the statistics, before the state
+    monkeypatch.setattr("acidsql.metastore.committing.free_locks", fail)
+    with pytest.raises(MetastoreError, match="disk full"):
+        metastore.commit(opened.txn_id, [component(T, 1)], [change])
+    monkeypatch.undo()
+    now = metastore.find_table(T)
+    assert now is not None
+    assert now.statistics["numRows"] == "0"
+    assert not metastore.valid_txns().is_valid(opened.txn_id)
+
+
+def test_a_forked_child_uses_its_own_connections(metastore: EmbeddedMetastore) -> None:
+    """A connection must not cross a fork: those of the parent stay the parent's."""
+    txn_id = metastore.open_txn()
+    # newer Pythons dislike a fork beside threads
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if metastore.begin().txns.open == (txn_id,) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert metastore.open_txn() == txn_id + 2

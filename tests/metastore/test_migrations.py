@@ -33,6 +33,11 @@ COLUMN = Column(name="id", type=parse_type("int"))
 SKEW = Skew(columns=("id",), values=(("1",),), directories=True)
 
 
+@pytest.fixture
+def metastore_url() -> None:
+    """The file is what it is about."""
+
+
 def add_note(connection: Connection) -> None:
     if "NOTE" not in {row.name for row in connection.execute(text("PRAGMA table_info(TBLS)"))}:
         connection.execute(text("ALTER TABLE TBLS ADD COLUMN NOTE TEXT"))

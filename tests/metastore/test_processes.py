@@ -24,7 +24,7 @@ Start = Callable[[str, int], subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start(warehouse: Path) -> Iterator[Start]:
+def start(warehouse: Path, metastore_url: str | None) -> Iterator[Start]:
     """Starts a worker, which waits for a line."""
     workers: list[subprocess.Popen[str]] = []
 
@@ -36,7 +36,7 @@ def start(warehouse: Path) -> Iterator[Start]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore_url or ""},
         )
         workers.append(worker)
         return worker

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,17 @@ from acidsql.catalog.model import (
 )
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
-from acidsql.metastore import database_file, store
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.stores import database_file
+from acidsql.metastore.stores import sqlite as store
 
 T = TableName("default", "t")
 Reopen = Callable[..., EmbeddedMetastore]
+
+
+@pytest.fixture
+def metastore_url() -> None:
+    """The file is what it is about."""
 
 
 def table(name: TableName = T, location: str = "") -> Table:
@@ -272,6 +277,37 @@ def test_a_network_file_system_is_refused(
     reopen()
 
 
+@pytest.mark.parametrize(
+    "kind",
+    "nfs nfs4 cifs smb3 9p lustre ceph glusterfs gpfs beegfs afs fuse.sshfs fuse.glusterfs"
+    " fuse.ceph fuse.rclone fuse.s3fs fuse.juicefs".split(),
+)
+def test_file_systems_of_several_hosts(
+    reopen: Reopen, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Are refused for a file, on mount points with blanks too; the hint names the way out."""
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(database_file, "MOUNTS", str(mounts))
+    where = str(warehouse / "a b")
+    mounts.write_text(f"1 0 0:1 / {where.replace(' ', chr(92) + '040')} rw - {kind} there rw\n")
+    with pytest.raises(MetastoreError, match=rf"network file system \({kind}\)") as caught:
+        EmbeddedMetastore(where)
+    assert "--metastore postgresql+psycopg://" in str(caught.value.hint)
+    assert not (warehouse / "a b" / "_acidsql" / "metastore.db").exists()
+    reopen()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "fuse.lxcfs", "zfs"])
+def test_file_systems_of_one_host(
+    reopen: Reopen, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Are good for a file."""
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(database_file, "MOUNTS", str(mounts))
+    mounts.write_text(f"1 0 0:1 / {warehouse} rw - {kind} here rw\n")
+    reopen()
+
+
 # --- errors
 # --------------------------------------------------------------------------------------------------
 
@@ -339,22 +375,6 @@ def test_a_commit_that_took_place_though_it_failed(metastore: EmbeddedMetastore)
         connection.exec_driver_sql("COMMIT")  # type: ignore[attr-defined]
         raise SqlOperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
 
-    event.listen(metastore._store._writers, "commit", commit_and_fail)
+    event.listen(metastore._store._durable, "commit", commit_and_fail, once=True)
     metastore.commit(txn_id)
     assert metastore.valid_txns().is_valid(txn_id)
-
-
-def test_a_forked_child_uses_its_own_connections(metastore: EmbeddedMetastore) -> None:
-    """A connection of SQLite must not cross a fork."""
-    txn_id = metastore.open_txn()
-    # newer Pythons dislike a fork beside threads
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = 0 if metastore.begin().txns.open == (txn_id,) else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert metastore.open_txn() == txn_id + 2

@@ -1,4 +1,5 @@
-"""A process of its own on one warehouse: ``python -m tests.metastore.worker WAREHOUSE ROLE COUNT``.
+"""A process of its own on one warehouse: ``python -m tests.metastore.worker WAREHOUSE ROLE COUNT``,
+with the metastore of $ACIDSQL_METASTORE.
 
 Says "ready" when it could start, starts when it gets a line, prints one line of JSON for each thing
 it did.
@@ -7,6 +8,7 @@ it did.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 
@@ -66,7 +68,8 @@ def take_turn(metastore: EmbeddedMetastore) -> None:
 def main(warehouse: str, role: str, count: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
-    with EmbeddedMetastore(warehouse) as metastore:
+    url = os.environ.get("ACIDSQL_METASTORE") or None
+    with EmbeddedMetastore(warehouse, metastore=url) as metastore:
         match role:
             case "insert" | "update":
                 for _ in range(count):

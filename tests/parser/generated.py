@@ -124,7 +124,9 @@ NAMES = build(
     ast.Name,
     text=st.sampled_from(("a", "t", "id"))
     | st.sampled_from(ODD_NAMES)
-    | st.text(min_size=1, max_size=6),
+    | st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+    ),
 )
 TABLES = build(ast.QualifiedName, parts=some(NAMES, 1, 2))
 EXPRESSION = fragment(EXPRESSIONS)

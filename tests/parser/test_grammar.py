@@ -8,7 +8,7 @@ import lark
 import pytest
 
 from acidsql.errors import ParseError
-from acidsql.parser import build
+from acidsql.parser import skeleton
 from acidsql.parser.grammar import END, grammar_file, load
 from acidsql.parser.parse import UNSUPPORTED, parse
 from acidsql.parser.spans import READERS
@@ -55,7 +55,7 @@ def test_every_statement_has_a_builder() -> None:
     """Each alternative of `statement` is a function of its name."""
     grammar = load()
     rules = {str(rule.origin.name) for rule in grammar._lark.rules}
-    assert set(build._BUILDERS) <= rules
+    assert set(skeleton._BUILDERS) <= rules
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.changes.unit_of_work import UnitOfWork
 from acidsql.session import Session
 
 pytestmark = [pytest.mark.spark, pytest.mark.classic]
@@ -29,6 +31,23 @@ SETUP = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journey:
+    """Modules: ``down`` to the files that a statement writes, ``back`` those first met from the
+    commit on.
+    """
+
+    down: list[str]
+    back: list[str]
+
+    def without(self, rooms: tuple[str, ...]) -> Journey:
+        down, back = (
+            [module for module in way if not module.startswith(rooms)]
+            for way in (self.down, self.back)
+        )
+        return Journey(down=down, back=back)
+
+
 def journeys() -> dict[str, str]:
     """What the map says of each journey, by its statement."""
     found = re.findall(r"^`([^`]+)`\n\n```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
@@ -42,15 +61,23 @@ def rooms_of_no_statement() -> tuple[str, ...]:
     return tuple(re.findall(r"`([^`]+)`", line[1]))
 
 
-def modules_entered(run: Callable[[], object]) -> list[str]:
-    """The modules of the package whose functions this thread calls, in the order of their first calls."""
-    entered: dict[str, None] = {}
-    root = f"{PACKAGE}/"
+def modules_entered(run: Callable[[], object]) -> Journey:
+    """The modules of the package whose functions this thread calls, in the order of their first
+    calls.
+    """
+    down: dict[str, None] = {}
+    back: dict[str, None] = {}
+    root, turn = f"{PACKAGE}/", UnitOfWork.commit.__code__
+    ways = [down]
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
         if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(root):
-            entered[code.co_filename.removeprefix(root)] = None
+            if code is turn:
+                ways.append(back)
+            module = code.co_filename.removeprefix(root)
+            if module not in down:
+                ways[-1][module] = None
 
     before = sys.getprofile()
     sys.setprofile(note)
@@ -58,12 +85,20 @@ def modules_entered(run: Callable[[], object]) -> list[str]:
         run()
     finally:
         sys.setprofile(before)
-    return list(entered)
+    return Journey(down=list(down), back=list(back))
 
 
-def as_text(modules: list[str]) -> str:
-    """A journey as the map has it: a line for each room, as often as one comes into it."""
-    lines = [f"{len(modules)} files"]
+def as_text(passed: Journey) -> str:
+    """A journey as the map has it: the files on the way down, then those first met from the commit
+    on.
+    """
+    text = _listed(passed.down, "files on the way down")
+    return text + (_listed(passed.back, "more from the commit on") if passed.back else "")
+
+
+def _listed(modules: list[str], title: str) -> str:
+    """A line for each room, as often as one comes into it."""
+    lines = [f"{len(modules)} {title}"]
     for room, group in groupby(modules, key=lambda module: module.rpartition("/")[0]):
         names = ", ".join(Path(module).stem for module in group)
         lines.append(f"{room}/: {names}" if room else names)
@@ -81,7 +116,7 @@ def prepare(session: Session, table: str) -> None:
         session.sql(statement.format(table))
 
 
-def journey(session: Session, statement: str) -> list[str]:
+def journey(session: Session, statement: str) -> Journey:
     """The modules a statement on table ``t`` passes when everything is imported and Spark is up."""
     prepare(session, "warm")
     carry_out(session, re.sub(r"\bt\b", "warm", statement).replace("t_s", "warm_s"))
@@ -104,7 +139,8 @@ def test_journeys_are_those_of_the_map(session: Session) -> None:
     found: dict[str, str] = {}
     for statement in journeys():
         passed = journey(session, statement)
-        needed |= {room for room in left_out if any(module.startswith(room) for module in passed)}
-        found[statement] = as_text([m for m in passed if not m.startswith(left_out)])
+        modules = (*passed.down, *passed.back)
+        needed |= {room for room in left_out if any(module.startswith(room) for module in modules)}
+        found[statement] = as_text(passed.without(left_out))
     assert found == journeys()
     assert needed == set(left_out)

@@ -22,8 +22,8 @@ from acidsql.files.local_files import LocalFileIO
 from acidsql.settings import Settings
 from acidsql.spark.read.reader import SnapshotReader
 from acidsql.storage.footers import is_event_file, read_footer
-from acidsql.storage.schema import arrow_type
-from acidsql.storage.table_snapshot import TableSnapshot
+from acidsql.storage.snapshots import TableSnapshot
+from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

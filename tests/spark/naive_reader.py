@@ -15,7 +15,7 @@ from pyarrow import orc
 from acidsql.acid.orc_tail import OrcTail, load_tail
 from acidsql.catalog.model import Table
 from acidsql.files.local_files import LocalFileIO
-from acidsql.storage.schema import orc_row_type
+from acidsql.storage.stored import orc_row_type
 
 Key = tuple[int, int, int]
 """originalTransaction, bucket, rowId."""

@@ -20,7 +20,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type
 from acidsql.spark.write.bucket_expressions import SEED_LITERAL, bucket_number, bucket_number_sql
-from acidsql.storage.schema import arrow_type
+from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

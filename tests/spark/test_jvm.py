@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 
 from acidsql.spark import jvm
 from acidsql.spark.jvm import java, jobs, object_filters
-from acidsql.spark.read.event_scan import file_uri
+from acidsql.spark.read.scan_words import file_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

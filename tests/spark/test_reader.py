@@ -17,11 +17,11 @@ from acidsql.expressions.predicate import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark.jvm import object_filters
 from acidsql.spark.read import dead_rows
-from acidsql.spark.read.event_scan import HIVE_TYPE
 from acidsql.spark.read.reader import SnapshotReader
+from acidsql.spark.read.scan_words import HIVE_TYPE
 from acidsql.spark.start.session import translate
 from acidsql.storage.delete_events import DeadRows, DeleteEventReader
-from acidsql.storage.table_snapshot import TableSnapshot
+from acidsql.storage.snapshots import TableSnapshot
 from tests.spark.event_tables import EventTable, bucket_property, columns, rows, valid
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from acidsql.acid.ids import StatementId, WriteId
 from acidsql.catalog.model import Bucketing, Column, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.storage.schema import arrow_schema
+from acidsql.storage.stored import arrow_schema
 from tests.spark.naive_reader import EVENT, Key
 
 EVERY_TYPE = {

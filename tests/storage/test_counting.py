@@ -19,7 +19,7 @@ from acidsql.files.local_files import LOCAL
 from acidsql.storage import counting
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.table_snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
 from tests.spark.event_tables import EventTable, Id, bucket_property, columns, snapshot, valid
 from tests.spark.test_reader_vectors import FIXTURES
 

@@ -27,7 +27,7 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.files.local_files import LocalFileIO
-from acidsql.storage.schema import orc_row_type
+from acidsql.storage.stored import orc_row_type
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.target import Written
 from tests.spark.naive_reader import Key, read_files, tail_of, visible_rows

@@ -14,7 +14,7 @@ import pytest
 from acidsql.acid.ids import TxnId
 from acidsql.errors import ExecutionError, MetastoreError, TransactionAbortedError
 from acidsql.session import Session
-from acidsql.testing.golden import run_compiled
+from acidsql.testing.golden import run_compiled, run_script
 from acidsql.testing.script import ScriptError, Step, read_steps
 from acidsql.testing.sessions import run_sessions, uses_sessions
 from acidsql.txn.locks import NO_TXN, LockComponent, LockInfo, LockState, LockType
@@ -240,3 +240,12 @@ def test_a_store_that_fails_ends_the_script() -> None:
     with pytest.raises(MetastoreError):
         play("take x;\n-- session b\ntake x;\n", Broken({"b": TxnId(2)}))
     assert not [t for t in threading.enumerate() if t.name.startswith("ThreadPoolExecutor")]
+
+
+@pytest.mark.spark
+def test_the_example_of_the_page_waits_as_it_says(session: Session, warehouse: Path) -> None:
+    """docs/testing.md: its script prints what stands below it."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "testing.md").read_text()
+    part = page.partition("## Several sessions")[2]
+    script, printed = (part.split(f"```{kind}\n")[1].split("```")[0] for kind in ("sql", "text"))
+    assert printed in run_script(script, session, warehouse)

@@ -21,8 +21,8 @@ LONG = 60.0
 class Watched(EmbeddedMetastore):
     """Tells when it was beaten, and answers the first beats with the errors given."""
 
-    def __init__(self, warehouse: str) -> None:
-        super().__init__(warehouse)
+    def __init__(self, warehouse: str, metastore: str | None) -> None:
+        super().__init__(warehouse, metastore=metastore)
         self.beats = threading.Semaphore(0)
         self.errors: list[Error] = []
 
@@ -40,8 +40,8 @@ class Watched(EmbeddedMetastore):
 
 
 @pytest.fixture
-def manager(warehouse: Path) -> Iterator[Watched]:
-    with Watched(str(warehouse)) as metastore:
+def manager(warehouse: Path, metastore_url: str | None) -> Iterator[Watched]:
+    with Watched(str(warehouse), metastore_url) as metastore:
         yield metastore
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from acidsql.acid.ids import TxnId
-from acidsql.errors import DeadlockError, LockTimeoutError, OperationalError
+from acidsql.errors import DeadlockError, LockTimeoutError, MetastoreError, OperationalError
 from acidsql.txn.locking import Patience, held, wait
 from acidsql.txn.locks import (
     NO_TXN,
@@ -176,6 +176,7 @@ def test_what_is_refused_is_not_waited_for(request_: LockRequest, words: str) ->
     with pytest.raises(OperationalError, match=words) as caught:
         wait(manager, refused, request_, Clock().patience(100))
     assert caught.value.code == 10104
+    assert str(HOLDER) in caught.value.message
     assert manager.unlocked == []
 
 
@@ -192,5 +193,19 @@ def test_locks_of_a_block_end_with_it() -> None:
         fails()
     assert manager.unlocked == [8]
     with held(manager, None, Patience(), 60) as waited:
+        assert not waited
+    assert manager.unlocked == [8]
+
+
+def test_a_lock_that_cannot_be_given_up_is_no_error_of_the_statement() -> None:
+    """The statement has ended as it has; its error, or none, is what is told."""
+
+    class Unreachable(FakeManager):
+        def unlock(self, lock_id: int) -> None:
+            super().unlock(lock_id)
+            raise MetastoreError("the store is away")
+
+    manager = Unreachable(GRANTED)
+    with held(manager, REQUEST, Patience(), 60) as waited:
         assert not waited
     assert manager.unlocked == [8]

@@ -31,8 +31,8 @@ OTHER = TableName("default", "other")
 
 
 @pytest.fixture
-def manager(warehouse: Path) -> Iterator[EmbeddedMetastore]:
-    with EmbeddedMetastore(str(warehouse)) as metastore:
+def manager(warehouse: Path, metastore_url: str | None) -> Iterator[EmbeddedMetastore]:
+    with EmbeddedMetastore(str(warehouse), metastore=metastore_url) as metastore:
         yield metastore
 
 
@@ -293,7 +293,9 @@ def test_committing_twice_is_no_error(manager: EmbeddedMetastore) -> None:
         txn.abort()
 
 
-def test_an_abort_tells_the_cleaner_what_was_recorded(manager: EmbeddedMetastore) -> None:
+def test_an_abort_tells_the_cleaner_what_was_recorded(
+    manager: EmbeddedMetastore, metastore_url: str | None
+) -> None:
     """The partitions, where they are known."""
     told: list[TxnComponent] = []
 
@@ -301,7 +303,10 @@ def test_an_abort_tells_the_cleaner_what_was_recorded(manager: EmbeddedMetastore
         def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
             told.extend(components)
 
-    with Listening(manager.warehouse) as listening, Transaction.begin(listening, [T]) as txn:
+    with (
+        Listening(manager.warehouse, metastore=metastore_url) as listening,
+        Transaction.begin(listening, [T]) as txn,
+    ):
         recorded = TxnComponent(
             table=T, partition="p=1", operation=OperationType.INSERT, write_id=txn.write_id(T)
         )

@@ -89,7 +89,13 @@ def find_state(connection: Connection, txn_id: TxnId) -> TxnState | None:
 
 
 def require_open(connection: Connection, txn_id: TxnId) -> None:
-    match find_state(connection, txn_id):
+    """TransactionAbortedError, MetastoreError for a transaction that is not open."""
+    check_open(connection, txn_id, find_state(connection, txn_id))
+
+
+def check_open(connection: Connection, txn_id: TxnId, state: TxnState | None) -> None:
+    """``require_open`` of a transaction whose state is known."""
+    match state:
         case TxnState.OPEN:
             return
         case TxnState.ABORTED:
@@ -104,11 +110,14 @@ def require_open(connection: Connection, txn_id: TxnId) -> None:
 
 def aborted_error(connection: Connection, txn_id: TxnId) -> TransactionAbortedError:
     reason = connection.scalar(select(TXNS.c.TXN_META_INFO).where(TXNS.c.TXN_ID == txn_id))
-    return TransactionAbortedError(
+    error = TransactionAbortedError(
         f"Transaction txnid:{txn_id} already aborted",
         detail=abort_words(reason),
         code=TXN_ABORTED,
     )
+    # who ended it by hand does not want it to come back
+    error.retryable = reason != str(int(AbortReason.ABORT_COMMAND))
+    return error
 
 
 def abort_words(reason: str | None) -> str | None:
@@ -150,7 +159,12 @@ def valid_txns(connection: Connection, txn_id: TxnId | None) -> ValidTxnList:
     top = highest_txn(connection)
     if txn_id is not None:
         top = min(txn_id, top)
-    undecided = connection.execute(_UNDECIDED, {"top": top, "own": txn_id or 0}).all()
+    return txns_below(connection, top, own=txn_id or TxnId(0))
+
+
+def txns_below(connection: Connection, top: TxnId, *, own: TxnId) -> ValidTxnList:
+    """The valid transactions up to ``top``, which is one that there is."""
+    undecided = connection.execute(_UNDECIDED, {"top": top, "own": own}).all()
     return ValidTxnList(
         high_watermark=top,
         open=tuple(TxnId(txn) for txn, state in undecided if state == TxnState.OPEN),

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundCreateDatabase:
+    """``span``: of LOCATION's text, if there is one."""
+
     database: Database
     if_not_exists: bool
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +48,13 @@ class BoundDescribeDatabase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundCreateTable:
-    """``exists``: a table of that name is there already and IF NOT EXISTS was said. ``span``: the
-    place of LOCATION, if any.
+    """``exists``: a table of that name is there already and IF NOT EXISTS was said.
+    ``if_not_exists``: that was said. ``span``: the place of LOCATION, if any.
     """
 
     table: Table
     exists: bool
+    if_not_exists: bool = False
     span: Span | None = None
 
 
@@ -59,14 +63,15 @@ class BoundCreateTableAs:
     """``table`` has no columns yet: they are those of ``query``, which the engine knows.
     ``outputs``: what its text tells of their names.
 
-    ``partitioned_by``: names of columns of the query and their places.  ``span``: of the query.
-    ``location_span``: of LOCATION, if any.
+    ``partitioned_by``: names of columns of the query and their places. ``if_not_exists``: that was
+    said. ``span``: of the query. ``location_span``: of LOCATION, if any.
     """
 
     table: Table
     query: BoundQuery
     outputs: tuple[Output, ...]
     partitioned_by: tuple[tuple[str, Span], ...]
+    if_not_exists: bool
     span: Span
     location_span: Span | None
     facts: tuple[tuple[str, str], ...]
@@ -87,7 +92,7 @@ class BoundCreateView:
     ``names``, if there are any.
 
     ``replaced``: the view of that name that goes.  ``exists``: there is one and IF NOT EXISTS was
-    said.
+    said. ``if_not_exists``: that was said.
     """
 
     view: Table
@@ -95,6 +100,7 @@ class BoundCreateView:
     names: tuple[ViewColumn, ...]
     replaced: Table | None
     exists: bool
+    if_not_exists: bool
     span: Span
 
 

@@ -24,10 +24,9 @@ from acidsql.planner.bind.bound import (
     BoundRows,
 )
 from acidsql.planner.bind.columns import column_not_found
-from acidsql.planner.bind.losses import COMPUTED
 from acidsql.planner.bind.names import Names, is_default
 from acidsql.planner.bind.partitions import check_nameable, columns_named
-from acidsql.planner.bind.rules import default_of, has_check
+from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
 

@@ -29,7 +29,7 @@ from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.names import Names, bound_reads
 from acidsql.planner.bind.query_tree import output_columns
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
-from acidsql.planner.bind.rules import default_of, default_value
+from acidsql.planner.bind.tables import default_of, default_value
 
 _Value = tuple[tuple[Piece, ...], str | None]
 """A value, and the column of the source that it is a mere copy of: see ``BoundMergeClause.copies``.

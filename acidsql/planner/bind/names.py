@@ -38,10 +38,9 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
-from acidsql.planner.bind.losses import Losses
 from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
-from acidsql.planner.bind.rules import default_value
+from acidsql.planner.bind.tables import Losses, default_value
 from acidsql.settings import Settings
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
@@ -339,7 +338,8 @@ class Names:
         condition = self.condition(fragment)
         if condition is not None:
             read.predicates = predicates(condition, read.table, read.alias)
-        filter_partitions(self.source, condition, read)
+        if read.table.partition_columns:
+            filter_partitions(self.source, condition, read)
         return (" WHERE (", *pieces, ")")
 
     def condition(self, fragment: ast.Fragment) -> Condition | None:

@@ -1,19 +1,41 @@
-"""What statements need to know of a table they name: what can be done with it, and what its columns
-take.
+"""What statements need to know of a table they name: what can be done with it, what its columns
+take, and what its constraints ask of new rows.
+
+DEFAULT fills, NOT NULL and CHECK refuse (Hive: GenericUDFEnforceConstraint). Of a literal that its
+column cannot hold a warning and what is left of it, as in Hive, or an error under ``acidsql.ansi``.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
-from acidsql.catalog.model import Column, FileFormat, Table, TableKind
+from acidsql.catalog.model import Column, ConstraintKind, FileFormat, Table, TableKind
+from acidsql.catalog.names import database_problem, table_problem
 from acidsql.catalog.text_format import text_format, text_problem
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
-from acidsql.errors import BindError, Span
+from acidsql.errors import (
+    BindError,
+    DataError,
+    IntegrityError,
+    LossWarning,
+    NotNullError,
+    Span,
+    Warning,
+)
+from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.query_text import Piece
+from acidsql.expressions.spark_words import identifier, store_cast, text_literal
+from acidsql.expressions.stores import stored
+from acidsql.parser.statements import Fragment
 
-_NAME = re.compile(r"[a-z0-9_]+")
+MARK = "acidsql: constraint "
+"""What Spark raises for a row that breaks rule number n: this and n."""
+MAX_WARNINGS = 20
+_LONGEST = 60
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
@@ -21,11 +43,19 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     return difflib.get_close_matches(name, list(known), n=1)
 
 
-def check_name(name: str, span: Span) -> None:
-    if not _NAME.fullmatch(name):
-        raise BindError(
-            f'"{name}" is not a valid name', hint="Use letters, digits and underscores.", span=span
-        )
+def check_table_name(name: str, span: Span) -> None:
+    """Raises BindError for a name that no table or view may be given."""
+    _check(table_problem(name), span)
+
+
+def check_database_name(name: str, span: Span) -> None:
+    """Raises BindError for a name that no database may be given."""
+    _check(database_problem(name), span)
+
+
+def _check(problem: str | None, span: Span) -> None:
+    if problem is not None:
+        raise BindError(problem, hint="Use letters, digits and underscores.", span=span)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
@@ -100,3 +130,156 @@ def _shape(hive_type: HiveType) -> str:
             return "struct"
         case _:
             return "primitive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """``broken``: a condition in Spark SQL over the table's columns that is true for a row that
+    must not be written.
+
+    ``column``: that of NOT NULL, None for CHECK.  ``promise``: what holds for every row, for
+    people.
+    """
+
+    broken: str
+    column: str | None
+    name: str
+    table: str
+    promise: str
+
+    def __str__(self) -> str:
+        return f"{self.promise} ({self.name})"
+
+    def violation(self) -> IntegrityError:
+        if self.column is not None:
+            return NotNullError(
+                f'NOT NULL constraint "{self.name}" of {self.table} violated: column'
+                f' "{self.column}" is NULL'
+            )
+        return IntegrityError(
+            f'CHECK constraint "{self.name}" of {self.table} violated', sqlstate="23514"
+        )
+
+
+def rules_of(table: Table) -> tuple[Rule, ...]:
+    """A CHECK that is neither true nor false is not broken."""
+    rules = []
+    for constraint in table.constraints:
+        if not constraint.enabled:
+            continue
+        column = None
+        if constraint.kind is ConstraintKind.NOT_NULL:
+            column = constraint.columns[0]
+            broken, promise = f"{identifier(column)} IS NULL", f"{column} is not NULL"
+        elif constraint.kind is ConstraintKind.CHECK:
+            condition = constraint.expression
+            broken, promise = f"({condition}) = FALSE", f"{condition} is not false"
+        else:
+            continue
+        rules.append(
+            Rule(
+                broken=broken,
+                column=column,
+                name=constraint.name,
+                table=str(table.name),
+                promise=promise,
+            )
+        )
+    return tuple(rules)
+
+
+def has_check(table: Table) -> bool:
+    return any(rule.column is None for rule in rules_of(table))
+
+
+def enforcement(table: Table, exempt: str = "FALSE") -> str | None:
+    """A condition that is true for every row and raises MARK for one that breaks a rule; None if
+    there is no rule.
+
+    ``exempt``: which rows are not to be written. The message is made to depend on chance, though
+    it never does: else Spark's optimizer would ask the condition together with other conditions,
+    or below a join, of rows that these leave out.
+    """
+    rules = rules_of(table)
+    cases = [
+        f"WHEN {rule.broken} THEN"
+        f" raise_error(concat({text_literal(f'{MARK}{number}')}, substring(rand(0), 1, 0)))"
+        for number, rule in enumerate(rules)
+    ]
+    return f"CASE WHEN {exempt} THEN TRUE {' '.join(cases)} ELSE TRUE END" if rules else None
+
+
+def default_of(table: Table, column: Column) -> str | None:
+    """The SQL text of the column's DEFAULT."""
+    for constraint in table.constraints:
+        if (
+            constraint.kind is ConstraintKind.DEFAULT
+            and constraint.enabled
+            and column.name in constraint.columns
+        ):
+            return constraint.expression
+    return None
+
+
+def default_value(table: Table, column: Column) -> tuple[Piece, ...]:
+    """What a column holds that no value was given for."""
+    return store_cast((default_of(table, column) or "NULL",), column.type)
+
+
+def loads_files(table: Table) -> bool:
+    """Whether LOAD DATA takes files as they are; else their rows are inserted, each in its bucket
+    and after the rules are asked.
+    """
+    return table.bucketing is None and not rules_of(table)
+
+
+class _Computed(Enum):
+    COMPUTED = "computed"
+
+
+COMPUTED = _Computed.COMPUTED
+"""Stands for a value only Spark can tell."""
+
+
+class Losses:
+    """What the literals of one statement lose.
+
+    ``strict``: a loss that strict SQL refuses is an error.
+    """
+
+    def __init__(self, warn: Callable[[Warning], None], *, strict: bool) -> None:
+        self.warn = warn
+        self.strict = strict
+        self.count = 0
+
+    def stored(self, cell: Fragment, column: Column) -> Any:
+        """The value of an expression if it is a literal, else COMPUTED.
+
+        DataError, at its place, for a loss that is refused.
+        """
+        try:
+            value = stored(cell.text, column.type)
+        except NotPlain:
+            return COMPUTED
+        if not isinstance(value, Lossy):
+            return value
+        self._note(cell, column, value)
+        return value.value
+
+    def _note(self, cell: Fragment, column: Column, lossy: Lossy) -> None:
+        message = (
+            f'column "{column.name}" of type {column.type} cannot hold {_shown(cell.text.strip())}'
+        )
+        if self.strict and lossy.refused:
+            hint = "SET acidsql.ansi=false stores what is left of it, or NULL, with a warning."
+            raise DataError(message, hint=hint, span=cell.span)
+        self.count += 1
+        if self.count <= MAX_WARNINGS:
+            kept = "NULL" if lossy.value is None else _shown(str(lossy.value))
+            self.warn(LossWarning(f"{message}: {kept} is stored", span=cell.span))
+        elif self.count == MAX_WARNINGS + 1:
+            self.warn(LossWarning("more literals of the statement do not fit their columns"))
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + ".."

@@ -183,7 +183,7 @@ def refuse_lock(names: Names, statement: LockStatement) -> UnsupportedStatementE
     return UnsupportedStatementError(
         message,
         code=10271,
-        hint="No lock is taken: of two conflicting transactions the first to commit wins.",
+        hint="Statements lock what they need themselves; EXPLAIN LOCKS says what.",
         span=statement.span,
     )
 

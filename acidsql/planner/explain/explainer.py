@@ -25,7 +25,7 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
-from acidsql.planner.bind.rules import default_of, loads_files, rules_of
+from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.planner.explain.nodes import Node, ReadPartitions
 from acidsql.planner.explain.sinks import partition_words, sink_words
 from acidsql.planner.explain.transactions import transaction_facts

@@ -1,8 +1,11 @@
-"""Which steps a statement takes, and what is left to be chosen when it runs."""
+"""Which steps a statement takes, which join meets the clauses of a MERGE, and what is left to be
+chosen when it runs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
 from acidsql.parser.statements import Match
@@ -16,9 +19,8 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.rules import loads_files, rules_of
+from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
-from acidsql.planner.steps.merge_join import MergeJoin, decided_by_source
 from acidsql.planner.steps.step import (
     Check,
     CheckOnce,
@@ -43,6 +45,42 @@ from acidsql.planner.steps.step import (
     WriteFiles,
 )
 from acidsql.settings import Settings
+
+
+class MergeJoin(StrEnum):
+    """How target and source are joined, the target on the left; ANTI keeps the rows of one side
+    that have no match.
+    """
+
+    INNER = "INNER"
+    RIGHT_OUTER = "RIGHT OUTER"
+    LEFT_OUTER = "LEFT OUTER"
+    FULL_OUTER = "FULL OUTER"
+    LEFT_ANTI = "LEFT ANTI"
+    RIGHT_ANTI = "RIGHT ANTI"
+
+
+_JOINS = {
+    frozenset({Match.MATCHED}): MergeJoin.INNER,
+    frozenset({Match.NOT_MATCHED}): MergeJoin.RIGHT_ANTI,
+    frozenset({Match.NOT_MATCHED_BY_SOURCE}): MergeJoin.LEFT_ANTI,
+    frozenset({Match.MATCHED, Match.NOT_MATCHED}): MergeJoin.RIGHT_OUTER,
+    frozenset({Match.MATCHED, Match.NOT_MATCHED_BY_SOURCE}): MergeJoin.LEFT_OUTER,
+}
+
+
+def merge_join(bound: BoundMerge) -> MergeJoin:
+    """The narrowest join that meets every clause."""
+    return _JOINS.get(frozenset(clause.match for clause in bound.clauses), MergeJoin.FULL_OUTER)
+
+
+def decided_by_source(merge: BoundMerge) -> bool:
+    """Whether equal keys make a match, and the source's row tells what becomes of it."""
+    matched = (clause for clause in merge.clauses if clause.match is Match.MATCHED)
+    return merge.only_keys and all(
+        clause.condition is None or clause.of_source for clause in matched
+    )
+
 
 INSERT_SHARE = 4
 """An INSERT's share of the bytes that the small path may bring to the driver: its rows go to one

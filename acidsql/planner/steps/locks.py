@@ -48,11 +48,12 @@ def locks_of(plan: Plan, settings: Settings) -> tuple[LockComponent, ...]:
     """
     if not settings.flag("hive.support.concurrency"):
         return ()
-    strongest: dict[str, LockComponent] = {}
+    strongest: dict[tuple[str, str, str], LockComponent] = {}
     for lock in _wanted(plan, _Rules(settings)):
-        known = strongest.get(str(lock))
+        name = (lock.database, lock.table or "", lock.partition or "")
+        known = strongest.get(name)
         if known is None or is_stronger(lock.type, known.type):
-            strongest[str(lock)] = lock
+            strongest[name] = lock
     return tuple(strongest[name] for name in sorted(strongest))
 
 

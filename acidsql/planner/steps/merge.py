@@ -19,7 +19,7 @@ from acidsql.expressions.spark_words import SOURCE_ROW, identifier, row_id_colum
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import BoundMerge, BoundMergeClause, BoundQuery, MergeAction
-from acidsql.planner.steps.merge_join import MergeJoin, decided_by_source
+from acidsql.planner.steps.choices import MergeJoin, decided_by_source
 from acidsql.planner.steps.plans import MergePlan
 
 CLAUSE = "acidsql_clause"

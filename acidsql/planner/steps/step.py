@@ -8,12 +8,11 @@ is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
-from acidsql.planner.bind.rules import Rule
+from acidsql.planner.bind.tables import Rule
 from acidsql.planner.steps.counting import RowCount
 
 
@@ -194,15 +193,6 @@ Step = (
     | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | InsertUnmatched | CheckOnce
     | Publish | Commit | Choose
 )  # fmt: skip
-
-
-def all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Every step, those of each way included."""
-    for step in steps:
-        yield step
-        if isinstance(step, Choose):
-            for way in step.ways:
-                yield from all_steps(way.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

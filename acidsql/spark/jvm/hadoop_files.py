@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from acidsql.errors import UnsupportedStatementError
-from acidsql.files.arrow_files import ArrowFileIO
+from acidsql.files.arrow_files import ATTEMPTS, ArrowFileIO
 from acidsql.files.urls import Url, spark_url
 from acidsql.spark import jvm
 
@@ -195,13 +195,18 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
 
     def get_file_info_selector(self, selector: fs.FileSelector) -> list[fs.FileInfo]:
         base = selector.base_dir.rstrip("/")
-        try:
-            with _java_errors(base):
-                entries = self._hadoop.statuses(base, recursive=selector.recursive)
-        except FileNotFoundError:
-            if selector.allow_not_found:
+        for attempt in range(ATTEMPTS):
+            try:
+                with _java_errors(base):
+                    entries = self._hadoop.statuses(base, recursive=selector.recursive)
+                break
+            except FileNotFoundError:
+                is_there = self._info(base).type is not fs.FileType.NotFound
+                if is_there and attempt + 1 < ATTEMPTS:
+                    continue  # something below has vanished meanwhile
+                if is_there or not selector.allow_not_found:
+                    raise
                 return []
-            raise
         return [_info(f"{base}/{path}", status) for path, status in entries]
 
     # ---- changing

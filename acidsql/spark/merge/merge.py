@@ -24,7 +24,7 @@ from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
-from acidsql.local.trace import Trace
+from acidsql.local.trace import Trace, all_steps
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.planner.steps.merge import CLAUSE, LEADING_COLUMNS
@@ -37,17 +37,16 @@ from acidsql.planner.steps.step import (
     Join,
     LookUp,
     WriteFiles,
-    all_steps,
 )
 from acidsql.spark import jvm
 from acidsql.spark.merge import merge_job, merge_source
-from acidsql.spark.read.views import temporary_view
-from acidsql.spark.write import sinks, writer
+from acidsql.spark.read.resources import temporary_view
+from acidsql.spark.write import writer
 from acidsql.spark.write.fetching import fetch, fetch_rows
 from acidsql.storage.key_lookup import Keys
 from acidsql.storage.partitions import by_values, key_names, numbered
 from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
-from acidsql.storage.timestamps import needs_java_writer
+from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.publish import partitions_of, staging, take_in
@@ -241,7 +240,7 @@ def _fetch_pairs(
         return None
     copied = merge_source.with_copies(plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), source)
     rest = pairs.filter(pc.is_null(pairs.column(CLAUSE)))
-    order = [*LEADING_COLUMNS, *sinks.data_names(target.table.columns), *key_names(target.table)]
+    order = [*LEADING_COLUMNS, *data_names(target.table.columns), *key_names(target.table)]
     whole = (
         pa.concat_tables([copied.select(order), rest], promote_options="default")
         if rest.num_rows
@@ -346,7 +345,7 @@ def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteT
 
 def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) -> list[EventFile]:
     """The files a clause writes of its rows."""
-    values = rows.select(sinks.data_names(target.table.columns))
+    values = rows.select(data_names(target.table.columns))
     match plan.merge.clauses[number].action:
         case MergeAction.INSERT:
             return driver_writer.inserted_files(target, values)

@@ -65,22 +65,8 @@ def stage_merge(
         (clause.action, first.statement_id)
         for clause, (first, *_) in zip(plan.merge.clauses, plan.clause_sinks, strict=True)
     ]
-    inserting = [
-        number for number, (action, _) in enumerate(clauses) if action is MergeAction.INSERT
-    ]
-    placed = in_tasks_of_merge(
-        target, rows, f"{CLAUSE} IN ({', '.join(map(str, inserting))})" if inserting else "FALSE"
-    )
     root = f"{directory}/rows"
-    keys = key_names(target.table)
-    with refusals(), settings_during(spark, {_LOCAL_READER: "false"}):
-        events = sinks.merge_events(target, clauses, placed)
-        sinks.orc_writer(target, events).partitionBy(sinks.SINK, *keys).orc(spark_url(root))
-    folders = {entry.path.partition("/")[0] for entry in io.list_files(root)}
-    parts = {
-        int(folder.partition("=")[2]): sinks.part_files(io, f"{root}/{folder}")
-        for folder in sorted(folders)
-    }
+    parts = _write_events(spark, io, target, root, clauses, rows)
     old = {
         statement: parts.get(sinks.sink(statement, deletes=True), []) for _, statement in clauses
     }
@@ -96,6 +82,32 @@ def stage_merge(
         counts[number] = sum(file.rows for file in inserts or deletes)
         files += [*deletes, *inserts]
     return files, counts
+
+
+def _write_events(
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    root: str,
+    clauses: Sequence[tuple[MergeAction, StatementId]],
+    rows: DataFrame,
+) -> dict[int, list[PartFile]]:
+    """One job that writes flat events below ``root``: the files of each sink."""
+    inserting = [
+        number for number, (action, _) in enumerate(clauses) if action is MergeAction.INSERT
+    ]
+    placed = in_tasks_of_merge(
+        target, rows, f"{CLAUSE} IN ({', '.join(map(str, inserting))})" if inserting else "FALSE"
+    )
+    keys = key_names(target.table)
+    with refusals(), settings_during(spark, {_LOCAL_READER: "false"}):
+        events = sinks.merge_events(target, clauses, placed)
+        sinks.orc_writer(target, events).partitionBy(sinks.SINK, *keys).orc(spark_url(root))
+    folders = {entry.path.partition("/")[0] for entry in io.list_files(root)}
+    return {
+        int(folder.partition("=")[2]): sinks.part_files(io, f"{root}/{folder}")
+        for folder in sorted(folders)
+    }
 
 
 def _once_each(plan: MergePlan, rows: DataFrame) -> DataFrame:

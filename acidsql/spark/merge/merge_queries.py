@@ -21,15 +21,15 @@ from acidsql.planner.steps.merge import (
 )
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.spark import jvm
-from acidsql.spark.read.views import temporary_view
-from acidsql.spark.write.enforce import enforced
+from acidsql.spark.read.resources import temporary_view
+from acidsql.spark.write.targets import enforced
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from acidsql.storage.key_lookup import KeyLookup, Keys
-    from acidsql.storage.table_snapshot import TableSnapshot
+    from acidsql.storage.snapshots import TableSnapshot
 
 
 MAX_KEY_BYTES = 10 << 20

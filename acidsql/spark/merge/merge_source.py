@@ -22,14 +22,13 @@ from acidsql.expressions.spark_words import SOURCE_ROW, identifier, is_limited, 
 from acidsql.expressions.tree import Call, ColumnRef, Constant, PartitionCondition
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import NOTHING, BoundMergeClause, MergeAction
-from acidsql.planner.bind.rules import has_check, rules_of
+from acidsql.planner.bind.tables import has_check, rules_of
+from acidsql.planner.steps.choices import decided_by_source
 from acidsql.planner.steps.merge import CLAUSE, MATCHED_CLAUSE
-from acidsql.planner.steps.merge_join import decided_by_source
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.spark.read.answers import wall_clock
-from acidsql.spark.write import sinks
 from acidsql.storage.key_lookup import KEY_TYPES, Keys
-from acidsql.storage.schema import arrow_schema
+from acidsql.storage.stored import arrow_schema, data_names
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -185,7 +184,7 @@ def asked_columns(plan: MergePlan, source: pa.Table) -> pa.Table:
 
 
 def with_copies(plan: MergePlan, pairs: pa.Table, source: pa.Table) -> pa.Table:
-    """``pairs`` with the new values (``sinks.data_names``): NULL for a clause that has none.
+    """``pairs`` with the new values (``data_names``): NULL for a clause that has none.
     NotNullError.
     """
     parts = []
@@ -229,7 +228,7 @@ def _with_values(
     ordinals, clocks = _ordinals(source), wall_clock(source)
     values: dict[str, Any] = {}
     for ordinal, (field, name) in enumerate(
-        zip(fields, sinks.data_names(plan.table.columns), strict=True)
+        zip(fields, data_names(plan.table.columns), strict=True)
     ):
         copy = copies[ordinal] if copies else NOTHING
         values[name] = (

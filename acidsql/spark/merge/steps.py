@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acidsql.local.trace import Trace
+from acidsql.local.trace import Trace, all_steps
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.steps.plans import MergePlan
-from acidsql.planner.steps.step import Scan, all_steps
+from acidsql.planner.steps.step import Scan
 from acidsql.spark.merge.merge_queries import MergeQueries
 from acidsql.spark.read.queries import Queries
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
-from acidsql.spark.write.enforce import enforcing
-from acidsql.spark.write.targets import Work, write_target
+from acidsql.spark.write.targets import Work, enforcing, write_target
 from acidsql.storage.key_lookup import KeyLookup
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.target import Written

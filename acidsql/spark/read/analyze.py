@@ -14,13 +14,13 @@ from acidsql.catalog.model import Column, Table
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.spark_words import identifier
-from acidsql.spark.read.partition_values import key_sql
+from acidsql.spark.read.scan_words import key_sql
 from acidsql.storage.partitions import PartitionIndex, key_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.storage.table_snapshot import TableSnapshot
+    from acidsql.storage.snapshots import TableSnapshot
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _ORDERED = frozenset("tinyint smallint int bigint float double date timestamp".split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.planner.steps.counting import RowCount
-from acidsql.spark.read.event_scan import HIVE_TYPE
+from acidsql.spark.read.scan_words import HIVE_TYPE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,10 +18,8 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.read.event_scan import META_DDL, META_NEEDED, visible_sql
 from acidsql.spark.read.file_constants import in_order, of_file, with_file_number
-from acidsql.spark.read.layout_sql import stored_type
-from acidsql.spark.read.orc_scan import scan_of
+from acidsql.spark.read.scan_words import META_DDL, META_NEEDED, scan_of, stored_type, visible_sql
 from acidsql.storage.delete_events import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.storage.footers import ScanFile
 
@@ -65,8 +63,6 @@ class DeadRowFilters:
         have a column PARTITION_NUMBER. ``write_ids``: None if no file holds events of a write id
         that is not valid.
         """
-        if not deletes:
-            return where
         kind = self._settings.get("acidsql.read.deletes")
         most = int(self._settings.number("acidsql.read.deletes.max.events"))
         count = sum(file.rows for file in deletes)
@@ -84,7 +80,7 @@ class DeadRowFilters:
         return (
             self._anti_join(deletes, write_ids, by_partition=by_partition)
             if alive is None
-            else partial(where, alive=alive)
+            else partial(_live, alive=alive)
         )
 
     def _alive_column(self, events: DeleteEvents, *, by_partition: bool) -> SparkColumn | None:
@@ -189,8 +185,8 @@ def _alive(
     return sql(f"NOT (maybe AND {fits} AND member)", maybe=maybe, member=member)
 
 
-def where(rows: DataFrame, condition: str, alive: SparkColumn | None = None) -> DataFrame:
+def _live(rows: DataFrame, condition: str, alive: SparkColumn) -> DataFrame:
     from pyspark.sql import functions as F
 
     # One filter and not two: each is a round trip and an analysis.
-    return rows.where(condition if alive is None else F.expr(condition) & alive)
+    return rows.where(F.expr(condition) & alive)

@@ -15,10 +15,9 @@ from acidsql.expressions.spark_words import identifier, spark_ddl, spark_type, s
 from acidsql.files.fileio import FileIO
 from acidsql.spark import jvm
 from acidsql.spark.read import text_values
-from acidsql.spark.read.event_scan import file_uri, with_hive_types
 from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
 from acidsql.spark.read.parquet_times import ParquetTimes
-from acidsql.spark.read.partition_values import PartitionValues
+from acidsql.spark.read.scan_words import PartitionValues, file_uri, with_hive_types
 from acidsql.storage.footers import FoundFile
 
 if TYPE_CHECKING:

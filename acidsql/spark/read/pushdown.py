@@ -1,5 +1,5 @@
-"""Which predicates ORC's readers may use to skip stripes and row groups, and in which words they
-want them.
+"""What a scan need not look at: stripes and row groups that ORC's readers skip by predicates, in
+the words they want them; the files of other buckets; columns where only rows count.
 
 Spark's own push-down does nothing on an ACID file, where the data columns are children of ``row``.
 What is pushed here is a hint: the whole condition is still evaluated on the rows that are left. So
@@ -20,14 +20,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.model import Column
-from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+import pyarrow as pa
+
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.catalog.model import Column, Table
+from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.predicate import Comparison, Predicate, Scalar
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.spark import jvm
+from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 MAX_IN_VALUES = 200
 """More values than this tell ORC little and make a long argument."""
@@ -48,6 +53,11 @@ _SOURCES = {
     Comparison.IS_NULL: "IsNull",
     Comparison.IS_NOT_NULL: "IsNotNull",
 }
+
+
+Accept = Callable[[Scalar], Scalar | None]
+# From the cheapest to decode upwards.
+_CHEAP_TYPES = ("boolean", "tinyint", "date", "int", "smallint", "bigint", "float", "double")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +113,6 @@ def _test(predicate: Predicate, types: Mapping[str, HiveType]) -> Test | None:
         op=predicate.op,
         values=tuple(v for v in values if v is not None),
     )
-
-
-Accept = Callable[[Scalar], Scalar | None]
 
 
 def _accept(hive_type: HiveType) -> Accept | None:
@@ -190,3 +197,47 @@ def _java_values(spark: SparkSession, test: Test) -> tuple[Any, ...]:
         for v in test.values
     ]
     return (jvm.java_objects(spark, values),) if test.op is Comparison.IN else tuple(values)
+
+
+def buckets_of(table: Table, predicates: Sequence[Predicate]) -> frozenset[int] | None:
+    """The buckets that rows meeting the predicates lie in; None if they may lie in any. Hive:
+    bucket pruning.
+    """
+    bucketing = table.bucketing
+    if bucketing is None:
+        return None
+    keys: list[tuple[pa.Array, str]] = []
+    for name in bucketing.columns:
+        column = table.column(name)
+        equal = next(
+            (
+                p
+                for p in predicates
+                if p.column == name and p.op in (Comparison.EQUAL, Comparison.IN)
+            ),
+            None,
+        )
+        if column is None or equal is None or (keys and len(equal.values) > 1):
+            return None  # of several columns only one value each is looked at
+        keys.append((pa.array(list(equal.values), arrow_type(column.type)), str(column.type)))
+    if len({len(values) for values, _ in keys}) > 1:
+        return None
+    return frozenset(
+        int(n) for n in bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)
+    )
+
+
+def cheapest_column(columns: Sequence[Column]) -> int | None:
+    """The ordinal of a column that is cheap to decode; None if all are dear."""
+
+    def cost(column: Column) -> int:
+        match column.type:
+            case PrimitiveType(name) if name in _CHEAP_TYPES:
+                return _CHEAP_TYPES.index(name)
+            case PrimitiveType("string") | CharType() | VarcharType() | DecimalType():
+                return len(_CHEAP_TYPES)
+            case _:
+                return len(_CHEAP_TYPES) + 1
+
+    cheapest = min(range(len(columns)), key=lambda i: cost(columns[i]))
+    return cheapest if cost(columns[cheapest]) <= len(_CHEAP_TYPES) else None

@@ -29,27 +29,29 @@ from acidsql.files.local_files import LOCAL
 from acidsql.settings import Settings
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
-from acidsql.spark.read.event_scan import (
+from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
+from acidsql.spark.read.format_reader import FormatReader, FormatScan
+from acidsql.spark.read.pushdown import buckets_of, cheapest_column
+from acidsql.spark.read.resources import Views
+from acidsql.spark.read.scan_words import (
     HIVE_TYPE,
     META_DDL,
     META_NEEDED,
     ROW_ID_SQL,
     ROW_ID_TYPE,
+    PartitionValues,
+    layout_ddl,
+    layout_struct,
+    layout_values,
+    scan_of,
     visible_sql,
     with_hive_types,
 )
-from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
-from acidsql.spark.read.format_reader import FormatReader, FormatScan
-from acidsql.spark.read.layout_sql import layout_ddl, layout_struct, layout_values
-from acidsql.spark.read.orc_scan import scan_of
-from acidsql.spark.read.partition_values import PartitionValues
-from acidsql.spark.read.skipping import buckets_of, cheapest_column
-from acidsql.spark.read.views import Views
 from acidsql.storage.file_layout import Layout, layout
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
-from acidsql.storage.table_snapshot import TableSnapshot
+from acidsql.storage.snapshots import TableSnapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,9 +163,11 @@ class SnapshotReader:
         )
 
     def _rows(self, scan: _Scan, *, row_id: bool) -> DataFrame:
-        without_dead = self._dead_rows.without_dead(
-            scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
-        )
+        without_dead: Filter = _where
+        if scan.deletes:
+            without_dead = self._dead_rows.without_dead(
+                scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
+            )
         parts = [self._part(scan, part, without_dead, row_id=row_id) for part in scan.parts()]
         if not parts:
             return self._empty(scan, row_id=row_id)
@@ -346,3 +350,7 @@ def _with_hive_types(ddl: str, limited: dict[str, Column], *, nested: bool) -> S
         if field_.name in limited:
             field_.metadata = {HIVE_TYPE: str(limited[field_.name].type)}
     return schema
+
+
+def _where(rows: DataFrame, condition: str) -> DataFrame:
+    return rows.where(condition)

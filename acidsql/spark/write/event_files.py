@@ -15,7 +15,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import spark_url
-from acidsql.spark.read.partition_values import key_sql
+from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.start.executors import work_on_files
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks
@@ -24,6 +24,7 @@ from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_buckets, in_tasks_of_old_rows
 from acidsql.storage.partitions import key_names
 from acidsql.storage.row_ids import read_ids
+from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer, finish
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 
@@ -38,7 +39,7 @@ _CONCURRENT_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 def stage_inserts(
     spark: SparkSession, io: FileIO, target: WriteTarget, folder: str, rows: DataFrame
 ) -> list[StagedFile]:
-    """Finished files of insert events of ``rows`` (``sinks.data_names``, ``key_names``), written to
+    """Finished files of insert events of ``rows`` (``data_names``, ``key_names``), written to
     ``folder``.
     """
     placed = in_tasks_of_buckets(target, rows)
@@ -53,7 +54,7 @@ def stage_update(
     spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, changed: DataFrame
 ) -> tuple[list[StagedFile], list[StagedFile]]:
     """Finished files of delete and of insert events of ``changed`` (ID_FIELDS,
-    ``sinks.data_names``, ``key_names``), below ``directory``.
+    ``data_names``, ``key_names``), below ``directory``.
     """
     placed = in_tasks_of_old_rows(target, changed)
     keys = key_names(target.table)
@@ -152,7 +153,7 @@ def stage_kept(
     ``buckets``: one more than the highest bucket number among them.
     """
     columns = target.table.columns
-    named = rows.toDF(*ID_FIELDS, *sinks.data_names(columns))
+    named = rows.toDF(*ID_FIELDS, *data_names(columns))
     fetched = fetch_rows(
         replace(target, table=replace(target.table, partition_columns=())),
         named,

@@ -11,10 +11,9 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, holds, is_timestamp
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark import jvm
-from acidsql.spark.write import sinks
 from acidsql.spark.write.stored_sql import wall_clock_type
 from acidsql.storage.partitions import key_names
-from acidsql.storage.timestamps import needs_java_writer
+from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def fetch_rows(
     if target.force_path == "big":
         return None
     values = [
-        _wall_clock(name, c.type)
-        for name, c in zip(sinks.data_names(columns), columns, strict=True)
+        _wall_clock(name, c.type) for name, c in zip(data_names(columns), columns, strict=True)
     ]
     fetched = fetch(target, rows.selectExpr(*leading, *values, *key_names(target.table)), max_bytes)
     return None if fetched is None or needs_java_writer(fetched) else fetched

@@ -19,6 +19,7 @@ from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.storage.partitions import key_names
+from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ _PARQUET_CODECS = {
 
 
 def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder: str) -> None:
-    """A job that writes rows (``sinks.data_names``, ``key_names``), each task's to files of its
+    """A job that writes rows (``data_names``, ``key_names``), each task's to files of its
     own, to ``folder``.
     """
     table, keys = target.table, key_names(target.table)
-    names = sinks.data_names(table.columns)
+    names = data_names(table.columns)
     match table.file_format:
         case FileFormat.PARQUET:
             named = [

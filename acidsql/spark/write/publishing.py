@@ -4,9 +4,10 @@ statements left for each other is settled first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from acidsql import crash_points
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
@@ -16,8 +17,7 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
 from acidsql.storage.common_rows import CommonRows, RowComparison
-from acidsql.storage.snapshots import Snapshots
-from acidsql.storage.table_snapshot import PartitionSnapshot, TableSnapshot
+from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot, PendingWrites
 from acidsql.storage.write.publish import publish
 from acidsql.storage.write.settle import needs_settling, settle
@@ -30,15 +30,20 @@ class Publisher:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
-    def publish(self, pending: PendingWrites) -> None:
+    def publish(self, pending: PendingWrites, announce: Callable[[], None]) -> None:
+        """Settles what is pending, calls ``announce`` and gives files their names. What is staged
+        is gone then.
+        """
         files = self._resources.files
         with translated():
             for name, root in pending.roots.items():
                 if needs_settling(root):
                     with self._resources.running.tagged():
                         pending.roots[name] = settle(files, root, self._rewrite)
-            directories = publish(files, pending.roots.values())
+            crash_points.reached("settled")
+            directories = publish(files, pending.roots.values(), announce)
             pending.published += [(files, directory) for directory in directories]
+            crash_points.reached("published")
 
     def _rewrite(
         self, root: PendingRoot, files: Sequence[StagedFile], directory: str, buckets: int

@@ -32,6 +32,7 @@ from acidsql.planner.steps.merge import CLAUSE
 from acidsql.spark import jvm
 from acidsql.spark.write.stored_sql import stored_sql
 from acidsql.storage.partitions import key_names
+from acidsql.storage.stored import data_names
 from acidsql.storage.write.driver_writer import DELETE_OPERATION, INSERT_OPERATION
 from acidsql.storage.write.finish import PartFile
 from acidsql.storage.write.target import WriteTarget
@@ -85,11 +86,6 @@ def sink(statement: int = 0, *, deletes: bool = False) -> int:
 
 
 # ---- what Spark writes
-
-
-def data_names(columns: Sequence[Column]) -> list[str]:
-    """The data columns' names in our DataFrames."""
-    return [f"c{ordinal}" for ordinal in range(len(columns))]
 
 
 def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:

@@ -30,8 +30,14 @@ from acidsql.planner.steps.step import (
 from acidsql.spark.read.queries import Queries
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
-from acidsql.spark.write.enforce import checked_rows, enforced, enforcing
-from acidsql.spark.write.targets import Work, rows_to_insert, write_target
+from acidsql.spark.write.targets import (
+    Work,
+    checked_rows,
+    enforced,
+    enforcing,
+    rows_to_insert,
+    write_target,
+)
 from acidsql.storage.load import loading
 from acidsql.storage.load.sources import Source
 from acidsql.storage.snapshots import Snapshots

@@ -1,30 +1,41 @@
-"""From plans to what writers are told: where a statement's files go, and the rows of an INSERT in
-the target's columns.
+"""From plans to what writers are told: where a statement's files go, the rows of an INSERT in the
+target's columns, and the table's rules, which Spark applies to the rows it computes.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.catalog.model import Partition
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partitions import unescape
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
-from acidsql.planner.bind.rules import default_value
-from acidsql.planner.bind.tables import wrong_column_count
+from acidsql.planner.bind.tables import (
+    MARK,
+    default_value,
+    enforcement,
+    rules_of,
+    wrong_column_count,
+)
 from acidsql.planner.steps.plans import MergePlan, WritePlan
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import placed, translated
-from acidsql.storage.partitions import PartitionIndex
+from acidsql.storage.partitions import PartitionIndex, check_nameable
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites
 from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
+
 
 NO_TXN, NO_WRITE = TxnId(0), WriteId(0)
 
@@ -118,3 +129,41 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
         )
     with translated(lambda error: placed(error, action)):
         return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+
+
+def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
+    """``rows`` (``leading`` columns, under these names, then the table's and its partitions'),
+    which fail where one breaks a rule of it.
+    """
+    condition = enforcement(table, exempt)
+    names = (c.name for c in (*table.columns, *table.partition_columns))
+    return rows if condition is None else rows.toDF(*leading, *names).where(condition)
+
+
+@contextmanager
+def enforcing(table: Table) -> Iterator[None]:
+    """Turns what ``enforced`` rows raise inside Spark into the rule's own error.
+
+    It does the same for partitions whose directories Spark cannot make, because nothing can be
+    called after their values.
+    """
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if (broken := re.search(rf"{MARK}(\d+)", text)) is not None:
+            raise rules_of(table)[int(broken[1])].violation() from None
+        if (
+            directory := re.search(r"Mkdirs failed to create (.*?)(?: \(exists=|\n|$)", text)
+        ) is not None:
+            for number, value in re.findall(r"/k(\d+)=([^/]*)", directory[1]):
+                check_nameable(table, int(number), unescape(value))
+        raise
+
+
+def checked_rows(table: Table, rows: pa.Table) -> pa.Table:
+    """Literal rows, of which none has NULL where it may not; CHECK is never asked of them."""
+    for rule in rules_of(table):
+        if rule.column is not None and rows.column(rule.column).null_count:
+            raise rule.violation()
+    return rows

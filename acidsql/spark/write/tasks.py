@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.spark import jvm
 from acidsql.spark.write import sinks
 from acidsql.spark.write.bucket_expressions import bucket_number
+from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
         return _in_few_tasks(rows)
     columns = {
         c.name: (name, c.type)
-        for name, c in zip(
-            sinks.data_names(target.table.columns), target.table.columns, strict=True
-        )
+        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
     }
     number = bucket_number(
         [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
@@ -43,9 +42,7 @@ def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> D
         return _in_few_tasks(rows)
     columns = {
         c.name: (name, c.type)
-        for name, c in zip(
-            sinks.data_names(target.table.columns), target.table.columns, strict=True
-        )
+        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
     }
     new = bucket_number(
         [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version

@@ -27,12 +27,13 @@ from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.planner.steps.step import Effect
 from acidsql.spark import jvm
-from acidsql.spark.read.partition_values import key_sql
+from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.write import format_writer, sinks
 from acidsql.spark.write.event_files import finish_parts, stage_deletes, stage_inserts, stage_update
 from acidsql.spark.write.fetching import fetch_rows
 from acidsql.spark.write.tasks import in_tasks_of_buckets
 from acidsql.storage.partitions import key_names
+from acidsql.storage.stored import data_names
 from acidsql.storage.write import finish
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
@@ -160,7 +161,7 @@ def literal_rows(spark: SparkSession, table: Table, rows: pa.Table) -> DataFrame
 
 def named(target: WriteTarget, rows: DataFrame, *leading: str, values: bool = True) -> DataFrame:
     """``leading``, then ``data_names`` if there are ``values``, then ``key_names`` as texts."""
-    names = [*leading, *(sinks.data_names(target.table.columns) if values else ())]
+    names = [*leading, *(data_names(target.table.columns) if values else ())]
     keys = key_names(target.table)
     named = rows.toDF(*names, *keys)
     return (

@@ -27,7 +27,7 @@ from acidsql.storage.file_layout import layout
 from acidsql.storage.footers import is_event_file, read_footer
 from acidsql.storage.load.sources import Source
 from acidsql.storage.parquet_metadata import read_metadata
-from acidsql.storage.schema import orc_type
+from acidsql.storage.stored import orc_type
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -19,6 +19,8 @@ from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO, check_name
 from acidsql.files.urls import path_of, split_url
 
+_STORE = "_acidsql"
+"""Directory of an embedded metastore: to load its files would take them away from it."""
 _WILD = re.compile(r"[*?\[\]{}\\]")
 
 
@@ -48,6 +50,8 @@ def find_sources(io: FileIO, path: str) -> tuple[Source, ...]:
     if len(entries) == 1 and folder.is_directory(entries[0]):
         entries = [f"{entries[0]}/{name}" for name in folder.names(entries[0])]
     for entry in entries:
+        if _STORE in os.path.realpath(entry).split("/"):
+            raise _invalid(path, f"source is a file of a metastore: {entry}")
         check_name(entry)
         if folder.is_directory(entry):
             raise _invalid(path, f"source contains directory: {entry}")

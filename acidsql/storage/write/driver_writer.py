@@ -29,8 +29,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
-from acidsql.storage.schema import arrow_schema
-from acidsql.storage.stored import stored_array
+from acidsql.storage.stored import arrow_schema, stored_array
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 

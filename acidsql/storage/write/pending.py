@@ -15,7 +15,7 @@ the commit (``settle``):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -93,7 +93,11 @@ class PendingWrites:
     partition; ``published``: directories that have their names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[str], None] | None = None) -> None:
+        """``note`` is told of each staging directory before it is made, where no transaction tells
+        whose it is.
+        """
+        self._note = note
         self.roots: Roots = {}
         self.published: list[tuple[FileIO, str]] = []
         self._staging: list[tuple[FileIO, str]] = []
@@ -116,7 +120,9 @@ class PendingWrites:
                 io.delete_tree(path)
 
     def stage(self, io: FileIO, path: str) -> None:
-        """Remembers a staging directory that is to go in the end."""
+        """Remembers a staging directory, which is about to be made, that is to go in the end."""
+        if self._note is not None:
+            self._note(path)
         self._staging.append((io, path))
 
     def add(self, target: WriteTarget, files: Sequence[StagedFile]) -> tuple[str, ...]:
@@ -164,9 +170,19 @@ class PendingWrites:
             if root.table.name == table and root.partition is not None:
                 yield root.partition
 
+    def unstage(self) -> None:
+        """Deletes the staging directories, of which nothing is needed once all is published."""
+        staged, self._staging = self._staging, []
+        for io, path in staged:
+            io.delete_tree(path)
+
+    def forget(self) -> None:
+        """Lets go of what is committed."""
+        self._staging, self.published, self.roots = [], [], {}
+
     def discard(self, *, published: bool = False) -> None:
         """Deletes what is staged, and what is ``published`` if nobody will ever see it."""
         trees = self._staging + (self.published if published else [])
-        self._staging, self.published, self.roots = [], [], {}
+        self.forget()
         for io, path in trees:
             io.delete_tree(path)

@@ -9,11 +9,13 @@ directory whose write id never becomes valid, or below a hidden name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from dataclasses import dataclass
+from itertools import chain, count
 from random import randrange
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from acidsql import crash_points
 from acidsql.acid.ids import BucketId
@@ -28,8 +30,6 @@ from acidsql.storage.write.target import StagedFile, WriteTarget
 if TYPE_CHECKING:
     from acidsql.storage.write.pending import PendingRoot, PendingWrites
 
-_Item = TypeVar("_Item")
-
 
 @contextmanager
 def staging(io: FileIO, target: WriteTarget) -> Iterator[str]:
@@ -39,8 +39,8 @@ def staging(io: FileIO, target: WriteTarget) -> Iterator[str]:
     """
     path = target.staging_path
     with _writing_to(target.root):
-        io.make_directory(path)
         _pending(target).stage(io, path)
+        io.make_directory(path)
         yield path
 
 
@@ -50,6 +50,7 @@ def take_in(target: WriteTarget, files: Sequence[StagedFile]) -> tuple[str, ...]
     """
     check_partition_count(target, files)
     directories = _pending(target).add(target, files)
+    crash_points.reached("staged")
     return directories if target.table.is_transactional else ()
 
 
@@ -67,49 +68,131 @@ def _writing_to(root: str) -> Iterator[None]:
         raise ExecutionError(f'cannot write to "{root}"', detail=str(error)) from error
 
 
-def publish(io: FileIO, roots: Collection[PendingRoot]) -> tuple[str, ...]:
+def publish(
+    io: FileIO, roots: Collection[PendingRoot], announce: Callable[[], None] = lambda: None
+) -> tuple[str, ...]:
     """Gives every file of a statement or transaction its final name; returns the directories that
     are new.
+
+    ``announce`` is called before the first has it. From then on nothing is made that is not below
+    a staging directory already: whoever takes those away knows that nothing more will be published.
     """
-    locations = {root.table.location for root in roots}
-    with _writing_to(", ".join(sorted(locations))):
+    with _writing_to(", ".join(sorted({root.table.location for root in roots}))):
         if not all(root.table.is_transactional for root in roots):
+            announce()
             publish_plain(io, roots)
             return ()
-        return publish_files(
-            io,
-            locations,
-            [file for root in roots for file in root.files],
-            empty=[root.base for root in roots if root.overwritten],
-            insert_only=[root.base for root in roots if root.table.is_insert_only],
-        )
+        wanted = _Wanted.by(roots)
+        if all(io.renames(directory) for directory in wanted.directories):
+            _publish_by_renaming(io, wanted, announce)
+        else:
+            announce()
+            _publish_by_copying(io, wanted)
+        return wanted.directories
 
 
-def publish_files(
-    io: FileIO,
-    locations: Iterable[str],
-    files: Sequence[StagedFile],
-    *,
-    empty: Iterable[str] = (),
-    insert_only: Iterable[str] = (),
-) -> tuple[str, ...]:
-    """Gives every file of the tables at ``locations`` its final name; after a failure none of the
-    directories is left.
-
-    ``insert_only``: directories of insert-only tables, also those that no file goes to.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What is to be published: ``files`` and their final paths, by directory. ``homes``: a target
+    of the table that each directory belongs to. ``without_events``: directories of rows that are no
+    events.
     """
-    filled = {f.directory for f in files}
-    directories = tuple(sorted(filled | set(empty)))
-    without_events = {f.directory for f in files if f.original} | set(insert_only)
+
+    files: Mapping[str, Sequence[tuple[StagedFile, str]]]
+    homes: Mapping[str, WriteTarget]
+    without_events: frozenset[str]
+
+    @classmethod
+    def by(cls, roots: Iterable[PendingRoot]) -> _Wanted:
+        files: dict[str, list[tuple[StagedFile, str]]] = {}
+        homes: dict[str, WriteTarget] = {}
+        without_events: set[str] = set()
+        for root in roots:
+            if root.overwritten:  # a base is made though there be no rows
+                files.setdefault(root.base, [])
+                homes[root.base] = root.target
+            if root.table.is_insert_only:
+                without_events.add(root.base)
+            for file, path in zip(root.files, _final_paths(root.files), strict=True):
+                files.setdefault(file.directory, []).append((file, path))
+                homes[file.directory] = root.target
+                if file.original:
+                    without_events.add(file.directory)
+        return cls(files=files, homes=homes, without_events=frozenset(without_events))
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        return tuple(sorted(self.files))
+
+    def marks(self, directory: str) -> Iterator[tuple[str, bytes]]:
+        """Names and contents of files that say what the directory is."""
+        if directory not in self.without_events:
+            yield ACID_VERSION_FILE, ACID_VERSION
+        elif not self.files[directory]:  # Hive lists files: it would not see one without any
+            yield plain_file_name(BucketId(0)), b""
+
+    def parents(self) -> set[str]:
+        """The directories whose names change: those above new ones, up to the tables' own."""
+        parents: set[str] = set()
+        for directory, target in self.homes.items():
+            above, home = parent(directory), target.table.location
+            parents.add(home)
+            parents.add(above)
+            while above.startswith(f"{home}/"):
+                above = parent(above)
+                parents.add(above)
+        return parents
+
+
+def _publish_by_renaming(io: FileIO, wanted: _Wanted, announce: Callable[[], None]) -> None:
+    """Each directory is filled below a hidden name and gets its own in one step; after a failure
+    none of them is left.
+    """
+    prepared: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    for number, directory in enumerate(wanted.directories):
+        target = wanted.homes[directory]
+        if target.table.location not in homes:
+            homes[target.table.location] = new_directory(io, target)
+        path = prepared[directory] = f"{homes[target.table.location]}/{number}"
+        io.make_directory(path)
+        for name, content in wanted.marks(directory):
+            io.write(f"{path}/{name}", content)
+        for file, final in wanted.files[directory]:
+            io.publish(file.path, f"{path}/{final.rpartition('/')[2]}")
+        io.sync_directory(path)
+        crash_points.reached("directory made")
+    announce()
+    published: list[str] = []
+    try:
+        for directory, path in prepared.items():
+            try:
+                io.move_directory(path, directory)
+            except FileExistsError as error:
+                raise _taken(directory) from error
+            published.append(directory)
+            crash_points.reached("file published")
+        for directory in wanted.parents():
+            io.sync_directory(directory)
+    except BaseException:
+        for directory in published:
+            io.delete_tree(directory)
+        raise
+
+
+def _publish_by_copying(io: FileIO, wanted: _Wanted) -> None:
+    """Gives files their names one by one, side by side where each step takes several answers of a
+    distant server; after a failure none of their directories is left.
+    """
     created: list[str] = []
 
     def make(directory: str) -> None:
-        _create_directory(io, directory)
+        if io.exists(directory):
+            raise _taken(directory)
+        io.make_directory(directory)
         created.append(directory)
-        if directory not in without_events:
-            io.write(f"{directory}/{ACID_VERSION_FILE}", ACID_VERSION)
-        elif directory not in filled:  # Hive lists files: it would not see a directory without one
-            io.write(f"{directory}/{plain_file_name(BucketId(0))}")
+        for name, content in wanted.marks(directory):
+            io.write(f"{directory}/{name}", content)
         crash_points.reached("directory made")
 
     def name(pair: tuple[StagedFile, str]) -> None:
@@ -118,28 +201,31 @@ def publish_files(
         crash_points.reached("file published")
 
     try:
-        _each(io, make, directories, directories)
-        _each(io, name, list(zip(files, _final_paths(files), strict=True)), directories)
-        for directory in {*directories, *map(parent, directories), *locations}:
+        in_parallel(make, wanted.directories)
+        in_parallel(name, list(chain.from_iterable(wanted.files.values())))
+        for directory in {*wanted.directories, *wanted.parents()}:
             io.sync_directory(directory)
     except BaseException:
         for directory in created:
             io.delete_tree(directory)
         raise
-    return directories
 
 
-def _each(
-    io: FileIO, work: Callable[[_Item], None], items: Sequence[_Item], directories: Sequence[str]
-) -> None:
-    """Does the work on each item, side by side where each step takes several answers of a distant
-    server.
-    """
-    if all(io.renames(directory) for directory in directories):
-        for item in items:
-            work(item)
-    else:
-        in_parallel(work, items)
+def _taken(directory: str) -> ExecutionError:
+    """The error for a directory that is there: a write id and statement write once."""
+    return ExecutionError(
+        f'"{directory}" already exists',
+        hint="Another writer uses the same write id; nothing was changed.",
+    )
+
+
+def new_directory(io: FileIO, target: WriteTarget) -> str:
+    """Another staging directory of the transaction."""
+    path = f"{target.staging_path}_{uuid.uuid4().hex[:8]}"
+    if target.pending is not None:
+        target.pending.stage(io, path)
+    io.make_directory(path)
+    return path
 
 
 def check_partition_count(target: WriteTarget, files: Sequence[StagedFile]) -> None:
@@ -160,16 +246,6 @@ def partitions_of(files: Iterable[StagedFile]) -> tuple[Partition, ...]:
     return tuple(
         {f.partition.location: f.partition for f in files if f.partition is not None}.values()
     )
-
-
-def _create_directory(io: FileIO, path: str) -> None:
-    """Makes a directory; ExecutionError if it exists: a write id and statement write once."""
-    if io.exists(path):
-        raise ExecutionError(
-            f'"{path}" already exists',
-            hint="Another writer uses the same write id; nothing was changed.",
-        )
-    io.make_directory(path)
 
 
 def plain_file_name(bucket: BucketId) -> str:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +18,7 @@ from acidsql.storage.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.pending import PendingRoot
+from acidsql.storage.write.publish import new_directory
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 Rewrite = Callable[[PendingRoot, Sequence[StagedFile], str, int], list[StagedFile]]
@@ -58,7 +58,7 @@ def settle(io: FileIO, root: PendingRoot, rewrite: Rewrite) -> PendingRoot:
     ]
     kept = [file for files in groups.values() for file in files if file not in stale]
     if stale:
-        directory = _new_directory(io, root.target)
+        directory = new_directory(io, root.target)
         kept += rewrite(root, stale, directory, 1 + max(file.bucket for file in stale))
     return replace(root, inserts=tuple(kept), deletes=tuple(deletes))
 
@@ -83,7 +83,7 @@ def _rest(io: FileIO, target: WriteTarget, file: StagedFile, ids: RowIds) -> Ite
         return []
     events = EventFile(target=target, bucket=file.bucket, ids=ids, values=None)
     staged = in_parallel(
-        lambda item: driver_writer.stage_file(io, _new_directory(io, target), item), [events]
+        lambda item: driver_writer.stage_file(io, new_directory(io, target), item), [events]
     )
     return [replace(s, directory=file.directory) for s in staged]
 
@@ -100,12 +100,3 @@ def _joined(parts: Sequence[RowIds]) -> RowIds:
         rows=column("rows", np.int64),
         partition_numbers=column("partition_numbers", np.int64),
     )
-
-
-def _new_directory(io: FileIO, target: WriteTarget) -> str:
-    """Another staging directory of the transaction."""
-    path = f"{target.staging_path}_{uuid.uuid4().hex[:8]}"
-    io.make_directory(path)
-    if target.pending is not None:
-        target.pending.stage(io, path)
-    return path

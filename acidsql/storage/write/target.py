@@ -13,7 +13,7 @@ from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
 from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, UnsupportedStatementError
-from acidsql.storage.schema import orc_row_type
+from acidsql.storage.stored import orc_row_type
 
 if TYPE_CHECKING:
     from acidsql.storage.partitions import PartitionIndex

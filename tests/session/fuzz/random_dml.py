@@ -22,7 +22,7 @@ NAMES = (
     "sp ace",
     "ünï",
     "_x",
-    "p.q",
+    "p;q",
 )
 KEY_NAMES = ("p", "q r", "date")
 BIG = 0.12

@@ -17,7 +17,7 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.paths import parse_bucket_file
 from acidsql.catalog.types import parse_type
 from acidsql.session import Session
-from acidsql.storage.schema import arrow_type
+from acidsql.storage.stored import arrow_type
 from tests.session.rows.storage_model import literal
 
 pytestmark = pytest.mark.spark

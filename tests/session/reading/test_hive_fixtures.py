@@ -49,7 +49,10 @@ def test_rows_are_those_hive_printed(
     facts = json.loads((fixtures / f"{name}.meta.json").read_text())
     session.sql((fixtures / f"{name}.ddl.sql").read_text().rstrip(";\n"))
     with tarfile.open(fixtures / f"{name}.tar.gz") as archive:
-        archive.extractall(warehouse, filter="data")
+        # the first releases of Python 3.11 have no filters, later ones want one to be named
+        archive.extractall(
+            warehouse, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {})
+        )
     take_over(session, table, facts["high_watermark"], facts["aborted_write_ids"])
     with_ids = "ROW__ID" in facts["select"]
     found = session.sql(f"SELECT {'ROW__ID, ' if with_ids else ''}* FROM {table}")

@@ -99,8 +99,8 @@ def test_a_failure_behind_the_writing_takes_the_base_back(
 
 
 def test_a_killed_overwriting_leaves_no_base_for_long(table: Session, warehouse: Path) -> None:
-    """A base whose transaction was aborted is removed by the next statement that reads the table to
-    change it.
+    """A base whose transaction was aborted, on which Hive 3.1 would fail, is removed by the next
+    statement that changes anything.
     """
     opened = table.store.begin([T])
     base = warehouse / "t" / f"base_{opened.write_ids[T]:07d}"

@@ -13,6 +13,7 @@ import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.session import Session
+from tests.session.transactions.crashes import garbage
 
 CHILD = """
 import os, signal, sys
@@ -34,6 +35,10 @@ kill("the end")
 """
 
 TABLE = "CREATE TABLE t (id INT, name STRING) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+MERGE = (
+    "MERGE INTO t USING (SELECT id + 1 AS id FROM t WHERE id > 1) s ON t.id = s.id"
+    " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'm')"
+)
 BEFORE_COMMIT = ("begun", "directory made", "file published", "written")
 
 
@@ -66,6 +71,7 @@ def test_killed_before_the_commit(warehouse: Path, session: Session, point: str)
     assert done.stats.write_ids == {"default.t": 3}
     assert ids(session) == [1, 2, 5]
     assert [t.state for t in session.store.list_txns()] == ["a"]
+    assert garbage(session) == []
 
 
 @pytest.mark.spark
@@ -77,9 +83,14 @@ def test_killed_after_the_commit(warehouse: Path, session: Session) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("path", ["small", "big"])
 @pytest.mark.parametrize(
-    "statement", ["UPDATE t SET name = 'x' WHERE id > 1", "DELETE FROM t WHERE id > 1"]
+    ("statement", "path"),
+    [  # the other three, and more points: test_killed_at_every_step_of_spark
+        ("UPDATE t SET name = 'x' WHERE id > 1", "big"),
+        ("DELETE FROM t WHERE id > 1", "small"),
+        (MERGE, "small"),
+    ],
+    ids=["UPDATE", "DELETE", "MERGE"],
 )
 def test_killed_while_changing_rows(
     warehouse: Path, session: Session, statement: str, path: str
@@ -94,7 +105,8 @@ def test_killed_while_changing_rows(
     assert before == [(1, "a"), (2, "b"), (3, "c")]
     stats = session.sql(statement).stats
     assert stats.rows_changed == 2
-    assert len(ids(session)) == (3 if statement.startswith("UPDATE") else 1)
+    assert len(ids(session)) == {"UPDATE": 3, "DELETE": 1, "MERGE ": 3}[statement[:6]]
+    assert garbage(session) == []
 
 
 PLAIN = "CREATE TABLE t (id INT, name STRING) STORED AS ORC"
@@ -122,6 +134,8 @@ def test_killed_without_a_transaction(
     behind it all rows are there, and before it nobody knows the new table.
     """
     run_and_kill(warehouse, point, *statements)
+    session.sql("CREATE TABLE other (id INT) STORED AS ORC")
+    assert garbage(session) == []
     if rows is None:
         assert session.store.find_table(TableName("default", "t")) is None
     else:
@@ -203,3 +217,46 @@ def test_killed_in_a_transaction(
     for statement in again:
         session.sql(statement)
     assert both(session) == BEHIND[again]
+    assert garbage(session) == []
+
+
+STEPS = ("staged", "announced", "published", "commit prepared")
+
+
+SEVERAL = (
+    "START TRANSACTION",
+    "UPDATE t SET name = 'x' WHERE id > 1",
+    "INSERT INTO t VALUES (9, 'n')",
+    "DELETE FROM t WHERE id = 9 OR id = 1",
+    "COMMIT",
+)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "statements"),
+    [
+        ("small", ("UPDATE t SET name = 'x' WHERE id > 1",)),
+        ("big", ("DELETE FROM t WHERE id > 1",)),
+        ("big", (MERGE,)),
+        ("big", ("INSERT INTO t SELECT id + 10, name FROM t",)),
+        ("small", ("INSERT OVERWRITE TABLE t SELECT id + 10, name FROM t",)),
+        ("big", SEVERAL),
+    ],
+    ids=["UPDATE", "DELETE", "MERGE", "INSERT", "OVERWRITE", "several"],
+)
+def test_killed_at_every_step_of_spark(
+    warehouse: Path, session: Session, statements: tuple[str, ...], path: str
+) -> None:
+    """The rows are as before, no lock is held, and the next statement leaves nothing of it."""
+    session.sql(TABLE)
+    session.sql("CREATE TABLE other (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    session.sql("SET hive.lock.numretries=0")
+    for point in STEPS:
+        run_and_kill(warehouse, point, *statements, path=path)
+        rows = sorted(session.sql("SELECT id, name FROM t").rows())
+        assert rows == [(1, "a"), (2, "b"), (3, "c")], point
+        session.sql("INSERT INTO other VALUES (1)")
+        assert garbage(session) == [], point

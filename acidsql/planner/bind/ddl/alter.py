@@ -9,6 +9,7 @@ from dataclasses import replace
 from acidsql.acid.ids import FIRST_WRITE_ID, StatementId
 from acidsql.acid.paths import delta_name
 from acidsql.catalog.model import FileFormat, Table, TableKind
+from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import (
@@ -46,7 +47,7 @@ from acidsql.planner.bind.ddl.table_properties import (
 )
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import existing, not_full, shown
-from acidsql.planner.bind.tables import check_name, did_you_mean
+from acidsql.planner.bind.tables import check_table_name, did_you_mean
 
 Facts = tuple[tuple[str, str], ...]
 BoundAlteration = (
@@ -182,7 +183,7 @@ def bind_rename_table(names: Names, table: Table, statement: ast.RenameTable) ->
     """
     new = names.table_name(statement.new_name)
     span = statement.new_name.span
-    check_name(new.table, span)
+    check_table_name(new.table, span)
     database = names.catalog.find_database(new.database)
     if database is None:
         raise DatabaseNotFoundError(
@@ -194,9 +195,9 @@ def bind_rename_table(names: Names, table: Table, statement: ast.RenameTable) ->
     moves = (
         home is not None
         and table.kind is TableKind.MANAGED
-        and table.location == f"{home.location}/{table.name.table}"
+        and table.location == table_location(home.location, table.name.table)
     )
-    location = f"{database.location}/{new.table}" if moves else table.location
+    location = table_location(database.location, new.table) if moves else table.location
     return BoundRenameTable(
         before=table,
         after=stamped(replace(table, name=new, location=location), names.around.now),

@@ -35,7 +35,7 @@ from acidsql.planner.bind.ddl.show import (
 )
 from acidsql.planner.bind.ddl.view import bind_create_view, bind_drop_view
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.tables import check_name
+from acidsql.planner.bind.tables import check_database_name
 
 
 def bind_catalog(  # noqa: C901  (one arm for each statement)
@@ -143,14 +143,13 @@ def bind_show(names: Names, statement: ShowStatement) -> CatalogAction:
 
 def bind_create_database(names: Names, statement: ast.CreateDatabase) -> BoundCreateDatabase:
     name = statement.name.text.lower()
-    check_name(name, statement.name.span)
+    check_database_name(name, statement.name.span)
     if not statement.if_not_exists and names.catalog.find_database(name) is not None:
         raise AlreadyExistsError(f"Database {name} already exists", span=statement.name.span)
-    location = ""
+    location, span = "", None
     if statement.location is not None:
-        location = absolute(
-            statement.location, after_word(names.source, statement.span, "LOCATION")
-        )
+        span = after_word(names.source, statement.span, "LOCATION")
+        location = absolute(statement.location, span)
     properties = {p.key: p.value for p in statement.properties}
     database = Database(
         name=name,
@@ -159,7 +158,7 @@ def bind_create_database(names: Names, statement: ast.CreateDatabase) -> BoundCr
         owner=names.around.user,
         properties=properties,
     )
-    return BoundCreateDatabase(database=database, if_not_exists=statement.if_not_exists)
+    return BoundCreateDatabase(database=database, if_not_exists=statement.if_not_exists, span=span)
 
 
 def bind_drop_database(names: Names, statement: ast.DropDatabase) -> BoundDropDatabase:

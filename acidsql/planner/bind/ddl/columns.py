@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from acidsql.acid.ids import MAX_BUCKET_ID
 from acidsql.catalog.model import Bucketing, Column, Skew, SortColumn
+from acidsql.catalog.names import column_length_problem, column_problem, partition_column_problem
 from acidsql.catalog.types import (
     ArrayType,
     HiveType,
@@ -31,6 +32,7 @@ def bind_columns(definitions: Iterable[ast.ColumnDefinition]) -> tuple[Column, .
         column = bind_column(definition)
         if column.name in columns:
             raise duplicate(column.name, definition.name.span)
+        _check_name(column_problem(column.name), definition.name.span)
         columns[column.name] = column
     return tuple(columns.values())
 
@@ -45,7 +47,13 @@ def bind_column(definition: ast.ColumnDefinition) -> Column:
             hint=hint,
             span=definition.name.span,
         )
+    _check_name(column_length_problem(name), definition.name.span)
     return Column(name=name, type=bind_type(definition), comment=definition.comment)
+
+
+def _check_name(problem: str | None, span: Span) -> None:
+    if problem is not None:
+        raise BindError(problem, hint="Use letters, digits and underscores.", span=span)
 
 
 def duplicate(name: str, span: Span) -> BindError:
@@ -75,6 +83,7 @@ def bind_partition_columns(
                 f" {column.type}"
             )
             raise BindError(message, code=10126, span=definition.type_span)
+        _check_name(partition_column_problem(column.name), definition.name.span)
         if column.name in taken:
             raise BindError(
                 "Column repeated in partitioning columns", code=10035, span=definition.name.span

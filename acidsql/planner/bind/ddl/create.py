@@ -17,6 +17,7 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
+from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
@@ -38,7 +39,7 @@ from acidsql.planner.bind.ddl.table_properties import (
     transactions_of,
 )
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.tables import check_name
+from acidsql.planner.bind.tables import check_table_name
 
 AnyCreate = ast.CreateTable | ast.CreateTableLike
 
@@ -171,6 +172,7 @@ def bind_create_table_as(
         query=query,
         outputs=outputs,
         partitioned_by=partitioned_by,
+        if_not_exists=statement.if_not_exists,
         span=statement.query.span,
         location_span=(
             after_word(names.source, statement.span, "LOCATION")
@@ -222,7 +224,7 @@ def new_name(
     no error.
     """
     name = names.table_name(written)
-    check_name(name.table, written.span)
+    check_table_name(name.table, written.span)
     database = names.catalog.find_database(name.database)
     if database is None:
         raise DatabaseNotFoundError(
@@ -251,7 +253,7 @@ def absolute(location: str, span: Span) -> str:
 
 def _location(names: Names, statement: AnyCreate, database: Database, name: TableName) -> str:
     if statement.location is None:
-        return f"{database.location}/{name.table}"
+        return table_location(database.location, name.table)
     return absolute(statement.location, after_word(names.source, statement.span, "LOCATION"))
 
 
@@ -292,7 +294,9 @@ def _created(
         if statement.location is not None
         else None
     )
-    return BoundCreateTable(table=table, exists=False, span=span)
+    return BoundCreateTable(
+        table=table, exists=False, if_not_exists=statement.if_not_exists, span=span
+    )
 
 
 def _unbuilt(

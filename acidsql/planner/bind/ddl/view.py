@@ -52,6 +52,7 @@ def bind_create_view(names: Names, statement: ast.CreateView) -> BoundCreateView
         names=columns,
         replaced=existing if statement.or_replace else None,
         exists=existing is not None and statement.if_not_exists,
+        if_not_exists=statement.if_not_exists,
         span=statement.query.span,
     )
 

@@ -1,0 +1,89 @@
+"""Which names databases, tables and columns may have, and what a table's directory is called.
+
+Hive 4.0.1: MetaStoreUtils.validateName and encodeTableName, the parser's rule for columns, and the
+lengths of the metastore's columns. Names that Hive takes and then cannot use are refused, too.
+"""
+
+from __future__ import annotations
+
+import string
+
+from acidsql.catalog.partitions import MAX_NAME_BYTES
+
+_WORD = frozenset(string.ascii_letters + string.digits + "_")
+_IN_TABLES = _WORD | frozenset(" !\"#%&'()*+,-/;<=>?@[]^`{|}~")
+"""Hive allows ``$``, too, and fails over it; and ``:``, likewise."""
+_IN_DATABASES = _IN_TABLES - frozenset("/")
+"""Their directories have the name as it is, and that may not lead into another one."""
+MAX_DATABASE_NAME = 128
+MAX_COLUMN_NAME = 767
+MAX_PARTITION_COLUMN_NAME = 128
+
+
+def database_problem(name: str) -> str | None:
+    """Hive's words for a database's name that cannot be; None if it can."""
+    if "." in name:
+        return _dotted(name)
+    if not _consists_of(name, _IN_DATABASES):
+        return f"{name} is not a valid database name"
+    return _too_long("database", name, MAX_DATABASE_NAME)
+
+
+def table_problem(name: str) -> str | None:
+    """Hive's words for a table's or a view's name that cannot be; None if it can."""
+    if "." in name:
+        return _dotted(name)
+    if not _consists_of(name, _IN_TABLES):
+        return f"[{name}]: is not a valid table name"
+    size = len(encoded(name))
+    if size > MAX_NAME_BYTES:
+        return (
+            f"table name makes a directory's name of {size} bytes, of which {MAX_NAME_BYTES} are"
+            " allowed"
+        )
+    return None
+
+
+def column_problem(name: str) -> str | None:
+    """Hive's words for a name that no new column may be given; None if one may. (A query's columns
+    and CHANGE COLUMN may have a dot, as in Hive.)
+    """
+    if "." in name or ":" in name:
+        return "[., :] can not be used in column name in create table statement."
+    return column_length_problem(name)
+
+
+def column_length_problem(name: str) -> str | None:
+    """What is wrong with a column's name however it came by it; None if nothing."""
+    return _too_long("column", name, MAX_COLUMN_NAME)
+
+
+def partition_column_problem(name: str) -> str | None:
+    """What ``column_problem`` says, with the length of a partition column's name."""
+    return column_problem(name) or _too_long("partition column", name, MAX_PARTITION_COLUMN_NAME)
+
+
+def encoded(table: str) -> str:
+    """The name of a table's directory: whatever is no letter, digit or underscore stands there as
+    its number. Hive: MetaStoreUtils.encodeTableName.
+    """
+    return "".join(c if c in _WORD else f"-{ord(c)}-" for c in table)
+
+
+def table_location(database_location: str, table: str) -> str:
+    """The location of a table for which no LOCATION is said."""
+    return f"{database_location.rstrip('/')}/{encoded(table)}"
+
+
+def _consists_of(name: str, characters: frozenset[str]) -> bool:
+    return bool(name) and name == name.strip() and characters.issuperset(name)
+
+
+def _dotted(name: str) -> str:
+    return f"Table or database name may not contain dot(.) character '{name}'"
+
+
+def _too_long(kind: str, name: str, most: int) -> str | None:
+    if len(name) <= most:
+        return None
+    return f"{kind} name has {len(name)} characters, of which {most} are allowed"

@@ -1,0 +1,97 @@
+"""Directories that a process was about to delete when it died, or would have deleted: of dropped
+tables and partitions, of staged files that belong to no transaction, of tables that never came to
+be.
+
+They are noted in the store before: those of a table in the step that drops it. Whoever comes next
+gives a directory a hidden name, while the store lets nobody make a table there, and deletes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+
+from acidsql import crash_points
+from acidsql.catalog.model import TableName
+from acidsql.changes.unit_of_work import Store
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
+from acidsql.txn.leftovers import NotedDirectory
+
+_HIDDEN = ".acidsql_"
+
+
+def dropped_name(path: str) -> str:
+    """The hidden name by which a directory is deleted."""
+    return f"{_HIDDEN}dropped_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+
+
+def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
+    """Deletes a noted directory or moves it back."""
+    if noted.moved_from is None:
+        _delete_left(store, io, noted.location)
+        return
+    with store.alone():
+        old, new = noted.moved_from, noted.location
+        belongs_back = not _is_free(store, old) and _is_free(store, new)
+        if belongs_back and io.exists(new) and not io.exists(old):
+            io.move_directory(new, old)
+            for directory in {parent(old), parent(new)}:
+                io.sync_directory(directory)
+    store.forget_directories([new])
+
+
+def _delete_left(store: Store, io: FileIO, path: str) -> None:
+    """Deletes a noted directory, unless a table or partition has it by now, and what is left of one
+    that was being deleted.
+    """
+    around = [path_of(at) for _, at in store.list_locations() if is_below(path, path_of(at))]
+    hidden = [f"{home}/{dropped_name(path)}" for home in (*around, parent(path))]
+    for one in hidden:
+        io.delete_tree(one)
+    if io.exists(path):
+        _delete(store, io, path, hidden[0])
+    for home in around:
+        above = parent(path)
+        while is_below(above, home) and _is_free(store, above):
+            if not io.remove_empty_directory(above):
+                break
+            above = parent(above)
+    store.forget_directories([path])
+
+
+def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
+    if path.rpartition("/")[2].startswith(_HIDDEN):
+        io.delete_tree(path)
+        return
+    with store.alone():
+        if not _is_free(store, path):
+            return
+        moved = False
+        if io.renames(path):
+            with suppress(OSError):  # a file system of its own, or links in it
+                io.move_directory(path, hidden)
+                moved = True
+            if not moved:
+                io.delete_tree(path)
+    crash_points.reached("directory taken away")
+    io.delete_tree(hidden if moved else path)
+
+
+def _is_free(store: Store, location: str) -> bool:
+    """Whether no table or partition lies in a directory, is it, or may have files in it."""
+    path = real_path(location)
+    for name, at in store.list_locations():
+        other = real_path(path_of(at))
+        if is_inside(other, path) or (is_inside(path, other) and _holds(store, name, path)):
+            return False
+    return True
+
+
+def _holds(store: Store, name: TableName, path: str) -> bool:
+    """Whether a path below a table belongs to it: anything does, but for partitions it has not."""
+    table = store.find_table(name)
+    if table is None or not table.partition_columns:
+        return True
+    locations = (real_path(path_of(p.location)) for p in store.list_partitions(table))
+    return any(is_inside(one, path) or is_inside(path, one) for one in locations)

@@ -1,0 +1,45 @@
+"""``acidsql store``: what is done to a metastore as a whole."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+
+from acidsql.cli.console import counted
+from acidsql.errors import ProgrammingError
+
+BEAT_SECONDS = 1.0
+"""A copy that is done by then shows nothing on the way."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = (
+        "copy moves the metastore of a warehouse from a file into a PostgreSQL database, back, or"
+        " into another database, while nobody has a transaction open. FROM can no longer be opened"
+        " then."
+    )
+    parser.add_argument("action", choices=["copy"], help="what to do")
+    doc = "the directory of the warehouse, or the URL of a database"
+    parser.add_argument("source", metavar="FROM", help=doc)
+    parser.add_argument("target", metavar="TO", help=doc)
+
+
+def run(args: Namespace) -> int:
+    """Copies; 0 when all is done. MetastoreError if not."""
+    if args.warehouse or args.metastore:
+        raise ProgrammingError("store copy has no options: FROM and TO say which metastores")
+    from acidsql.metastore.stores.copying import copy_store
+
+    said = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= BEAT_SECONDS:
+            said = time.monotonic()
+            print(f"{done:,} of {counted(total, 'row')} copied", file=sys.stderr)
+
+    copied = copy_store(args.source, args.target, progress)
+    how = "was there already" if copied.rows is None else f"{counted(copied.rows, 'row')} copied"
+    print(f'the metastore of "{copied.warehouse}" is now "{copied.target}"; {how}', file=sys.stderr)
+    return 0

@@ -1,0 +1,83 @@
+"""Directories that are to be deleted, by a process that is at it or by whoever comes after it; and
+moves that are to be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, delete, insert, select
+
+from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.process import Process
+from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
+from acidsql.txn.leftovers import NotedDirectory
+
+_DD = DIRECTORIES_TO_DELETE.c
+_ALL = select(DIRECTORIES_TO_DELETE).order_by(_DD.DD_ID)
+
+
+def insert_directories(
+    connection: Connection,
+    locations: Iterable[str],
+    warehouse: str,
+    *,
+    now: int,
+    moved_from: str | None = None,
+) -> None:
+    """Notes directories that the current process will delete, or is to have deleted should it
+    die.
+    """
+    agent = str(Process.current())
+    rows = [
+        {
+            "DD_LOCATION": stored_location(one, warehouse),
+            "DD_MOVED_FROM": moved_from and stored_location(moved_from, warehouse),
+            "DD_AGENT_INFO": agent,
+            "DD_TIME": now,
+        }
+        for one in locations
+    ]
+    if rows:
+        connection.execute(insert(DIRECTORIES_TO_DELETE), rows)
+
+
+def delete_directories(connection: Connection, locations: Iterable[str], warehouse: str) -> None:
+    """Forgets directories: they are gone, or somebody uses them now."""
+    stored = [stored_location(one, warehouse) for one in locations]
+    connection.execute(delete(DIRECTORIES_TO_DELETE).where(_DD.DD_LOCATION.in_(stored)))
+
+
+def find_directories(
+    connection: Connection, warehouse: str, observer: Process, *, long_ago: int, one_host: bool
+) -> tuple[NotedDirectory, ...]:
+    """The directories whose process is gone. ``long_ago``: of a process that cannot be seen from
+    here, those noted before; epoch milliseconds. ``one_host``: none runs on another machine.
+    """
+    return tuple(
+        dict.fromkeys(
+            NotedDirectory(
+                location=given_location(row.DD_LOCATION, warehouse),
+                moved_from=row.DD_MOVED_FROM and given_location(row.DD_MOVED_FROM, warehouse),
+            )
+            for row in connection.execute(_ALL)
+            if _is_left(
+                Process.parse(row.DD_AGENT_INFO),
+                observer,
+                is_old=row.DD_TIME < long_ago,
+                one_host=one_host,
+            )
+        )
+    )
+
+
+def _is_left(process: Process | None, observer: Process, *, is_old: bool, one_host: bool) -> bool:
+    """Whether nobody is at it any more. Where all processes run on one machine, what another boot
+    of it has left is nobody's; else another boot is another machine's.
+    """
+    if process is None:
+        return is_old
+    if process.machine and process.machine == observer.machine:
+        return process.is_gone(observer)
+    rebooted = bool(process.boot and observer.boot) and not process.is_of_boot(observer)
+    return is_old or (one_host and rebooted)

@@ -1,0 +1,162 @@
+"""Rows about what aborted transactions have left, until it is cleaned.
+
+A transaction records what it writes to just before its files get their names. That record does not
+wait for the disk: a process that dies does not take it along. A loss of power may; then the
+machine's boot is another than that of the process, and files may lie anywhere in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    or_,
+    select,
+    true,
+    update,
+)
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.metastore.process import Process
+from acidsql.metastore.rows.txns import AbortReason
+from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
+from acidsql.txn.leftovers import AbortedWrite
+from acidsql.txn.manager import OperationType, TxnState
+
+BY_ITSELF = frozenset(
+    str(reason.value)
+    for reason in (AbortReason.ROLLBACK, AbortReason.WRITE_CONFLICT, AbortReason.RENEWED)
+)
+"""TXN_META_INFO of transactions that were given up by those who had opened them."""
+
+_TC = TXN_COMPONENTS.c
+_STATE = select(TXNS.c.TXN_STATE).where(TXNS.c.TXN_ID == _TC.TC_TXNID).scalar_subquery()
+_RECORDED = (
+    select(
+        _TC.TC_TXNID,
+        _TC.TC_DATABASE,
+        _TC.TC_TABLE,
+        _TC.TC_PARTITION,
+        _TC.TC_WRITEID,
+    )
+    .where(
+        _STATE == TxnState.ABORTED.value,
+        _TC.TC_TABLE.is_not(None),
+        _TC.TC_WRITEID.is_not(None),
+        _TC.TC_OPERATION_TYPE.not_in((OperationType.STRAY.value, OperationType.COMPACT.value)),
+    )
+    .distinct()
+    .order_by(_TC.TC_TXNID)
+)
+
+_FIRST = _RECORDED.limit(bindparam("limit", type_=Integer))
+
+
+def find_aborted(
+    connection: Connection, observer: Process, *, cutoff: int, long_ago: int, limit: int
+) -> tuple[AbortedWrite, ...]:
+    """The first aborted writes by transaction. ``cutoff``: whoever gave no sign of life since is
+    late; ``long_ago``: writes nothing any more; epoch milliseconds.
+    """
+    rows = connection.execute(_FIRST, {"limit": limit}).all()
+    if not rows:
+        return ()
+    of_rows = select(TXNS).where(TXNS.c.TXN_ID.in_({r.TC_TXNID for r in rows}))
+    txns = {row.TXN_ID: row for row in connection.execute(of_rows)}
+    return tuple(
+        _aborted_write(row, txns[row.TC_TXNID], observer, cutoff, long_ago) for row in rows
+    )
+
+
+def _aborted_write(
+    row: Any, txn: Row[Any], observer: Process, cutoff: int, long_ago: int
+) -> AbortedWrite:
+    process = Process.parse(txn.TXN_AGENT_INFO)
+    gone = process is not None and process.is_gone(observer)
+    beat = txn.TXN_LAST_HEARTBEAT
+    is_over = gone or txn.TXN_META_INFO in BY_ITSELF or beat < long_ago
+    return AbortedWrite(
+        txn_id=TxnId(row.TC_TXNID),
+        table=TableName(row.TC_DATABASE, row.TC_TABLE),
+        partition=row.TC_PARTITION,
+        write_id=WriteId(row.TC_WRITEID),
+        is_over=is_over,
+        is_long_over=is_over and beat < cutoff,
+        record_is_whole=process is not None and process.is_of_boot(observer),
+    )
+
+
+def recorded(connection: Connection, writes: Collection[AbortedWrite]) -> tuple[AbortedWrite, ...]:
+    """The ones of ``writes`` that are still on record, under the names their tables have."""
+    wanted = {write.txn_id for write in writes}
+    rows = connection.execute(_RECORDED.where(_TC.TC_TXNID.in_(wanted)))
+    known = {(r.TC_TXNID, r.TC_DATABASE, r.TC_TABLE, r.TC_PARTITION, r.TC_WRITEID) for r in rows}
+    return tuple(
+        w
+        for w in writes
+        if (w.txn_id, w.table.database, w.table.table, w.partition, w.write_id) in known
+    )
+
+
+def forget(connection: Connection, writes: Sequence[AbortedWrite]) -> None:
+    """Deletes what is on record of these writes; with the last of a transaction on a table goes its
+    write id. The transaction's own row is left to house-keeping.
+    """
+    for write in recorded(connection, writes):
+        of_table = and_(
+            _TC.TC_TXNID == write.txn_id,
+            _TC.TC_DATABASE == write.table.database,
+            _TC.TC_TABLE == write.table.table,
+        )
+        connection.execute(
+            delete(TXN_COMPONENTS).where(
+                of_table,
+                _TC.TC_PARTITION.is_not_distinct_from(write.partition),
+                _TC.TC_WRITEID == write.write_id,
+                _TC.TC_OPERATION_TYPE != OperationType.STRAY.value,
+            )
+        )
+        t2w = TXN_TO_WRITE_ID.c
+        connection.execute(
+            delete(TXN_TO_WRITE_ID).where(
+                t2w.T2W_TXNID == write.txn_id,
+                t2w.T2W_DATABASE == write.table.database,
+                t2w.T2W_TABLE == write.table.table,
+                ~exists().where(of_table),
+            )
+        )
+
+
+def mark_stray(
+    connection: Connection, table: TableName, partitions: Collection[str] | None = None
+) -> None:
+    """Notes that what aborted transactions have left in a table, or in these partitions of it, lies
+    where nobody will look for it: so it is never forgotten that their write ids were aborted.
+    """
+    aborted = select(TXNS.c.TXN_ID).where(TXNS.c.TXN_STATE == TxnState.ABORTED.value)
+    if partitions is not None and not partitions:
+        return
+    concerned = (
+        true()
+        if partitions is None
+        else or_(_TC.TC_PARTITION.in_(partitions), _TC.TC_PARTITION.is_(None))
+    )
+    connection.execute(
+        update(TXN_COMPONENTS)
+        .where(
+            _TC.TC_DATABASE == table.database,
+            _TC.TC_TABLE == table.table,
+            _TC.TC_TXNID.in_(aborted),
+            concerned,
+        )
+        .values(TC_OPERATION_TYPE=OperationType.STRAY.value)
+    )

@@ -1,0 +1,216 @@
+"""How the metastore of a warehouse moves from one store to another, row by row.
+
+The source's write lock is held all the time, and the target is filled in one transaction. Then the
+source is marked as moved, which its open sessions notice when they next write, and at last the
+marker in the warehouse names the target. Interrupted before the mark, the source is what it was;
+after it, neither can be opened until the copy is asked for again, which then only writes the
+marker. So at no time are there two metastores of one warehouse.
+"""
+
+from __future__ import annotations
+
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+
+from acidsql.catalog.model import DEFAULT_DATABASE
+from acidsql.errors import MetastoreError
+from acidsql.metastore.locations import WAREHOUSE, warehouse_path
+from acidsql.metastore.locking import reap_locks
+from acidsql.metastore.migrations import has_tables, migrate, moved_to
+from acidsql.metastore.opening import reap
+from acidsql.metastore.process import Process
+from acidsql.metastore.rows.locks import select_locks
+from acidsql.metastore.rows.txns import count_open_txns
+from acidsql.metastore.store import Store
+from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
+from acidsql.metastore.stores.marker import MARKER, refuse_marked
+from acidsql.metastore.stores.postgresql import PostgreSQLStore, find_warehouse, has_file
+from acidsql.metastore.stores.sqlite import SQLiteStore
+from acidsql.metastore.tables import DBS, METADATA, METASTORE_DB_PROPERTIES, VERSION
+from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
+
+BATCH = 1000
+_OF_THE_STORE = (VERSION, METASTORE_DB_PROPERTIES)
+"""What each store has of its own."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many rows of how many are copied."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What was moved. ``rows``: None where all but the marker had been done before."""
+
+    warehouse: str
+    source: str
+    target: str
+    rows: int | None
+
+
+def copy_store(source: str, target: str, progress: Progress = lambda done, total: None) -> Copied:
+    """Moves a metastore; source and target are the directory of the warehouse, for the file in it,
+    or the URL of a database.
+
+    MetastoreError, with nothing changed: a transaction is open or a lock held, or the target is not
+    empty.
+    """
+    with _stores(source, target) as (one, other):
+        rows = None
+        if _moved(one) == other.name:
+            other.open_up()
+        else:
+            _open_source(one)
+            with one.write() as connection:
+                _refuse_busy(connection, one)
+                with other.filling() as filled:
+                    rows = _fill(connection, filled, one, other, progress)
+                    other.tie(filled)
+                one.leave(connection, other.name)
+        other.settle()
+        return Copied(warehouse=one.warehouse, source=one.name, target=other.name, rows=rows)
+
+
+@contextmanager
+def _stores(source: str, target: str) -> Iterator[tuple[Store, Store]]:
+    """Both stores, not opened up."""
+    if "://" not in source and "://" not in target:
+        raise MetastoreError(
+            "source and target are both directories",
+            hint="One of them must be the URL of a PostgreSQL database; a warehouse with a file as"
+            " its metastore is copied as the directory it is.",
+        )
+    with ExitStack() as opened:
+        if "://" in source:
+            warehouse = find_warehouse(source)
+            one: Store = PostgreSQLStore(warehouse, source)
+        else:
+            warehouse = warehouse_path(source)
+            if not has_file(warehouse):
+                raise MetastoreError(f'the directory "{warehouse}" has no metastore in a file')
+            one = SQLiteStore(warehouse, anywhere=True)
+        opened.callback(one.close)
+        mode = _mode(warehouse)
+        if "://" in target:
+            other: Store = PostgreSQLStore(warehouse, target, mode=mode, tied=False)
+        elif warehouse_path(target) == warehouse:
+            other = SQLiteStore(warehouse, mode=mode)
+        else:
+            raise MetastoreError(
+                f'the metastore "{one.name}" is that of the warehouse "{warehouse}", not of'
+                f' "{warehouse_path(target)}"',
+                hint="A metastore in a file lies in its warehouse.",
+            )
+        opened.callback(other.close)
+        if one.name == other.name:
+            raise MetastoreError("source and target are the same")
+        yield one, other
+
+
+def _mode(warehouse: str) -> int:
+    """Who may use the metastore so far may use the new one."""
+    for name in (MARKER, FILE):
+        path = Path(warehouse, DIRECTORY, name)
+        if path.exists():
+            return stat.S_IMODE(path.stat().st_mode)
+    return OWNER_ONLY
+
+
+def _open_source(store: Store) -> None:
+    """MetastoreError if it is not what the warehouse calls its metastore."""
+    if isinstance(store, SQLiteStore):
+        refuse_marked(store.warehouse)
+    store.open_up()
+
+
+def _moved(store: Store) -> str | None:
+    with store.read() as connection:
+        return moved_to(connection)
+
+
+def _refuse_busy(connection: Connection, store: Store) -> None:
+    """MetastoreError while somebody has a transaction open or a lock. Those whose process on this
+    host has ended do not count.
+    """
+    host, process = socket.gethostname(), Process.current()
+    reap(connection, host=host, process=process, cutoff=0)
+    reap_locks(connection, host=host, process=process, cutoff=0)
+    txns, locks = count_open_txns(connection), len(select_locks(connection))
+    if txns or locks:
+        raise MetastoreError(
+            f'the metastore "{store.name}" is in use: open transactions: {txns}, locks: {locks}',
+            hint="SHOW TRANSACTIONS and SHOW LOCKS list them; ABORT TRANSACTIONS ends some.",
+        )
+
+
+def _fill(
+    source: Connection, target: Connection, one: Store, other: Store, progress: Progress
+) -> int:
+    """Copies all rows into an empty store. Returns their number."""
+    # a file beside a marker is what an interrupted copy left, as one of a store that has moved is
+    if moved_to(target) is not None or (isinstance(other, SQLiteStore) and has_tables(target)):
+        _clear(target)
+        target.execute(update(VERSION).values(SCHEMA_VERSION="0"))
+    migrate(target)
+    _refuse_full(target, other)
+    for seeded in (DBS, TXNS, NEXT_LOCK_ID):
+        target.execute(delete(seeded))
+    tables = [table for table in METADATA.sorted_tables if table not in _OF_THE_STORE]
+    counts = {table: _count(source, table) for table in tables}
+    done, total = 0, sum(counts.values())
+    progress(done, total)
+    for table in tables:
+        for copied in _copy_rows(source, target, table):
+            done += copied
+            progress(done, total)
+        if table.autoincrement_column is not None:
+            other.set_highest_key(target, table, one.highest_key(source, table))
+        if _count(target, table) != counts[table]:
+            raise MetastoreError(
+                f'of {counts[table]} rows of "{table.name}" {_count(target, table)} were copied;'
+                " nothing is changed"
+            )
+    return done
+
+
+def _copy_rows(source: Connection, target: Connection, table: Table) -> Iterator[int]:
+    """Copies a table; the numbers of rows as they are done."""
+    query = select(table).order_by(*table.primary_key.columns)
+    result = source.execute(query, execution_options={"yield_per": BATCH})
+    with closing(result):
+        for batch in result.mappings().partitions():
+            target.execute(insert(table), [dict(row) for row in batch])
+            yield len(batch)
+
+
+def _refuse_full(connection: Connection, store: Store) -> None:
+    """MetastoreError if there is more than a new store has."""
+    seeds = {
+        DBS: (DBS.c.NAME == DEFAULT_DATABASE) & (DBS.c.DB_LOCATION_URI == WAREHOUSE),
+        TXNS: TXNS.c.TXN_ID == 0,
+        NEXT_LOCK_ID: NEXT_LOCK_ID.c.NL_NEXT == 1,
+    }
+    for table in METADATA.sorted_tables:
+        rows = select(func.count()).select_from(table)
+        if table in seeds:
+            rows = rows.where(~seeds[table])
+        if table is not VERSION and connection.scalar(rows):
+            raise MetastoreError(
+                f'the metastore "{store.name}" is not empty: "{table.name}" has rows',
+                hint="Name an empty database, or drop the tables of this one if nobody needs them.",
+            )
+
+
+def _clear(connection: Connection) -> None:
+    for table in reversed(METADATA.sorted_tables):
+        if table is not VERSION:
+            connection.execute(delete(table))
+
+
+def _count(connection: Connection, table: Table) -> int:
+    return connection.scalar(select(func.count()).select_from(table)) or 0

@@ -1,0 +1,185 @@
+"""The path of the store: ``<warehouse>/_acidsql/metastore.db``, made where it is missing, refused
+where SQLite would not be safe.
+
+SQLite's write-ahead log is shared memory between processes of one machine: on a network file system
+two hosts would overwrite each other. A file with two names (``cp -al`` of a warehouse) would have
+two logs for one database and be destroyed, so the name opened here first gets a file of its own.
+
+A new file is for its owner alone unless another mode is asked for; SQLite gives the files of its
+log the same. One that is there keeps its mode: who else may use it is for its owner to say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from acidsql.errors import MetastoreError
+
+try:
+    import fcntl
+except ImportError:
+    HAS_FILE_LOCKS = False  # Windows
+else:
+    HAS_FILE_LOCKS = True
+
+DIRECTORY = "_acidsql"
+FILE = "metastore.db"
+MOUNTS = "/proc/self/mountinfo"
+NETWORK_FILE_SYSTEMS = frozenset(
+    (
+        "nfs nfs4 cifs smb2 smb3 smbfs afs ncpfs coda 9p virtiofs"
+        " lustre ceph glusterfs gpfs gfs2 ocfs2 beegfs orangefs pvfs2 panfs wekafs davfs s3fs"
+    ).split()
+)
+"""Also as the second half of a type such as ``fuse.sshfs``; those of clusters, too."""
+_FUSE_OF_SEVERAL_HOSTS = frozenset(
+    (
+        "sshfs rclone juicefs moosefs mfs seaweedfs gcsfuse blobfuse blobfuse2 goofys mount-s3"
+        " alluxio-fuse hdfs fuse_dfs quobyte cephfs ceph-fuse afpfs smbnetfs davfs2 curlftpfs"
+        " acd_cli cvmfs2 s3ql objectivefs"
+    ).split()
+)
+OWNER_ONLY = 0o600
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+"""A blank or the like in a path of MOUNTS."""
+_DETACH_TIMEOUT_SECONDS = 5
+
+
+def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -> Path:
+    """The path of the database file, in a directory that exists and may be written. MetastoreError
+    says why not.
+
+    ``mode``: of the file if it is made, whatever the umask; its directory can be searched by those
+    who can read it. ``anywhere``: on a network file system, too.
+    """
+    directory = Path(warehouse, DIRECTORY)
+    try:
+        make_directory(directory, mode)
+    except OSError as error:
+        raise marker_error(warehouse, error) from error
+    file_system = _file_system(os.path.realpath(directory))
+    if is_shared(file_system) and not anywhere:
+        raise MetastoreError(
+            f'the warehouse "{warehouse}" lies on a network file system ({file_system}), where a'
+            " metastore in a file is not safe",
+            hint="Put the warehouse on a local disk, or the metastore into a PostgreSQL database:"
+            " --metastore postgresql+psycopg://user@host/database.",
+        )
+    path = directory / FILE
+    if not os.access(directory, os.W_OK | os.X_OK) or (
+        path.exists() and not os.access(path, os.W_OK)
+    ):
+        raise MetastoreError(
+            f'the warehouse "{warehouse}" is read-only',
+            hint="The metastore must be writable, also for queries.",
+        )
+    _make_file(path, mode)
+    return path
+
+
+def is_shared(file_system: str) -> bool:
+    """Whether several hosts may have a file system of this type, so that SQLite is not safe on
+    it.
+    """
+    kind, _, below = file_system.partition(".")
+    if kind in ("fuse", "fuseblk"):
+        return below in NETWORK_FILE_SYSTEMS | _FUSE_OF_SEVERAL_HOSTS
+    return kind in NETWORK_FILE_SYSTEMS
+
+
+def marker_error(warehouse: str, error: OSError) -> MetastoreError:
+    return MetastoreError(
+        f'the warehouse "{warehouse}" cannot be used: {reason(error)}',
+        hint="Name a directory that exists, or may be made, and that you may write to.",
+    )
+
+
+def make_directory(path: Path, mode: int) -> None:
+    was_there = path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    if not was_there:
+        inherited = path.stat().st_mode & stat.S_ISGID  # the group of what is made in it
+        path.chmod(mode | (mode & 0o444) >> 2 | inherited)
+
+
+def _make_file(path: Path, mode: int) -> None:
+    """Makes an empty file, which is an empty database to SQLite."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise MetastoreError(f'the metastore "{path}" cannot be made: {reason(error)}') from error
+    path.chmod(mode)
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Lets one opener in at a time, for what SQLite's own locks do not cover: making the file, its
+    journal mode, its second name.
+
+    The lock is on the directory: unlike a file in it, it cannot be linked into another warehouse.
+    """
+    if not HAS_FILE_LOCKS:
+        yield
+        return
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: SQLite itself will complain
+            fcntl.flock(directory, fcntl.LOCK_EX)
+        if path.exists() and path.stat().st_nlink > 1:
+            _detach(path)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _detach(path: Path) -> None:
+    """Gives ``path`` a file of its own; its other names keep theirs. Only while nobody has it open
+    under any name.
+    """
+    own = path.with_name(f"{FILE}.{os.getpid()}")
+    try:
+        with closing(
+            sqlite3.connect(path, timeout=_DETACH_TIMEOUT_SECONDS, isolation_level=None)
+        ) as shared:
+            shared.execute("PRAGMA locking_mode = EXCLUSIVE")
+            shared.execute("BEGIN EXCLUSIVE")
+            shared.execute("COMMIT")  # the lock stays until closing
+            shared.execute("PRAGMA journal_mode = DELETE")  # everything into the one file
+            _make_file(own, stat.S_IMODE(path.stat().st_mode))
+            with closing(sqlite3.connect(own)) as target:
+                shared.backup(target)
+            os.replace(own, path)
+    except (sqlite3.Error, OSError) as error:
+        raise MetastoreError(
+            f'the metastore "{path}" is hard-linked to another warehouse and cannot be parted from'
+            f" it: {error}",
+            hint="Close whatever uses either of them, or copy the file instead of linking it.",
+        ) from error
+    finally:
+        own.unlink(missing_ok=True)
+
+
+def reason(error: OSError) -> str:
+    """What the system says of an error, in lower case."""
+    return (error.strerror or str(error)).lower()
+
+
+def _file_system(directory: str) -> str:
+    """The type of the file system that holds ``directory``, "" where that cannot be told."""
+    best, kind = "", ""
+    with suppress(OSError), open(MOUNTS, encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            left, _, right = line.partition(" - ")
+            mount = _ESCAPE.sub(lambda escape: chr(int(escape[1], 8)), left.split()[4])
+            inside = directory == mount or directory.startswith(mount.rstrip("/") + "/")
+            if inside and len(mount) >= len(best):
+                best, kind = mount, right.split()[0]
+    return kind

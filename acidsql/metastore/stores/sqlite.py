@@ -1,0 +1,200 @@
+"""The store in a file: SQLite.
+
+Every write transaction is BEGIN IMMEDIATE: it takes SQLite's single write lock at its start. (A
+deferred one that reads first and writes later fails as soon as another process wrote in between,
+and no busy time-out helps.)
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    Connection,
+    Dialect,
+    Engine,
+    Integer,
+    String,
+    Table,
+    column,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+    table,
+)
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.util import LRUCache
+
+from acidsql.errors import MetastoreError
+from acidsql.metastore.store import VERSION_OF_STORE, Clock, Store
+from acidsql.metastore.stores.database_file import OWNER_ONLY, opening, prepare
+from acidsql.metastore.stores.marker import remove_marker
+
+BUSY_TIMEOUT_SECONDS = 30
+_VERSION = str(VERSION_OF_STORE.compile(compile_kwargs={"literal_binds": True}))
+"""As text: it is asked in each write transaction."""
+_BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
+
+_HINTS = (
+    (
+        "database is locked",
+        (
+            f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see"
+            " what holds it."
+        ),
+    ),
+    ("readonly", "The warehouse must be writable, also for queries."),
+    ("unable to open", "The warehouse must exist and be writable, also for queries."),
+    ("disk is full", "Free some space; nothing was changed."),
+    (
+        "not a database",
+        "The file is damaged, or is no acidsql metastore; restore it from a backup.",
+    ),
+    ("malformed", "The file is damaged; restore it from a backup."),
+    ("no such table", "The file is damaged, or is no acidsql metastore; restore it from a backup."),
+)
+
+
+_SEQUENCE = table("sqlite_sequence", column("name", String), column("seq", Integer))
+_SEQUENCES = select(_SEQUENCE.c.seq)
+"""SQLite's own table of the numbers it has given to rows of tables with AUTOINCREMENT."""
+
+
+class SQLiteStore(Store):
+    """The metastore in the file ``<warehouse>/_acidsql/metastore.db``, for one host.
+
+    ``anywhere``: on a network file system, too, so that it can be moved away from there.
+    """
+
+    hints = _HINTS
+    one_host = True
+
+    def __init__(
+        self,
+        warehouse: str,
+        *,
+        mode: int = OWNER_ONLY,
+        clock: Clock | None = None,
+        anywhere: bool = False,
+    ) -> None:
+        self.path = prepare(warehouse, mode, anywhere=anywhere)
+        super().__init__(warehouse, str(self.path), clock)
+        self._durable = _engine(self.path)
+        self._brief = _engine(self.path, synchronous="NORMAL")
+
+    def drop_connections(self) -> None:
+        self._durable.dispose()
+        self._brief.dispose()
+
+    def _reader(self) -> Connection:
+        return _begun(self._durable, _BEGIN)
+
+    def _writer(self, *, durable: bool) -> Connection:
+        return _begun(self._durable if durable else self._brief, _BEGIN_AT_ONCE)
+
+    def _version_now(self, connection: Connection) -> str | None:
+        version: str | None = connection.exec_driver_sql(_VERSION).scalar()
+        return version
+
+    def highest_key(self, connection: Connection, table: Table) -> int:
+        (column,) = table.primary_key.columns
+        in_use: int = connection.scalar(select(func.max(column))) or 0
+        given = connection.scalar(_SEQUENCES.where(_SEQUENCE.c.name == table.name))
+        return max(in_use, given or 0)
+
+    def set_highest_key(self, connection: Connection, table: Table, key: int) -> None:
+        if table.dialect_options["sqlite"]["autoincrement"]:  # others go on behind what is there
+            of_table = _SEQUENCE.c.name == table.name
+            connection.execute(delete(_SEQUENCE).where(of_table))
+            connection.execute(insert(_SEQUENCE).values(name=table.name, seq=key))
+
+    def tie(self, connection: Connection) -> None:
+        pass
+
+    def settle(self) -> None:
+        remove_marker(self.warehouse)
+
+    @contextmanager
+    def filling(self) -> Iterator[Connection]:
+        with opening(self.path), super().filling() as connection:
+            yield connection
+
+    def _bring_up_to_date(self) -> None:
+        with opening(self.path):
+            super()._bring_up_to_date()
+
+    @contextmanager
+    def _translated(self, verb: str) -> Iterator[None]:
+        try:
+            with super()._translated(verb):
+                yield
+        except sqlite3.Error as error:
+            raise self._error(verb, error) from error
+
+
+_compiled: LRUCache[Any, Any] = LRUCache(500)
+"""The SQL of the statements that any store of this process has run."""
+
+
+@cache
+def _dialect() -> Dialect:
+    """The one dialect for all stores: what was compiled for one dialect object is found for no
+    other.
+    """
+    engine = create_engine("sqlite://")
+    with engine.connect():  # which asks SQLite what it can do
+        pass
+    engine.dispose()
+    return engine.dialect
+
+
+def _engine(path: Path, *, synchronous: str = "FULL") -> Engine:
+    def connect() -> Any:
+        return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
+
+    def configure(connection: Any, _record: object) -> None:
+        _configure(connection, synchronous)
+
+    pool = QueuePool(connect, dialect=_dialect())
+    engine = Engine(
+        pool,
+        _dialect(),
+        URL.create("sqlite", database=str(path)),
+        execution_options={"compiled_cache": _compiled},
+    )
+    event.listen(engine, "connect", configure)
+    return engine
+
+
+def _configure(connection: Any, synchronous: str) -> None:
+    connection.isolation_level = None  # else the driver would begin transactions of its own
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+        raise MetastoreError(
+            "the file system of the warehouse does not support SQLite's write-ahead log"
+        )
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begun(engine: Engine, begin: str) -> Connection:
+    """A connection on which the statement ``begin`` began a transaction.
+
+    It is not left to the event "begin" of SQLAlchemy: an engine with such listeners takes a fifth
+    longer for each statement.
+    """
+    connection = engine.connect()
+    try:
+        connection.exec_driver_sql(begin)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,86 @@
+"""What transactions that never committed have left in tables, as the store knows it.
+
+It is invisible for ever, so nobody can need it once its transaction has ended. What must not happen
+is the reverse: that the store forgets that a write id was aborted while a file of it is there, or
+may still come. Its rows would appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import Table, TableName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortedWrite:
+    """What is on record of an aborted transaction's change of a table or partition.
+
+    ``is_over``: its process has ended or has given it up, so that no file of it can come any more;
+    ``is_long_over``: nor by a request to a distant store that is still under way.
+    ``record_is_whole``: if no partition is named of a table that has some, no file was published.
+    """
+
+    txn_id: TxnId
+    table: TableName
+    partition: str | None
+    write_id: WriteId
+    is_over: bool
+    is_long_over: bool
+    record_is_whole: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotedDirectory:
+    """A directory that is to be deleted; or, if it was ``moved_from`` another place, to be moved
+    back, should it belong there still.
+    """
+
+    location: str
+    moved_from: str | None = None
+
+
+class Leftovers(Protocol):
+    """A store that leaves it to whoever writes next to clean up; a Hive Metastore does so itself
+    (Hive: Cleaner, AcidHouseKeeperService).
+    """
+
+    def note_directory(self, location: str, *, moved_from: str | None = None) -> None:
+        """Notes a directory that the current process makes and will delete, or make a table's; or
+        that it moves from another place.
+        """
+
+    def forget_directories(self, locations: Collection[str]) -> None:
+        """Forgets directories that are gone, or are a table's now. Those of a table or partition
+        are noted when that is dropped.
+        """
+
+    def noted_directories(self) -> tuple[NotedDirectory, ...]:
+        """The noted directories whose process has ended."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """The context in which nobody else changes the store: where no table lies, none will. It
+        should be short.
+        """
+
+    def aborted_writes(self, limit: int) -> tuple[AbortedWrite, ...]:
+        """The first of them by transaction, without those that lie where nobody can look. Does
+        ``TxnManager.reap`` before, if there is somebody to reap; most often there is neither, which
+        one read tells.
+        """
+
+    def removing(
+        self, table: Table, writes: Collection[AbortedWrite]
+    ) -> AbstractContextManager[Collection[AbortedWrite]]:
+        """The context in which their files may go: those of the ``writes`` that are still on
+        record. No write id is given out in it and no table dropped, so it should be short.
+        """
+
+    def forget_writes(self, writes: Collection[AbortedWrite]) -> None:
+        """Forgets what has no files any more. The write id counts as a committed one from then on,
+        once nothing is on record of it. Hive: MarkCleanedFunction.
+        """

@@ -1,0 +1,22 @@
+"""The embedded store keeps every contract there is."""
+
+from __future__ import annotations
+
+from acidsql.testing.contracts import (
+    CatalogContract,
+    MetastoreContract,
+    TxnManagerContract,
+)
+from tests.metastore.conftest import Embedded
+
+
+class TestTxnManager(Embedded, TxnManagerContract):
+    """Its transactions and locks."""
+
+
+class TestCatalog(Embedded, CatalogContract):
+    """Its databases, tables and partitions."""
+
+
+class TestMetastore(Embedded, MetastoreContract):
+    """Both together."""

@@ -1,0 +1,220 @@
+"""Real processes that are killed at a named point, in milliseconds each: one process imports acidsql
+once, and forks for every statement that is to die. What is left is looked at without Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyarrow import orc
+from sqlalchemy import select
+
+from acidsql.acid.paths import Base, parse_directory
+from acidsql.catalog.model import Table, TableKind, TableName
+from acidsql.metastore.txn_tables import (
+    HIVE_LOCKS,
+    MIN_HISTORY_LEVEL,
+    TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
+    TXNS,
+)
+from acidsql.session import Session
+from acidsql.txn.transaction import ReadSnapshot
+from tests.spark.naive_reader import EVENT
+
+Row = tuple[Any, ...]
+
+
+class Killer:
+    """Forks processes that are killed with SIGKILL."""
+
+    def __init__(self) -> None:
+        self._parent = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(
+        self, warehouse: Path, point: str, *statements: str, times: int = 1, **settings: str
+    ) -> bool:
+        """Runs statements in a process that is killed when it comes to ``point`` for so many
+        ``times``; whether it came there. AssertionError if a statement fails.
+        """
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        order = {
+            "warehouse": str(warehouse),
+            "point": point,
+            "times": times,
+            "statements": statements,
+            "settings": settings,
+        }
+        self._parent.stdin.write(json.dumps(order) + "\n")
+        self._parent.stdin.flush()
+        status = int(self._parent.stdout.readline())
+        assert status in (0, -signal.SIGKILL), f"a statement failed: {statements}"
+        return status != 0
+
+    def close(self) -> None:
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.close()
+        self._parent.wait(30)
+        self._parent.stdout.close()
+
+
+def main() -> None:
+    """Reads an order from each line, and answers with how the process for it ended."""
+    _warm_up()
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if not child:
+            _run_and_die(order)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _warm_up() -> None:
+    """Does for the first time what takes long then, so that no fork need do it."""
+    with tempfile.TemporaryDirectory() as folder, Session(folder) as session:
+        session.sql("CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+        session.sql("INSERT INTO t VALUES (1)")
+
+
+def _run_and_die(order: dict[str, Any]) -> None:
+    from acidsql import crash_points
+
+    left = order["times"]
+
+    def reached(point: str) -> None:
+        nonlocal left
+        left -= point == order["point"]
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    code = 1
+    try:
+        os.dup2(2, 1)
+        with Session(order["warehouse"], settings=order["settings"]) as session:
+            crash_points.hook = reached
+            for statement in order["statements"]:
+                session.sql(statement)
+        code = 0
+    except BaseException as error:
+        print(repr(error), file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+# ---- what is left
+
+
+def rows_of(session: Session, name: str) -> list[Row]:
+    """The rows that a reader sees now, sorted; columns of partitions are the last."""
+    table = session.store.find_table(TableName("default", name))
+    assert table is not None
+    partitions = session.store.list_partitions(table)
+    snapshot = session.engine.snapshots(ReadSnapshot(session.store)).take(table, partitions)
+    rows: list[Row] = []
+    for part in snapshot.partitions:
+        values = part.partition.values if part.partition else ()
+        if part.directory is None:
+            paths = [f"{part.root}/{file.path}" for file in part.files if file.size]
+            rows += [(*row.values(), *values) for path in paths for row in _read(path)]
+            continue
+        dead = {
+            _key(event)
+            for file in part.directory.delete_files
+            for event in _read(f"{part.root}/{file.path}")
+        }
+        rows += [
+            (*event["row"].values(), *values)
+            for file in part.directory.insert_files
+            for event in _read(f"{part.root}/{file.path}")
+            if _key(event) not in dead
+        ]
+    return sorted(rows)
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = orc.ORCFile(path).read().to_pylist()
+    return rows
+
+
+def _key(event: dict[str, Any]) -> Row:
+    return tuple(event[name] for name in EVENT[1:4])
+
+
+def garbage(session: Session) -> list[str]:
+    """All that should not be there once somebody has written after a process was killed."""
+    return sorted([*_names(session), *_records(session)])
+
+
+def _names(session: Session) -> Iterator[str]:
+    """Hidden names, directories of write ids that are not committed, and files of no table."""
+    tables = list(_tables(session))
+    for folder, folders, files in os.walk(session.warehouse):
+        folders[:] = [f for f in folders if f != "_acidsql"]
+        yield from (f"{folder}/{f}" for f in folders if f.startswith(".acidsql"))
+        if files and not any(f"{folder}/".startswith(f"{t.location}/") for t in tables):
+            yield f"{folder} belongs to no table"
+    for table in tables:
+        if not table.is_transactional:
+            continue
+        valid = session.store.valid_write_ids(table.name, session.store.valid_txns())
+        partitions = {p.location for p in session.store.list_partitions(table)}
+        yield from (f"write id {one} of {table.name}" for one in valid.exceptions)
+        for path in Path(table.location).rglob("*"):
+            name = parse_directory(path.name)
+            if name is not None:
+                write_id = name.write_id if isinstance(name, Base) else name.max_write_id
+                if not valid.is_valid(write_id):
+                    yield str(path)
+            elif "=" in path.name and not any(path.iterdir()) and str(path) not in partitions:
+                yield f"{path} is empty"
+
+
+def _tables(session: Session) -> Iterator[Table]:
+    store = session.store
+    names = (TableName(d, t) for d in store.list_databases() for t in store.list_tables(d))
+    for table in map(store.find_table, names):
+        if table is not None and table.kind is not TableKind.VIEW:
+            yield table
+
+
+def _records(session: Session) -> Iterator[str]:
+    """Rows of the store about transactions that did not commit, but for their own: those tell what
+    became of them.
+    """
+    aborted = select(TXNS.c.TXN_ID).where(TXNS.c.TXN_STATE == "a")
+    queries = (
+        select(TXNS).where(TXNS.c.TXN_STATE == "o"),
+        select(TXN_COMPONENTS),
+        select(HIVE_LOCKS),
+        select(MIN_HISTORY_LEVEL),
+        select(TXN_TO_WRITE_ID).where(TXN_TO_WRITE_ID.c.T2W_TXNID.in_(aborted)),
+    )
+    with session.store._store.read() as connection:
+        for query in queries:
+            for row in connection.execute(query):
+                yield f"{query.get_final_froms()[0].name}: {row}"
+
+
+def run_all(session: Session, statements: Sequence[str]) -> None:
+    for statement in statements:
+        session.sql(statement)
+
+
+if __name__ == "__main__":
+    main()
