@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
@@ -255,13 +255,16 @@ def rewritten(source: str, tree: Condition, filters: bool) -> str:
 def pairs_as_chains(text: str) -> str:
     """``(a, b) IN ((1, 2L))``, which the evaluator does not know, as the comparisons it stands for."""
 
-    def chained(found: re.Match[str]) -> str:
-        pairs = re.findall(r"\((\d+), (\d+L?)\)", found[1])
-        return "(" + " OR ".join(f"(a = {a} AND b = {b})" for a, b in pairs) + ")"
+    def chained(pairs: re.Match[str]) -> str:
+        one, other, values = pairs.groups()
+        known = re.findall(r"\(([^(), ]+), ([^(), ]+)\)", values)
+        tests = [f"({one} = {a} AND {other} = {b})" for a, b in known]
+        return f"({' OR '.join(tests)})"
 
-    return re.sub(r"\(a, b\) IN \(((?:\(\d+, \d+L?\)(?:, )?)+)\)", chained, text)
+    return re.sub(r"\((\w), (\w)\) IN \(((?:\([^()]+\)(?:, )?)+)\)", chained, text)
 
 
+@example("(a = 0 OR (a = 0 AND s = 'x'))", True)
 @given(CONDITIONS, st.booleans())
 def test_fewer_words_mean_the_same(source: str, filters: bool) -> None:
     """For every row, NULLs among them, the shortened condition is true, false or NULL where the
