@@ -228,7 +228,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> str:
     return answers(tmp_path_factory.mktemp("alone"), "alone", "open")
 
 
-@pytest.mark.parametrize("closed", ["closed", pytest.param("open", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["closed", "open"])
 def test_spark_beside_acidsql(alone: str, tmp_path: Path, closed: str) -> None:
     """The features of PySpark answer alike with and without acidsql, its session closed or not.
 

@@ -35,6 +35,19 @@ SCRIPTS = [
 ]
 
 
+RUNS = [
+    pytest.param(
+        script,
+        path,
+        id=f"{script.stem}-{path}",
+        # the steps of Spark's way are the same few; it takes longest
+        marks=[pytest.mark.slow] if path == "big" and script.stem not in ("dml", "plain") else [],
+    )
+    for script in SCRIPTS
+    for path in ("small", "big", "auto")
+]
+
+
 def went_through(steps: Sequence[Step], ran: Sequence[Ran]) -> bool:
     """Whether each step ran to its end, and of each choice one way and no other."""
     done = [one.step for one in ran if not one.in_vain]
@@ -56,8 +69,7 @@ def legs_of(plan: Plan) -> tuple[ReadPlan | WritePlan | MergePlan, ...]:
     return ()
 
 
-@pytest.mark.parametrize("path", ["small", "big", "auto"])
-@pytest.mark.parametrize("script", SCRIPTS, ids=[script.stem for script in SCRIPTS])
+@pytest.mark.parametrize(("script", "path"), RUNS)
 def test_steps_that_run_are_those_of_the_plan(
     script: Path, path: str, tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -87,8 +87,8 @@ def test_killed_after_the_commit(warehouse: Path, session: Session) -> None:
     ("statement", "path"),
     [  # the other three, and more points: test_killed_at_every_step_of_spark
         ("UPDATE t SET name = 'x' WHERE id > 1", "big"),
-        ("DELETE FROM t WHERE id > 1", "small"),
-        (MERGE, "small"),
+        pytest.param("DELETE FROM t WHERE id > 1", "small", marks=pytest.mark.slow),
+        pytest.param(MERGE, "small", marks=pytest.mark.slow),
     ],
     ids=["UPDATE", "DELETE", "MERGE"],
 )
@@ -111,6 +111,7 @@ def test_killed_while_changing_rows(
 
 PLAIN = "CREATE TABLE t (id INT, name STRING) STORED AS ORC"
 CTAS = TABLE.replace("(id INT, name STRING) ", "").replace("CLUSTERED BY (id) INTO 2 BUCKETS ", "")
+NEW = f"{CTAS} AS SELECT 3 AS id"
 
 
 @pytest.mark.spark
@@ -118,9 +119,9 @@ CTAS = TABLE.replace("(id INT, name STRING) ", "").replace("CLUSTERED BY (id) IN
     ("statements", "point", "rows"),
     [
         ((PLAIN, "INSERT INTO t VALUES (3, 'c'), (4, 'd')"), "committed", [3, 4]),
-        ((f"{CTAS} AS SELECT 3 AS id",), "committed", [3]),
-        ((f"{CTAS} AS SELECT 3 AS id",), "file published", None),
-        ((f"{CTAS} AS SELECT 3 AS id",), "files of new table in place", None),
+        ((NEW,), "file published", None),
+        pytest.param((NEW,), "committed", [3], marks=pytest.mark.slow),
+        pytest.param((NEW,), "files of new table in place", None, marks=pytest.mark.slow),
     ],
 )
 def test_killed_without_a_transaction(
@@ -184,7 +185,7 @@ def both(session: Session) -> tuple[Rows, Rows]:
         ("written", 1, INSERTS, "auto"),
         ("committed", 1, INSERTS, "auto"),
         ("file published", 4, CHANGES, "big"),
-        ("written", 1, CHANGES, "small"),
+        pytest.param("written", 1, CHANGES, "small", marks=pytest.mark.slow),
     ],
 )
 def test_killed_in_a_transaction(
