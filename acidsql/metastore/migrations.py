@@ -94,6 +94,10 @@ def add_directories_to_delete(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_compactor_daemons(connection: Connection) -> None:
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -101,6 +105,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_locks,
     add_properties,
     add_directories_to_delete,
+    add_compactor_daemons,
 )
 
 
