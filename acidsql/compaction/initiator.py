@@ -66,7 +66,10 @@ def _ignore(where: Where, what: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Initiator:
-    """``clock``: epoch seconds; ``name``: ``<host>-<thread>``, the initiator of its entries."""
+    """``clock``: epoch seconds; ``name``: ``<host>-<thread>``, the initiator of its entries.
+    ``since``: what was written before is not looked at, epoch milliseconds; None: every table is.
+    ``most_bytes``: what is larger is left to others.
+    """
 
     store: Store
     files: FileIO
@@ -74,7 +77,8 @@ class Initiator:
     clock: Callable[[], float]
     name: str
     say: Say = _ignore
-    _since: int | None = None
+    since: int | None = None
+    most_bytes: int | None = None
     _again: set[Where] = field(default_factory=set)
 
     def run_once(self) -> bool:
@@ -87,7 +91,7 @@ class Initiator:
         most = int(self.settings.number("metastore.compactor.fetch.size"))
         now, later = due[:most], due[most:]
         self._again = set(later)
-        self._since = began
+        self.since = began
         return self.consider(now) > 0
 
     def consider(self, objects: Iterable[Where]) -> int:
@@ -97,7 +101,14 @@ class Initiator:
 
     def judge(self, where: Where) -> Decision:
         """What would become of a table or partition now, and why; nothing is changed."""
+        return self.judging()(where)
+
+    def judging(self) -> Callable[[Where], Decision]:
+        """``judge`` of many: the queue is read once."""
         look = self._look()
+        return lambda where: self._judge(look, where)
+
+    def _judge(self, look: _Look, where: Where) -> Decision:
         hindrance = self._hindrance(look, where)
         if hindrance is not None:
             return Decision(type=None, why=hindrance)
@@ -109,13 +120,13 @@ class Initiator:
     # ---- which
 
     def _candidates(self) -> list[Where]:
-        if self._since is None:
+        if self.since is None:
             return [
                 (table.name, None if partition is None else name_of(table, partition))
                 for table in transactional_tables(self.store)
                 for partition in objects_of(self.store, table)
             ]
-        written = set(self.store.written_since(self._since - _SLACK_MS))
+        written = set(self.store.written_since(self.since - _SLACK_MS))
         if not self.settings.flag(BY_CLEANER):
             written |= set(self._aborted())
         return sorted(written | self._again, key=lambda where: (where[0], where[1] or ""))
@@ -185,8 +196,11 @@ class Initiator:
         thresholds = Thresholds.of(self.settings, table)
         directory = directory_of(self.store, self.files, table, partition)
         where = table.name, None if partition is None else name_of(table, partition)
-        aborted = look.aborted.get(where)
-        return decide(facts_of(table, directory, aborted, now=self.clock()), thresholds)
+        facts = facts_of(table, directory, look.aborted.get(where), now=self.clock())
+        decision = decide(facts, thresholds)
+        if self.most_bytes is None or facts.base_bytes + facts.delta_bytes <= self.most_bytes:
+            return decision
+        return Decision(type=None, why=f"larger than {self.most_bytes:,} bytes ({decision.why})")
 
     def _hindrance(self, look: _Look, where: Where) -> str | None:
         return look.busy(where) or look.pause(where, self.clock())
