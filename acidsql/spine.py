@@ -15,6 +15,7 @@ from acidsql.changes.at_once import PlainWork
 from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
 from acidsql.changes.unit_of_work import Leg, carry_out
+from acidsql.compaction.background import Background
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
@@ -101,6 +102,7 @@ class Spine:
     engine: Engine
     settings: Settings
     turn: Turn
+    background: Background
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
@@ -163,10 +165,17 @@ class Spine:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
         if self._changes(plan) and not self.transaction.is_open:
-            self.recovery.after()
+            self.clean_up()
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def clean_up(self) -> None:
+        """After a commit: takes away what killed processes have left, and has compacted what is
+        due, or leaves it to others.
+        """
+        self.recovery.after()
+        self.background.committed()
 
     def _changes(self, plan: Plan) -> bool:
         """Whether a statement changes the store, or what it knows of."""

@@ -154,7 +154,7 @@ def _needs_major(facts: Facts, thresholds: Thresholds) -> bool:
 def _why_not(facts: Facts, thresholds: Thresholds) -> str:
     if not facts.deltas:
         return "there are no deltas"
-    few = f"{facts.deltas:,} delta directories of {thresholds.deltas:,} allowed"
+    few = f"{facts.deltas:,} of {thresholds.deltas:,} delta directories allowed"
     if not facts.base_bytes:
         return f"{few}, and no base"
     share = facts.delta_bytes / facts.base_bytes

@@ -11,15 +11,19 @@ transaction is open or an entry stands in the way, is looked at again the next t
 from __future__ import annotations
 
 import datetime
+import os
+import socket
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.decision import (
     BY_CLEANER,
     AbortedTxns,
     Decision,
+    Facts,
     Store,
     Thresholds,
     aborted_txns,
@@ -56,8 +60,14 @@ _ABORTED_LOOKED_AT = 10_000
 Where = tuple[TableName, str | None]
 """A table without partitions, or a partition by Hive's name."""
 
+Leave = Callable[[Table, Facts], str | None]
 Say = Callable[[Where, str], None]
 """Hears of every object what was done about it, or why nothing was."""
+
+
+def name_of_role(number: int = 0) -> str:
+    """``<host>-<id>``, as Hive's workers and initiators are called."""
+    return f"{socket.gethostname()}-{os.getpid()}" + (f".{number}" if number else "")
 
 
 def _ignore(where: Where, what: str) -> None:
@@ -68,7 +78,7 @@ def _ignore(where: Where, what: str) -> None:
 class Initiator:
     """``clock``: epoch seconds; ``name``: ``<host>-<thread>``, the initiator of its entries.
     ``since``: what was written before is not looked at, epoch milliseconds; None: every table is.
-    ``most_bytes``: what is larger is left to others.
+    ``leave``: why an object is left to others, None if it is not.
     """
 
     store: Store
@@ -78,7 +88,7 @@ class Initiator:
     name: str
     say: Say = _ignore
     since: int | None = None
-    most_bytes: int | None = None
+    leave: Leave | None = None
     _again: set[Where] = field(default_factory=set)
 
     def run_once(self) -> bool:
@@ -198,9 +208,8 @@ class Initiator:
         where = table.name, None if partition is None else name_of(table, partition)
         facts = facts_of(table, directory, look.aborted.get(where), now=self.clock())
         decision = decide(facts, thresholds)
-        if self.most_bytes is None or facts.base_bytes + facts.delta_bytes <= self.most_bytes:
-            return decision
-        return Decision(type=None, why=f"larger than {self.most_bytes:,} bytes ({decision.why})")
+        reason = None if self.leave is None or decision.type is None else self.leave(table, facts)
+        return decision if reason is None else Decision(type=None, why=f"{reason}: {decision.why}")
 
     def _hindrance(self, look: _Look, where: Where) -> str | None:
         return look.busy(where) or look.pause(where, self.clock())
@@ -340,6 +349,15 @@ def _is_off(properties: Mapping[str, str]) -> bool:
     """Whether it says NO_AUTO_COMPACTION, in small or in large letters."""
     names = (NO_AUTO_COMPACTION, NO_AUTO_COMPACTION.upper())
     return any(properties.get(name, "").lower() == "true" for name in names)
+
+
+def find_object(store: Catalog, where: Where) -> tuple[Table, Partition | None] | None:
+    """A table without partitions, or a partition and its table; None for what is not there."""
+    table = store.find_table(where[0])
+    if table is None or where[1] is None:
+        return None if table is None else (table, None)
+    listed = {name_of(table, p): p for p in store.list_partitions(table)}
+    return (table, listed[where[1]]) if where[1] in listed else None
 
 
 def transactional_tables(store: Store) -> Iterable[Table]:

@@ -1,8 +1,8 @@
 """What a daemon writes down: a line for each step of each compaction, whoever takes it, with the
 time it took and the bytes before and after it.
 
-    2026-11-23 19:52:01Z  worker     default.t  minor compaction 12 done in 0.4 s: 1.2 MB in 14
-                                                directories -> 0.9 MB in 3
+    2026-11-23 19:52:01Z  worker     default.t  minor compaction 12 done in 0.4 s: 1.2 MiB in 14
+                                                directories -> 0.9 MiB in 3 directories
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from acidsql.catalog.partitions import name_of
 from acidsql.compaction.decision import Store, directory_of
-from acidsql.compaction.initiator import Where
+from acidsql.compaction.initiator import Where, find_object
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.txn.compactions import Compaction, CompactionState
@@ -25,7 +24,9 @@ Size = tuple[int, int]
 
 
 class Journal:
-    """``write`` takes a line; ``clock``: epoch seconds. Threads may share it."""
+    """``write`` takes a line; ``clock``: epoch seconds. Threads may share it. ``steps``: how many
+    of compactions it has seen; ``failures``: how many of these were failures.
+    """
 
     def __init__(
         self, store: Store, files: FileIO, write: Callable[[str], None], clock: Callable[[], float]
@@ -38,6 +39,7 @@ class Journal:
         self._states = {c.compaction_id: c.state for c in store.compactions()}
         self._before: dict[int, Size] = {}
         self.failures = 0
+        self.steps = 0
 
     def say(self, role: str, what: str, where: Where | None = None) -> None:
         """Writes one line."""
@@ -54,6 +56,7 @@ class Journal:
             compactions = self._store.compactions()
             for entry in compactions:
                 if self._states.get(entry.compaction_id) is not entry.state:
+                    self.steps += 1
                     self._note(entry)
             self._states = {c.compaction_id: c.state for c in compactions}
             self._before = {i: size for i, size in self._before.items() if i in self._states}
@@ -94,16 +97,10 @@ class Journal:
         return took
 
     def _size(self, entry: Compaction) -> Size:
-        table = self._store.find_table(entry.request.table)
-        partition = None
-        if table is None:
+        found = find_object(self._store, (entry.request.table, entry.request.partition))
+        if found is None:
             return 0, 0
-        if entry.request.partition is not None:
-            listed = {name_of(table, p): p for p in self._store.list_partitions(table)}
-            partition = listed.get(entry.request.partition)
-            if partition is None:
-                return 0, 0
-        seen = directory_of(self._store, self._files, table, partition)
+        seen = directory_of(self._store, self._files, *found)
         directories = (*seen.current, *((seen.base,) if seen.base is not None else ()))
         files = [*seen.originals, *(f for directory in directories for f in directory.files)]
         return sum(f.size for f in files), len(directories)

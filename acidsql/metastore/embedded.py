@@ -15,7 +15,7 @@ from typing import Self
 
 from acidsql.errors import ProgrammingError
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
-from acidsql.metastore.embedded_daemons import EmbeddedDaemons
+from acidsql.metastore.embedded_leftovers import EmbeddedLeftovers
 from acidsql.metastore.embedded_statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Clock
@@ -29,7 +29,7 @@ MAX_OPEN_TXNS = 100_000
 """Hive's default hive.max.open.txns."""
 
 
-class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedDaemons):
+class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
     """Opens the warehouse, making it (with the database "default") where it is missing. Implements
     Catalog and TxnManager.
 
@@ -61,7 +61,7 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedDaemons):
         store = open_store(self.warehouse, metastore, mode=mode, clock=clock)
         EmbeddedCatalog.__init__(self, store)
         EmbeddedStatistics.__init__(self, store)
-        EmbeddedDaemons.__init__(
+        EmbeddedLeftovers.__init__(
             self,
             store,
             user=user or current_user(),

@@ -1,8 +1,10 @@
-"""What the embedded metastore tells whoever cleans up: each call one SQL transaction."""
+"""What the embedded metastore tells whoever cleans up, and who that is: each call one SQL
+transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlalchemy import Connection
@@ -10,8 +12,14 @@ from sqlalchemy import Connection
 from acidsql.catalog.model import Table
 from acidsql.metastore.embedded_txns import EmbeddedTxns
 from acidsql.metastore.locking import find_dead_locks
-from acidsql.metastore.opening import open_txns
+from acidsql.metastore.opening import open_txns, purge
 from acidsql.metastore.process import Process
+from acidsql.metastore.rows.daemons import (
+    beat_daemon,
+    delete_daemons,
+    insert_daemon,
+    select_daemons,
+)
 from acidsql.metastore.rows.directories import (
     delete_directories,
     find_directories,
@@ -19,6 +27,7 @@ from acidsql.metastore.rows.directories import (
 )
 from acidsql.metastore.rows.leftovers import find_aborted, forget, recorded
 from acidsql.metastore.rows.tables import find_table
+from acidsql.txn.daemons import CompactorDaemon
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory
 
 LONG_AGO = 12
@@ -30,7 +39,7 @@ _A_DAY = 86_400_000
 
 
 class EmbeddedLeftovers(EmbeddedTxns):
-    """Implements Leftovers."""
+    """Implements Leftovers and CompactorDaemons."""
 
     def aborted_writes(self, limit: int) -> tuple[AbortedWrite, ...]:
         process = Process.current()
@@ -102,3 +111,36 @@ class EmbeddedLeftovers(EmbeddedTxns):
     def forget_writes(self, writes: Collection[AbortedWrite]) -> None:
         with self._store.write(durable=False) as connection:
             forget(connection, tuple(writes))
+
+    # ---- daemons that do it
+
+    def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
+        process = Process.current()
+        with self._store.write(durable=False) as connection:
+            now = self._time(connection)
+            _, dead = select_daemons(
+                connection, host=self._host, observer=process, cutoff=self._cutoff(now)
+            )
+            delete_daemons(connection, dead)
+            return insert_daemon(
+                connection, host=self._host, process=process, roles=roles, pools=pools, now=now
+            )
+
+    def heartbeat_daemon(self, daemon_id: int) -> bool:
+        with self._store.write(durable=False) as connection:
+            return beat_daemon(connection, daemon_id, now=self._time(connection))
+
+    def end_daemon(self, daemon_id: int) -> None:
+        with self._store.write(durable=False) as connection:
+            delete_daemons(connection, [daemon_id])
+
+    def compactor_daemons(self) -> tuple[CompactorDaemon, ...]:
+        process = Process.current()
+        with self._store.read() as connection:
+            cutoff = self._cutoff(self._now(connection)) - self._jump(connection)
+            living, _ = select_daemons(connection, host=self._host, observer=process, cutoff=cutoff)
+        return tuple(living)
+
+    def keep_house(self) -> None:
+        with self._store.write(durable=False) as connection:
+            purge(connection)

@@ -102,6 +102,23 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.compactor.auto",
+        kind="bool",
+        default="true",
+        doc=(
+            "A session that writes compacts small tables and cleans up, in a thread of its own,"
+            " where no daemon does."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.compactor.auto.max.bytes",
+        kind="bytes",
+        default="16m",
+        doc="The largest table or partition that such a session compacts.",
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.store.mode",
         kind=("0600", "0660", "0666"),
         default="0600",
