@@ -25,7 +25,7 @@ GRACE_SECONDS = 3.0
 LOOK_SECONDS = 1.0
 """How often the journal is brought up to date."""
 MOST_ROUNDS = 1000
-"""Of ``run_until_done``: what makes work for itself for ever must not keep it."""
+"""The most of ``run_until_done``: what makes work for itself for ever must not keep it."""
 
 Turn = Callable[[], bool]
 """Does one piece of work, if there is any; returns whether it has done some."""

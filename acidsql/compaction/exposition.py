@@ -41,14 +41,14 @@ class _Text:
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._made = 0.0
+        self._taken = 0.0
         self._text = ""
 
     def get(self) -> str:
         """The text; Error or OSError if it cannot be made."""
         with self._lock:
-            if not self._text or time.monotonic() - self._made >= EVERY_SECONDS:
-                self._text, self._made = self._make(), time.monotonic()
+            if not self._text or time.monotonic() - self._taken >= EVERY_SECONDS:
+                self._text, self._taken = self._make(), time.monotonic()
             return self._text
 
 

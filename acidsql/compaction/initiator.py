@@ -122,10 +122,10 @@ class Initiator:
         hindrance = self._hindrance(look, where)
         if hindrance is not None:
             return Decision(type=None, why=hindrance)
-        found = look.find(where)
-        if isinstance(found, str):
-            return Decision(type=None, why=found)
-        return self._due(look, *found)
+        target = look.find(where)
+        if isinstance(target, str):
+            return Decision(type=None, why=target)
+        return self._due(look, *target)
 
     # ---- which
 
@@ -170,11 +170,11 @@ class Initiator:
             self._again.add(where)
             self._note(look, where, pause)
             return False
-        found = look.find(where)
-        if isinstance(found, str):
-            self.say(where, found)
+        target = look.find(where)
+        if isinstance(target, str):
+            self.say(where, target)
             return False
-        table, partition = found
+        table, partition = target
         decision = self._due(look, table, partition)
         if decision.type is None:
             if self._hides_writes(table):

@@ -97,10 +97,10 @@ class Journal:
         return took
 
     def _size(self, entry: Compaction) -> Size:
-        found = find_object(self._store, (entry.request.table, entry.request.partition))
-        if found is None:
+        target = find_object(self._store, (entry.request.table, entry.request.partition))
+        if target is None:
             return 0, 0
-        seen = directory_of(self._store, self._files, *found)
+        seen = directory_of(self._store, self._files, *target)
         directories = (*seen.current, *((seen.base,) if seen.base is not None else ()))
         files = [*seen.originals, *(f for directory in directories for f in directory.files)]
         return sum(f.size for f in files), len(directories)

@@ -25,7 +25,7 @@ from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 
 MOST_BYTES = "acidsql.compactor.auto.max.bytes"
 _MANY_ENTRIES = 20
-"""Of a history that is worth looking through."""
+"""The number from which on a history is worth looking through."""
 
 
 class SmallTables:
@@ -99,8 +99,8 @@ class SmallTables:
             or entry.compaction_id in self._left
         ):
             return False
-        found = find_object(self._store, (request.table, request.partition))
-        return found is None or self._is_small(*found)  # what is gone is refused at once
+        target = find_object(self._store, (request.table, request.partition))
+        return target is None or self._is_small(*target)  # what is gone is refused at once
 
     def _is_small(self, table: Table, partition: Partition | None) -> bool:
         seen = directory_of(self._store, self._files, table, partition)
