@@ -94,6 +94,11 @@ def add_directories_to_delete(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_readers(connection: Connection) -> None:
+    """Adds the tables of who reads what, and of what is gone already."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -101,6 +106,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_locks,
     add_properties,
     add_directories_to_delete,
+    add_readers,
 )
 
 

@@ -125,6 +125,7 @@ class Visibility(Protocol):
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
     def is_latest(self, table: TableName) -> bool: ...
+    def confirm(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +222,10 @@ class Snapshots:
             rows=sum(int(one[ROWS]) for one in statistics),
             bytes=sum(int(one[BYTES]) for one in statistics),
         )
+
+    def confirm(self) -> None:
+        """Raises the error of a reader whose files are not kept for it any more."""
+        self._visible.confirm()
 
     def check_unchanged(self, table: Table) -> None:
         """Raises TransactionAbortedError if the table is not any more what was bound: files of
