@@ -8,12 +8,13 @@ from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.txn.reading import Reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
-    """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
-    the directory of the store.
+    """A store, the file systems its tables lie on, and an engine for what is to be read, of which
+    ``reads`` keeps the files. ``root``: the directory of the store.
     """
 
     root: str
@@ -21,3 +22,4 @@ class Warehouse:
     files: FileIO
     engine: Engine
     settings: Settings
+    reads: Reads

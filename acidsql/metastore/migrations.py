@@ -106,6 +106,11 @@ def add_compactor_daemons(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_readers(connection: Connection) -> None:
+    """Adds the tables of who reads what, and of what is gone already."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -115,6 +120,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_directories_to_delete,
     add_compactions,
     add_compactor_daemons,
+    add_readers,
 )
 
 
