@@ -4,7 +4,7 @@ change the catalog or the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
@@ -185,6 +185,14 @@ class Spine:
         """
         self.recovery.after()
         self.background.committed()
+
+    def compact_until_done(self, compaction_ids: Collection[int]) -> None:
+        """Returns when these compactions are done, by a daemon, or else by this session. Heeds
+        Ctrl-C.
+        """
+        from acidsql.compaction.assembly import compact_until_done
+
+        compact_until_done(self.store, self.engine, self.settings, compaction_ids)
 
     def _changes(self, plan: Plan) -> bool:
         """Whether a statement changes the store, or what it knows of."""

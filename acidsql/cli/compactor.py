@@ -10,15 +10,14 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from types import FrameType
 
 from acidsql.cli.main import open_session
 from acidsql.compaction.assembly import assemble
 from acidsql.compaction.daemon import Daemon
-from acidsql.compaction.exposition import Exposition, exposition
+from acidsql.compaction.exposition import exposition
 from acidsql.compaction.journal import Journal
-from acidsql.compaction.metrics import openmetrics
+from acidsql.compaction.metrics import HIVE_COUNTERS, openmetrics
 from acidsql.spark.engine import Engine
 
 BY_SIGNAL = (signal.SIGTERM, signal.SIGINT)
@@ -86,31 +85,27 @@ def run(args: Namespace) -> int:
             initiator=args.initiator or not _some(args),
             cleaner=args.cleaner or not _some(args),
         )
-        with exposition(
-            args.metrics, partial(openmetrics, store, session.files, settings)
-        ) as shown:
+        daemon = Daemon(store, settings, roles, journal)
+
+        def metrics() -> str:
+            counters = {name: daemon.counters[name] for name in HIVE_COUNTERS}
+            now = time.time()
+            return openmetrics(store, session.files, settings, now=now, counters=counters)
+
+        with exposition(args.metrics, metrics) as shown, _ended_by_signals(daemon):
             if shown.address:
                 journal.say("daemon", f"metrics at {shown.address}")
-            daemon = Daemon(store, settings, roles, journal, beyond=shown.refresh)
-            with _ended_by_signals(daemon):
-                return _run_once(daemon, journal, shown) if args.once else _run(daemon)
+            daemon.beyond = shown.refresh
+            ended = daemon.run_until_done() if args.once else daemon.run()
+            code = 1 if args.once and (journal.failures or daemon.errors) else 0
+            if not ended:
+                sys.stderr.flush()
+                os._exit(code)  # a merge that was given up must not hold the process
+            return code
 
 
 def _some(args: Namespace) -> bool:
     return bool(args.initiator or args.workers or args.cleaner)
-
-
-def _run_once(daemon: Daemon, journal: Journal, shown: Exposition) -> int:
-    daemon.run_until_done()
-    shown.refresh()
-    return 1 if journal.failures or daemon.errors else 0
-
-
-def _run(daemon: Daemon) -> int:
-    if not daemon.run():
-        sys.stderr.flush()
-        os._exit(0)  # a merge that was given up must not hold the process
-    return 0
 
 
 def _write(line: str) -> None:

@@ -1,8 +1,9 @@
-"""The parts that compact, put together for a daemon."""
+"""The parts that compact, put together: for a daemon, and for a session whose user waits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.cleaner import Cleaner
@@ -10,10 +11,13 @@ from acidsql.compaction.daemon import Roles, Turn
 from acidsql.compaction.housekeeper import Housekeeper, HouseStore
 from acidsql.compaction.initiator import Initiator, name_of_role
 from acidsql.compaction.journal import Journal
+from acidsql.compaction.waiting import wait_until_done
 from acidsql.compaction.worker import Worker
+from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.txn.compactions import Compaction
 
 
 def assemble(
@@ -87,3 +91,28 @@ def _housekeeper(
         return False
 
     return keep_house
+
+
+def compact_until_done(
+    store: HouseStore, engine: Engine, settings: Settings, ids: Collection[int]
+) -> None:
+    """Returns when these compactions are done. Those that no daemon's worker serves are carried out
+    here and now, with Spark if need be, and what they made obsolete is removed if nobody reads it.
+
+    Ctrl-C raises KeyboardInterrupt; what was begun is back in the queue then.
+    """
+    worker = Worker(store, engine.files, engine, settings, name_of_role())
+    carried_out = False
+
+    def carry_out(entry: Compaction) -> bool:
+        nonlocal carried_out
+        taken = store.next_compaction(name_of_role(), only=entry.compaction_id)
+        if taken is not None:
+            worker.carry_out(taken)
+            carried_out = True
+        return taken is not None
+
+    wait_until_done(store, settings, ids, carry_out)
+    if carried_out:
+        with suppress(Error, OSError):  # the next cleaner does it
+            Cleaner(store, engine.files, settings).run_once()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,8 +25,12 @@ GRACE_SECONDS = 3.0
 """What a role may take to end once it is told to."""
 LOOK_SECONDS = 1.0
 """How often the journal is brought up to date."""
+BEAT_SECONDS = 30.0
+"""How often it says that it is alive, at least."""
 MOST_ROUNDS = 1000
 """The most of ``run_until_done``: what makes work for itself for ever must not keep it."""
+
+_CYCLE, _FAILURE = "_cycle", "_failure_counter"
 
 Turn = Callable[[], bool]
 """Does one piece of work, if there is any; returns whether it has done some."""
@@ -65,12 +70,27 @@ class _Loop:
     pause: Callable[[int], float]
     then: list[_Loop] = field(default_factory=list)
     wake: threading.Event = field(default_factory=threading.Event)
-    thread: threading.Thread | None = None
+    _thread: threading.Thread | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, run: Callable[[_Loop], None]) -> None:
+        self._thread = threading.Thread(
+            target=run, args=(self,), name=f"acidsql {self.name}", daemon=True
+        )
+        self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        if self._thread is not None:
+            self._thread.join(max(0.0, seconds))
 
 
 class Daemon:
     """``beyond``: called about once a second by the thread that runs the daemon, for what is to be
-    kept up to date. ``clock``: seconds that do not jump.
+    kept up to date. ``clock``: seconds that do not jump. ``counters``: the turns that each role has
+    taken and those that failed, by Hive's names of metrics.
     """
 
     def __init__(
@@ -80,17 +100,23 @@ class Daemon:
         roles: Roles,
         journal: Journal,
         *,
-        beyond: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._settings = settings
         self._roles = roles
         self._journal = journal
-        self._beyond = beyond
         self._clock = clock
+        self.beyond: Callable[[], None] = lambda: None
         self._stopping = threading.Event()
-        self.errors = 0
+        self._timeout = settings.number("hive.txn.timeout")
+        self._beaten = clock()
+        self.counters: Counter[str] = Counter()
+
+    @property
+    def errors(self) -> int:
+        """How often a role has failed."""
+        return sum(count for name, count in self.counters.items() if name.endswith(_FAILURE))
 
     def stop(self) -> None:
         """Has ``run`` return soon. May be called by a handler of signals."""
@@ -104,10 +130,7 @@ class Daemon:
         self._journal.say("daemon", f"started: {', '.join(self._roles.names)}")
         loops = self._loops()
         for loop in loops:
-            loop.thread = threading.Thread(
-                target=self._run_loop, args=(loop,), name=f"acidsql {loop.name}", daemon=True
-            )
-            loop.thread.start()
+            loop.start(self._run_loop)
         try:
             self._attend(number)
         finally:
@@ -117,51 +140,51 @@ class Daemon:
             self._journal.say("daemon", "stopped")
         return ended
 
-    def run_until_done(self) -> None:
-        """Does a round of everything until nothing is left to do, or it is told to stop."""
+    def run_until_done(self) -> bool:
+        """Does a round of everything until nothing is left to do, or it is told to stop; returns as
+        ``run``.
+        """
         number = self._store.register_daemon(self._roles.names, self._roles.pools)
+        ended = True
         try:
             self._guarded("housekeeper", self._roles.housekeeper)
             for _ in range(MOST_ROUNDS):
-                if not self._round():
+                busy, ended = self._round(number)
+                if not busy:
                     break
-                self._store.heartbeat_daemon(number)
         finally:
             self._guarded("daemon", lambda: self._store.end_daemon(number))
+        return ended
 
     # ---- one after the other
 
-    def _round(self) -> bool:
-        """Lets each role do all it can; returns whether there was anything."""
-        busy = False
-        if self._roles.initiator is not None:
-            busy |= self._guarded("initiator", self._roles.initiator)
-            self._guarded("daemon", self._journal.look)
-        threads = [
-            threading.Thread(target=self._exhaust, args=("worker", turn), daemon=True)
-            for turn in self._roles.workers.values()
-        ]
+    def _round(self, number: int) -> tuple[bool, bool]:
+        """Lets each role do all it can; returns whether there was anything, and whether all have
+        ended.
+        """
         before = self._journal.steps
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive() and not self._stopping.is_set():
-                thread.join(LOOK_SECONDS)
-                self._guarded("daemon", self._journal.look)
-        self._guarded("daemon", self._journal.look)
-        busy |= self._journal.steps > before
+        if self._roles.initiator is not None:
+            self._guarded("initiator", self._roles.initiator)
+        loops = [
+            _Loop(name=f"worker {name}", turn=turn, pause=lambda _: 0.0)
+            for name, turn in self._roles.workers.items()
+        ]
+        for loop in loops:
+            loop.start(lambda loop: self._exhaust("worker", loop.turn))
+        while any(loop.is_alive for loop in loops) and not self._stopping.is_set():
+            self._stopping.wait(LOOK_SECONDS / 10)
+            self._look_after(number)
+        ended = not self._stopping.is_set() or self._end(loops)
         if self._roles.cleaner is not None:
-            busy |= self._exhaust("cleaner", self._roles.cleaner)
-        self._beyond()
-        return busy and not self._stopping.is_set()
+            self._exhaust("cleaner", self._roles.cleaner)
+        self._guarded("daemon", self._journal.look)
+        self._guarded("daemon", self.beyond)
+        return self._journal.steps > before and not self._stopping.is_set(), ended
 
-    def _exhaust(self, role: str, turn: Turn) -> bool:
+    def _exhaust(self, role: str, turn: Turn) -> None:
         """Takes turns until one has nothing to do."""
-        busy = False
         while not self._stopping.is_set() and self._guarded(role, turn):
-            busy = True
             self._guarded("daemon", self._journal.look)
-        return busy
 
     # ---- side by side
 
@@ -209,14 +232,15 @@ class Daemon:
 
     def _attend(self, number: int) -> None:
         """Keeps the daemon known and the journal up to date, until it is to stop."""
-        every = self._settings.number("hive.txn.timeout") / 2
-        beaten = self._clock()
         while not self._stopping.wait(LOOK_SECONDS):
-            self._guarded("daemon", self._journal.look)
-            self._beyond()
-            if self._clock() - beaten >= min(every, 30.0):
-                beaten = self._clock()
-                self._guarded("daemon", lambda: self._store.heartbeat_daemon(number))
+            self._look_after(number)
+            self._guarded("daemon", self.beyond)
+
+    def _look_after(self, number: int) -> None:
+        self._guarded("daemon", self._journal.look)
+        if self._clock() - self._beaten >= min(BEAT_SECONDS, self._timeout / 2):
+            self._beaten = self._clock()
+            self._guarded("daemon", lambda: self._store.heartbeat_daemon(number))
 
     def _end(self, loops: Sequence[_Loop]) -> bool:
         """Ends the roles; gives back the entries of workers that do not. Returns whether all have
@@ -228,9 +252,8 @@ class Daemon:
             loop.wake.set()
         until = self._clock() + GRACE_SECONDS
         for loop in loops:
-            if loop.thread is not None:
-                loop.thread.join(max(0.0, until - self._clock()))
-        alive = [loop.name for loop in loops if loop.thread is not None and loop.thread.is_alive()]
+            loop.join(until - self._clock())
+        alive = [loop.name for loop in loops if loop.is_alive]
         if any(name.startswith("worker ") for name in alive):
             self._guarded("worker", self._give_back)
         return not alive
@@ -244,11 +267,12 @@ class Daemon:
 
     def _guarded(self, role: str, turn: Callable[[], object]) -> bool:
         """Takes a turn; what fails is written down and tried again later."""
+        self.counters[f"compaction_{role}{_CYCLE}"] += 1
         try:
             return bool(turn())
         except Exception as error:  # it is to outlive what nobody has thought of, too
             if not self._stopping.is_set():
-                self.errors += 1
+                self.counters[f"compaction_{role}{_FAILURE}"] += 1
                 kind = "" if isinstance(error, Error) else f"{type(error).__name__}: "
                 self._journal.say(role, f"failed: {kind}{error}")
         return False
