@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
@@ -50,7 +51,7 @@ def assemble(
     return Roles(
         initiator=_initiator(store, files, settings, journal, clock) if initiator else None,
         workers=workers,
-        cleaner=Cleaner(store, files, settings).run_once if cleaner else None,
+        cleaner=_cleaner(store, files, settings, clock).run_once if cleaner else None,
         housekeeper=_housekeeper(store, files, settings, clock),
         cancel=cancel,
         pools=tuple(pools) or ("",),
@@ -72,6 +73,12 @@ def _initiator(
         name=name_of_role(),
         say=lambda where, what: journal.say("initiator", what, where),
     ).run_once
+
+
+def _cleaner(
+    store: HouseStore, files: FileIO, settings: Settings, clock: Callable[[], float]
+) -> Cleaner:
+    return Cleaner(store=store, files=files, settings=settings, clock=clock)
 
 
 def _housekeeper(
@@ -115,4 +122,4 @@ def compact_until_done(
     wait_until_done(store, settings, ids, carry_out)
     if carried_out:
         with suppress(Error, OSError):  # the next cleaner does it
-            Cleaner(store, engine.files, settings).run_once()
+            _cleaner(store, engine.files, settings, time.time).run_once()

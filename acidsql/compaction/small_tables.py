@@ -57,7 +57,9 @@ class SmallTables:
             leave=self._leave,
         )
         self._worker = Worker(store, self._files, self._engine, self._settings, name_of_role())
-        self._cleaner = Cleaner(store, self._files, self._settings)
+        self._cleaner = Cleaner(
+            store=store, files=self._files, settings=self._settings, clock=clock
+        )
         self._left: set[int] = set()
 
     def round(self) -> None:

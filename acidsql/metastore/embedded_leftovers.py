@@ -65,6 +65,8 @@ class EmbeddedReaders(EmbeddedTxns):
             if answer is not None and answer.state is not LockState.ACQUIRED:
                 return OpenedReader(reader_id=None, locks=answer)
             txns = valid_txns(connection, None)
+            if not request.tables:
+                return OpenedReader(reader_id=None, txns=txns, locks=answer)
             reader_id = next_lock_id(connection) if answer is None else answer.lock_id
             seen = self._seen(connection, txns, request.tables)
             insert_reader(connection, reader_id, request, txns, seen, self._observer(now))

@@ -46,8 +46,8 @@ class ReadRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedReader:
     """A registered read: its snapshot, and what it sees of each table asked for. ``locks``: what
-    became of those asked for with it. ``reader_id``: None while these wait, then nothing is
-    registered and the snapshot is empty.
+    became of those asked for with it; while these wait nothing is registered, and the snapshot is
+    empty. ``reader_id``: None if nothing is registered, as no table was asked for.
     """
 
     reader_id: int | None
