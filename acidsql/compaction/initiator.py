@@ -97,7 +97,14 @@ class Initiator:
 
     def judge(self, where: Where) -> Decision:
         """What would become of a table or partition now, and why; nothing is changed."""
+        return self.judging()(where)
+
+    def judging(self) -> Callable[[Where], Decision]:
+        """``judge`` of many: the queue is read once."""
         look = self._look()
+        return lambda where: self._judge(look, where)
+
+    def _judge(self, look: _Look, where: Where) -> Decision:
         hindrance = self._hindrance(look, where)
         if hindrance is not None:
             return Decision(type=None, why=hindrance)
