@@ -102,6 +102,8 @@ class Session:
             clock=clock,
             txn_timeout_seconds=self.settings.number("hive.txn.timeout"),
             max_open_txns=int(self.settings.number("hive.max.open.txns")),
+            worker_timeout_seconds=self.settings.number("hive.compactor.worker.timeout"),
+            pool_timeout_seconds=self.settings.number("metastore.compactor.worker.pool.timeout"),
             mode=int(self.settings.text("acidsql.store.mode"), 8),
         )
 

@@ -28,6 +28,7 @@ from acidsql.metastore.committing import (
 from acidsql.metastore.embedded_locks import EmbeddedLocks
 from acidsql.metastore.opening import (
     PURGED_BELOW,
+    TxnType,
     allocate,
     allocate_first,
     insert_txn,
@@ -170,7 +171,7 @@ class EmbeddedTxns(EmbeddedLocks):
         with self._store.read() as connection:
             return find_outcome(connection, txn_id)
 
-    def _open(self, connection: Connection, now: int) -> TxnId:
+    def _open(self, connection: Connection, now: int, kind: TxnType = TxnType.DEFAULT) -> TxnId:
         process = Process.current()
         living = self._reap_txns(connection, process, now).living
         if len(living) >= self._max_open_txns:
@@ -179,10 +180,15 @@ class EmbeddedTxns(EmbeddedLocks):
                 " hive.max.open.txns.",
                 hint="SHOW TRANSACTIONS lists them, ABORT TRANSACTIONS ends some.",
             )
-        return self._insert(connection, process, now, min(living, default=None))
+        return self._insert(connection, process, now, min(living, default=None), kind)
 
     def _insert(
-        self, connection: Connection, process: Process, now: int, lowest: TxnId | None
+        self,
+        connection: Connection,
+        process: Process,
+        now: int,
+        lowest: TxnId | None,
+        kind: TxnType = TxnType.DEFAULT,
     ) -> TxnId:
         txn_id = insert_txn(
             connection,
@@ -191,6 +197,7 @@ class EmbeddedTxns(EmbeddedLocks):
             process=process,
             now=now,
             lowest=lowest,
+            kind=kind,
         )
         keep_house(connection, txn_id)
         return txn_id

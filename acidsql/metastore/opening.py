@@ -7,6 +7,7 @@ does a little of both.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
@@ -27,8 +28,14 @@ from acidsql.metastore.txn_tables import (
 )
 from acidsql.txn.manager import TxnState
 
-DEFAULT_TXN = 0
-"""TXN_TYPE of an ordinary transaction."""
+
+class TxnType(IntEnum):
+    """TXN_TYPE, by Hive's numbers."""
+
+    DEFAULT = 0
+    COMPACTION = 3
+    REBALANCE_COMPACTION = 6
+
 
 HOUSEKEEPING_INTERVAL = 64
 """Every so many transactions the opener purges."""
@@ -73,6 +80,7 @@ def insert_txn(
     process: Process,
     now: int,
     lowest: TxnId | None,
+    kind: TxnType = TxnType.DEFAULT,
 ) -> TxnId:
     """Stores a new transaction. Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest
     transaction that this one's snapshot may call open: ``lowest``, if there is any.
@@ -86,7 +94,7 @@ def insert_txn(
         TXN_USER=user,
         TXN_HOST=host,
         TXN_AGENT_INFO=str(process),
-        TXN_TYPE=DEFAULT_TXN,
+        TXN_TYPE=kind.value,
     )
     txn_id = TxnId(key)
     connection.execute(_INSERT_LEVEL, {"MHL_TXNID": txn_id, "MHL_MIN_OPEN_TXNID": lowest or txn_id})

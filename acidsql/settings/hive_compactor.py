@@ -27,6 +27,7 @@ COMPACTOR = (
         "hive.compactor.worker.timeout",
         "86400s",
         "After so long a worker's compaction is given to another.",
+        honoured=True,
     ),
     time(
         "hive.compactor.worker.sleep.time",
@@ -93,6 +94,7 @@ COMPACTOR = (
         "After so long any worker may take a request made for a pool.",
         "hive.compactor.worker.pool.timeout",
         unit="h",
+        honoured=True,
     ),
     whole(
         "hive.compactor.wait.timeout",

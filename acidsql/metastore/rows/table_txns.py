@@ -7,6 +7,7 @@ from sqlalchemy import Table as SqlTable
 
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
 from acidsql.metastore.rows.txns import AbortReason, abort_txns
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
@@ -28,8 +29,10 @@ _ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]],
     (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
     (NEXT_WRITE_ID, NEXT_WRITE_ID.c.NWI_DATABASE, NEXT_WRITE_ID.c.NWI_TABLE),
     (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
+    (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_DATABASE, COMPACTION_QUEUE.c.CQ_TABLE),
+    (COMPLETED_COMPACTIONS, COMPLETED_COMPACTIONS.c.CC_DATABASE, COMPLETED_COMPACTIONS.c.CC_TABLE),
 )
-"""What transactions left behind about a table, and the columns that name it."""
+"""What transactions and compactions left behind about a table, and the columns that name it."""
 
 
 def forget_transactions(connection: Connection, name: TableName) -> None:

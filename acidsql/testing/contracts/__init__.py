@@ -14,6 +14,8 @@ pytest.register_assert_rewrite(__name__)  # else a broken promise would not say 
 from acidsql.testing.contracts.altering import AlterContract  # noqa: E402
 from acidsql.testing.contracts.catalog_partitions import CatalogPartitionContract  # noqa: E402
 from acidsql.testing.contracts.catalog_tables import CatalogTableContract  # noqa: E402
+from acidsql.testing.contracts.compaction_txns import CompactionTxnContract  # noqa: E402
+from acidsql.testing.contracts.compactions import CompactionQueueContract  # noqa: E402
 from acidsql.testing.contracts.conflicts import ConflictContract  # noqa: E402
 from acidsql.testing.contracts.dropping import DropContract  # noqa: E402
 from acidsql.testing.contracts.lock_ends import LockEndContract  # noqa: E402
@@ -28,6 +30,7 @@ from acidsql.testing.contracts.written_partitions import WrittenPartitionContrac
 __all__ = [
     "CatalogContract",
     "Clock",
+    "CompactionContract",
     "MetastoreContract",
     "OpenStore",
     "StoreContract",
@@ -45,6 +48,10 @@ class TxnManagerContract(
     ThreadContract,
 ):
     """What every transaction manager must do, by Hive's rules."""
+
+
+class CompactionContract(CompactionQueueContract, CompactionTxnContract):
+    """What a queue of compactions must do, on the store of a catalog and a transaction manager."""
 
 
 class CatalogContract(CatalogTableContract, CatalogPartitionContract):
