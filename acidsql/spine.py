@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.explain import explain, explain_ran
 from acidsql.planner.steps.names import name_of_statement, words_of
@@ -67,8 +68,8 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
-_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze)
-"""Commands that read rows first: Ctrl-C can stop them."""
+_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
+"""Commands that read rows first, or wait: Ctrl-C can stop them."""
 
 
 @contextmanager

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
 
 
+def _always(table: Table, partition: Partition) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
     """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
     the directory of the store.
+
+    ``needs_compaction``: whether the initiator would have a partition compacted.
+    ``compact_until``: carries out what is asked for until the compaction of this id has ended or
+    another works on it; None where others do.
     """
 
     root: str
@@ -21,3 +31,5 @@ class Warehouse:
     files: FileIO
     engine: Engine
     settings: Settings
+    needs_compaction: Callable[[Table, Partition], bool] = _always
+    compact_until: Callable[[int], None] | None = None

@@ -100,6 +100,7 @@ COMPACTOR = (
         "hive.compactor.wait.timeout",
         300_000,
         "COMPACT .. AND WAIT looks at least so often, in milliseconds.",
+        honoured=True,
         kind="long",
     ),
     time(
