@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from acidsql.changes.recovery import Recovery
@@ -12,13 +12,13 @@ from acidsql.compaction.daemon import Roles, Turn
 from acidsql.compaction.housekeeper import Housekeeper, HouseStore
 from acidsql.compaction.initiator import Initiator, name_of_role
 from acidsql.compaction.journal import Journal
-from acidsql.compaction.waiting import wait_until_done
 from acidsql.compaction.worker import Worker
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
-from acidsql.txn.compactions import Compaction
+from acidsql.txn.compactions import Compaction, CompactionState
+from acidsql.txn.daemons import CompactorDaemon
 
 
 def assemble(
@@ -100,26 +100,28 @@ def _housekeeper(
     return keep_house
 
 
-def compact_until_done(
-    store: HouseStore, engine: Engine, settings: Settings, ids: Collection[int]
+def compact_unless_served(
+    store: HouseStore, engine: Engine, settings: Settings, compaction_id: int
 ) -> None:
-    """Returns when these compactions are done. Those that no daemon's worker serves are carried out
-    here and now, with Spark if need be, and what they made obsolete is removed if nobody reads it.
+    """Carries an entry out here and now, with Spark if need be, if it is initiated and no daemon
+    has workers for it; what it made obsolete is removed if nobody reads it. An entry whose worker
+    has died is initiated again.
 
     Ctrl-C raises KeyboardInterrupt; what was begun is back in the queue then.
     """
-    worker = Worker(store, engine.files, engine, settings, name_of_role())
-    carried_out = False
-
-    def carry_out(entry: Compaction) -> bool:
-        nonlocal carried_out
-        taken = store.next_compaction(name_of_role(), only=entry.compaction_id)
-        if taken is not None:
-            worker.carry_out(taken)
-            carried_out = True
-        return taken is not None
-
-    wait_until_done(store, settings, ids, carry_out)
-    if carried_out:
+    entry = next((c for c in store.compactions() if c.compaction_id == compaction_id), None)
+    if entry is not None and entry.state is CompactionState.WORKING:
+        store.revoke_compactions()
+    if entry is None or _is_served(entry, store.compactor_daemons()):
+        return
+    taken = store.next_compaction(name_of_role(), only=compaction_id)
+    if taken is not None:
+        Worker(store, engine.files, engine, settings, name_of_role()).carry_out(taken)
         with suppress(Error, OSError):  # the next cleaner does it
             _cleaner(store, engine.files, settings, time.time).run_once()
+
+
+def _is_served(entry: Compaction, daemons: Iterable[CompactorDaemon]) -> bool:
+    """Whether a daemon has workers for the entry's pool."""
+    pool = entry.request.pool or ""
+    return any("worker" in daemon.roles and pool in daemon.pools for daemon in daemons)

@@ -240,5 +240,15 @@ def facts_of(
     )
 
 
+def decision_on(
+    store: TxnManager, io: FileIO, settings: Settings, table: Table, partition: Partition | None
+) -> Decision:
+    """Whether a compaction of a table or partition is due by its directory alone, whoever forbids
+    it. Errors as for ``directory_of`` and ``Thresholds.of``.
+    """
+    facts = facts_of(table, directory_of(store, io, table, partition))
+    return decide(facts, Thresholds.of(settings, table))
+
+
 def _bytes(files: Iterable[FileEntry]) -> int:
     return sum(file.size for file in files)

@@ -320,6 +320,7 @@ ACID = (
         "hive.transactional.concatenate.noblock",
         False,
         "ALTER TABLE .. CONCATENATE on a transactional table does not wait for its compaction.",
+        honoured=True,
     ),
     switch(
         "hive.optimize.acid.meta.columns",
