@@ -42,6 +42,7 @@ from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_LEVEL,
+    MIN_HISTORY_WRITE_ID,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -62,6 +63,9 @@ WRITES = (OperationType.INSERT, *CHANGES)
 
 _FORGET_LEVEL = delete(MIN_HISTORY_LEVEL).where(
     MIN_HISTORY_LEVEL.c.MHL_TXNID == bindparam("txn_id")
+)
+_FORGET_READS = delete(MIN_HISTORY_WRITE_ID).where(
+    MIN_HISTORY_WRITE_ID.c.MH_TXNID == bindparam("txn_id")
 )
 _COMMIT = (
     update(TXNS)
@@ -235,10 +239,17 @@ def finish(
             return conflict
         _remember_changes(connection, txn_id, commit_id)
     if operations:
-        objects = dict.fromkeys(tuple(row)[1:] for row in components)
-        _complete_components(connection, txn_id, objects, changes=changes, now=now)
+        objects = dict.fromkeys(
+            tuple(row)[1:]
+            for row in components
+            if row.TC_OPERATION_TYPE != OperationType.COMPACT.value
+        )
+        if objects:
+            _complete_components(connection, txn_id, objects, changes=changes, now=now)
+        connection.execute(_FORGET_COMPONENTS, this)
     apply_changes(connection, statistics)
     connection.execute(_FORGET_LEVEL, this)
+    connection.execute(_FORGET_READS, this)
     free_locks(connection, txn_id)
     connection.execute(_COMMIT, this)
     return None
@@ -292,10 +303,9 @@ def _overlap(row: Row[Any], commit_id: TxnId) -> Overlap:
 def _conflict_error(conflict: Row[Any], txn_id: TxnId, commit_id: TxnId) -> WriteConflictError:
     overlap = _overlap(conflict, commit_id)
     if overlap.txn_id == BY_DDL:
-        message = (
-            f"Aborting [txnid:{txn_id},{commit_id}] because {overlap} was added, dropped, renamed"
-            " or moved meanwhile"
-        )
+        rebalanced = conflict.WS_OPERATION_TYPE == OperationType.UPDATE.value
+        what = "rebalanced" if rebalanced else "added, dropped, renamed or moved"
+        message = f"Aborting [txnid:{txn_id},{commit_id}] because {overlap} was {what} meanwhile"
         return WriteConflictError(message, hint="Run the statement again.", code=TXN_ABORTED)
     return conflict_error(txn_id, Clash(overlap=overlap))
 
@@ -312,7 +322,7 @@ def _complete_components(
     changes: bool,
     now: int,
 ) -> None:
-    """Moves the components to history, where a newer row replaces the older of the same object,
+    """Copies the components to history, where a newer row replaces the older of the same object,
     kind by kind. ``objects``: database, table, partition and write id of each.
 
     Hive's house-keeper drops such duplicates later; the compactor asks only for the newest.
@@ -322,4 +332,3 @@ def _complete_components(
     older = [{"kind": kind} | dict(zip(names, one, strict=True)) for one in objects]
     connection.execute(_DELETE_OLDER, older)
     connection.execute(_COMPLETE, {"txn_id": txn_id, "now": now, "kind": kind})
-    connection.execute(_FORGET_COMPONENTS, {"txn_id": txn_id})

@@ -15,6 +15,7 @@ from typing import Self
 
 from acidsql.errors import ProgrammingError
 from acidsql.metastore.embedded_catalog import EmbeddedCatalog
+from acidsql.metastore.embedded_compactions import EmbeddedCompactions
 from acidsql.metastore.embedded_leftovers import EmbeddedLeftovers
 from acidsql.metastore.embedded_statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
@@ -27,11 +28,17 @@ TXN_TIMEOUT_SECONDS = 300.0
 """Hive's default hive.txn.timeout."""
 MAX_OPEN_TXNS = 100_000
 """Hive's default hive.max.open.txns."""
+WORKER_TIMEOUT_SECONDS = 86_400.0
+"""Hive's default hive.compactor.worker.timeout."""
+POOL_TIMEOUT_SECONDS = 43_200.0
+"""Hive's default metastore.compactor.worker.pool.timeout."""
 
 
-class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
+class EmbeddedMetastore(
+    EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers, EmbeddedCompactions
+):
     """Opens the warehouse, making it (with the database "default") where it is missing. Implements
-    Catalog and TxnManager.
+    Catalog, TxnManager and CompactionQueue.
 
     ``metastore``: the URL of a PostgreSQL database; None for the file. ``clock`` gives epoch
     seconds; None for that of the database's server, or of this host. ``steady``: seconds that
@@ -40,8 +47,9 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
     heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open, at once if its process
     on this host has ended; none is opened
     while ``max_open_txns`` are. Locks without a transaction are deleted so by whoever waits for
-    them. ``mode``: of a store that is made, as for chmod. MetastoreError if the warehouse cannot be
-    used.
+    them. A compactor's worker without a heartbeat for ``worker_timeout_seconds`` loses its entry;
+    one that no pool has served for ``pool_timeout_seconds`` is anybody's. ``mode``: of a store that
+    is made, as for chmod. MetastoreError if the warehouse cannot be used.
     """
 
     def __init__(
@@ -55,12 +63,16 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
         steady: Clock | None = None,
         txn_timeout_seconds: float = TXN_TIMEOUT_SECONDS,
         max_open_txns: int = MAX_OPEN_TXNS,
+        worker_timeout_seconds: float = WORKER_TIMEOUT_SECONDS,
+        pool_timeout_seconds: float = POOL_TIMEOUT_SECONDS,
         mode: int = OWNER_ONLY,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
         store = open_store(self.warehouse, metastore, mode=mode, clock=clock)
         EmbeddedCatalog.__init__(self, store)
         EmbeddedStatistics.__init__(self, store)
+        self._worker_timeout = worker_timeout_seconds
+        self._pool_timeout = pool_timeout_seconds
         EmbeddedLeftovers.__init__(
             self,
             store,
@@ -75,6 +87,11 @@ class EmbeddedMetastore(EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers):
     def metastore(self) -> str | None:
         """The URL it was opened by, its password and all: not to be shown. None for the file."""
         return self._store.url
+
+    @property
+    def host(self) -> str:
+        """What this host is called in transactions, locks and compactions."""
+        return self._host
 
     def close(self) -> None:
         """Closes its connections; transactions stay as they are. Closing twice is no error."""

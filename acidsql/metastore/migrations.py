@@ -30,6 +30,7 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
+from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE
 from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
@@ -94,6 +95,22 @@ def add_directories_to_delete(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_compactions(connection: Connection) -> None:
+    """Adds the tables of compactions, with the first number that one gets."""
+    create_missing_tables(connection)
+    if connection.scalar(select(NEXT_COMPACTION_QUEUE_ID.c.NCQ_NEXT)) is None:
+        connection.execute(insert(NEXT_COMPACTION_QUEUE_ID).values(NCQ_NEXT=1))
+
+
+def add_compactor_daemons(connection: Connection) -> None:
+    create_missing_tables(connection)
+
+
+def add_readers(connection: Connection) -> None:
+    """Adds the tables of who reads what, and of what is gone already."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -101,6 +118,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_locks,
     add_properties,
     add_directories_to_delete,
+    add_compactions,
+    add_compactor_daemons,
+    add_readers,
 )
 
 

@@ -7,6 +7,7 @@ does a little of both.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
@@ -27,8 +28,14 @@ from acidsql.metastore.txn_tables import (
 )
 from acidsql.txn.manager import TxnState
 
-DEFAULT_TXN = 0
-"""TXN_TYPE of an ordinary transaction."""
+
+class TxnType(IntEnum):
+    """TXN_TYPE, by Hive's numbers."""
+
+    DEFAULT = 0
+    COMPACTION = 3
+    REBALANCE_COMPACTION = 6
+
 
 HOUSEKEEPING_INTERVAL = 64
 """Every so many transactions the opener purges."""
@@ -60,6 +67,7 @@ _NEXT_WRITE_ID = select(NEXT_WRITE_ID.c.NWI_NEXT).where(_OF_TABLE)
 _FIRST_WRITE_ID = insert(NEXT_WRITE_ID)
 _ADVANCE = update(NEXT_WRITE_ID).where(_OF_TABLE).values(NWI_NEXT=NEXT_WRITE_ID.c.NWI_NEXT + 1)
 _INSERT_WRITE_ID = insert(TXN_TO_WRITE_ID)
+_NEWEST_TXN = select(func.max(TXNS.c.TXN_ID))
 _OPEN_TXNS = select(
     TXNS.c.TXN_ID, TXNS.c.TXN_HOST, TXNS.c.TXN_AGENT_INFO, TXNS.c.TXN_LAST_HEARTBEAT
 ).where(TXNS.c.TXN_STATE == TxnState.OPEN)
@@ -73,6 +81,7 @@ def insert_txn(
     process: Process,
     now: int,
     lowest: TxnId | None,
+    kind: TxnType = TxnType.DEFAULT,
 ) -> TxnId:
     """Stores a new transaction. Hive: OpenTxnsFunction. MIN_HISTORY_LEVEL keeps the oldest
     transaction that this one's snapshot may call open: ``lowest``, if there is any.
@@ -86,7 +95,7 @@ def insert_txn(
         TXN_USER=user,
         TXN_HOST=host,
         TXN_AGENT_INFO=str(process),
-        TXN_TYPE=DEFAULT_TXN,
+        TXN_TYPE=kind.value,
     )
     txn_id = TxnId(key)
     connection.execute(_INSERT_LEVEL, {"MHL_TXNID": txn_id, "MHL_MIN_OPEN_TXNID": lowest or txn_id})
@@ -198,13 +207,17 @@ def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str 
 
 
 def keep_house(connection: Connection, top: TxnId) -> None:
-    """Now and then forgets what no snapshot and no conflict check can ask for any more; ``top`` is
-    the newest transaction.
+    """Does ``purge`` now and then; ``top`` is the newest transaction."""
+    if top % HOUSEKEEPING_INTERVAL == 0:
+        purge(connection)
+
+
+def purge(connection: Connection) -> None:
+    """Forgets what no snapshot and no conflict check can ask for any more.
 
     Hive: AcidHouseKeeperService, AcidTxnCleanerService.
     """
-    if top % HOUSEKEEPING_INTERVAL:
-        return
+    top = connection.scalar(_NEWEST_TXN) or 0
     connection.execute(
         delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1))
     )

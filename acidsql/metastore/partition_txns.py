@@ -26,6 +26,8 @@ from sqlalchemy import (
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
+from acidsql.metastore.rows.compactions import forget_compactions
 from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
 from acidsql.metastore.txn_tables import (
@@ -70,6 +72,7 @@ def forget_partitions(
         ),
         rows,
     )
+    forget_compactions(connection, table, names)
     keep_out(connection, table, names)
 
 
@@ -84,6 +87,8 @@ def move_partition(connection: Connection, table: TableName, old: str, new: str)
         (TXN_COMPONENTS, "TC"),
         (COMPLETED_TXN_COMPONENTS, "CTC"),
         (WRITE_SET, "WS"),
+        (COMPACTION_QUEUE, "CQ"),
+        (COMPLETED_COMPACTIONS, "CC"),
     ):
         columns = (rows.c[f"{prefix}_{part}"] for part in ("DATABASE", "TABLE", "PARTITION"))
         database, name, partition = columns
@@ -149,6 +154,22 @@ def keep_out(connection: Connection, table: TableName, names: Sequence[str]) -> 
     operation = {"WS_OPERATION_TYPE": OperationType.OVERWRITE.value}
     connection.execute(
         insert(WRITE_SET), [{**row, **operation, "WS_PARTITION": name} for name in names]
+    )
+
+
+def keep_changes_out(connection: Connection, table: TableName, partition: str | None) -> None:
+    """Sees to it that whoever began before now cannot commit an update or delete of what is about
+    to get other ROW__IDs. Inserts may.
+    """
+    connection.execute(
+        insert(WRITE_SET).values(
+            WS_DATABASE=table.database,
+            WS_TABLE=table.table,
+            WS_PARTITION=partition,
+            WS_TXNID=BY_DDL,
+            WS_COMMIT_ID=highest_txn(connection),
+            WS_OPERATION_TYPE=OperationType.UPDATE.value,
+        )
     )
 
 

@@ -23,6 +23,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidTxnList
 from acidsql.catalog.model import TableName
+from acidsql.errors import MetastoreError
 
 
 class CompactionType(StrEnum):
@@ -83,8 +84,9 @@ class EnqueueAnswer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
     """An entry of the queue or of its history; times in epoch milliseconds, None for what has not
-    happened. ``attempts``: how often cleaning has failed; ``retry_after``: when it is tried again.
-    ``next_txn_id``: the lowest transaction id that was not given out when it was committed.
+    happened. ``attempts``: how often cleaning has failed; ``retry_after``: when it is tried again,
+    or the entry given out again after it was given back. ``next_txn_id``: the lowest
+    transaction id that was not given out when it was committed.
     """
 
     compaction_id: int
@@ -103,6 +105,12 @@ class Compaction:
     message: str | None = None
     attempts: int = 0
     retry_after: int | None = None
+
+
+class CompactionBlockedError(MetastoreError):
+    """Somebody keeps others away from what is to be compacted, who drops it, say. The entry was
+    given back, and nobody takes it for some seconds.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,17 +138,22 @@ class CompactionQueue(Protocol):
         id. Hive: TxnHandler.markFailed of an entry without id.
         """
 
-    def next_compaction(self, worker: str, *, pool: str | None = None) -> Compaction | None:
+    def next_compaction(
+        self, worker: str, *, pool: str | None = None, only: int | None = None
+    ) -> Compaction | None:
         """Takes the oldest initiated entry, which is ``working`` then, for a worker of this
         process: of ``pool``; or of none, or of one that nobody has served for
-        metastore.compactor.worker.pool.timeout. Hive: FindNextCompactFunction.
+        metastore.compactor.worker.pool.timeout. ``only``: this entry of whatever pool, or none.
+        Hive: FindNextCompactFunction.
         """
 
     def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
         """Opens the transaction of a worker (Hive's type COMPACTION) and notes it and its highest
         write id with the entry; others neither wait for it nor conflict with it.
 
-        MetastoreError if the entry is not this process's any more.
+        It holds SHARED_READ on its table or partition, EXCL_WRITE where ROW__IDs will change.
+        CompactionBlockedError if that is not free; MetastoreError if the entry is not this
+        process's any more.
         """
 
     def heartbeat_compaction(self, compaction_id: int) -> None:
@@ -154,12 +167,14 @@ class CompactionQueue(Protocol):
         """
 
     def end_compaction(self, compaction_id: int, state: CompactionState, message: str) -> None:
-        """Ends an entry as REFUSED, FAILED or ABORTED, and aborts its transaction. Hive:
-        markRefused, markFailed.
+        """Ends an entry as REFUSED, FAILED or ABORTED, and aborts its transaction; one that is
+        ready for cleaning, too. Hive: markRefused, markFailed.
         """
 
     def return_compaction(self, compaction_id: int) -> None:
-        """Gives an entry back that was begun and cannot be ended: it is initiated again."""
+        """Gives an entry back that was begun and cannot be ended: it is initiated again, and
+        nobody takes it for some seconds.
+        """
 
     def revoke_compactions(self) -> Collection[int]:
         """Makes entries of workers that are dead, or gave no sign of life for
@@ -189,8 +204,8 @@ class CompactionQueue(Protocol):
         self, keep: Mapping[CompactionState, int], *, timeout_seconds: float
     ) -> None:
         """Keeps the newest entries of the history, so many of each state for each table or
-        partition, and none that failed before a success and longer ago than the timeout. Hive:
-        PurgeCompactionHistoryFunction.
+        partition (all of a state that is not named), and none that failed before a success and
+        longer ago than the timeout. Hive: PurgeCompactionHistoryFunction.
         """
 
     def written_since(self, time: int) -> Collection[tuple[TableName, str | None]]:

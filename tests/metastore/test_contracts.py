@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql.testing.contracts import (
     CatalogContract,
+    CompactionContract,
     MetastoreContract,
     TxnManagerContract,
 )
@@ -12,6 +13,10 @@ from tests.metastore.conftest import Embedded
 
 class TestTxnManager(Embedded, TxnManagerContract):
     """Its transactions and locks."""
+
+
+class TestCompactions(Embedded, CompactionContract):
+    """Its queue of compactions."""
 
 
 class TestCatalog(Embedded, CatalogContract):

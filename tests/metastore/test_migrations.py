@@ -97,7 +97,7 @@ def test_a_step_may_be_run_again(metastore: EmbeddedMetastore) -> None:
 
 def as_version_1(path: Path) -> None:
     """Makes of a store what the first version left: no tables and columns that came later."""
-    later = ("HIVE_LOCKS", "NEXT_LOCK_ID", "PART_COL_STATS", "TAB_COL_STATS", "KEY_CONSTRAINTS", "PARTITION_PARAMS", "PARTITION_KEY_VALS", "PARTITIONS", "SERDE_PARAMS",
+    later = ("COMPACTION_QUEUE", "COMPLETED_COMPACTIONS", "NEXT_COMPACTION_QUEUE_ID", "HIVE_LOCKS", "NEXT_LOCK_ID", "PART_COL_STATS", "TAB_COL_STATS", "KEY_CONSTRAINTS", "PARTITION_PARAMS", "PARTITION_KEY_VALS", "PARTITIONS", "SERDE_PARAMS",
              "SORT_COLS", "SKEWED_COL_NAMES", "SKEWED_VALUES", "SKEWED_STRING_LIST_VALUES", "SKEWED_STRING_LIST")  # fmt: skip
     with closing(sqlite3.connect(path)) as connection:
         for name in later:

@@ -15,6 +15,7 @@ import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
+from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockState
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 from tests.metastore.worker import EXCLUSIVE, T
@@ -180,6 +181,53 @@ def test_a_killed_process_frees_its_locks(
     asked = opened.locks.lock_id
     assert metastore.check_lock(asked, opened.txn_id).state is LockState.ACQUIRED
     assert [lock.lock_id for lock in metastore.list_locks()] == [asked]
+
+
+def requests(count: int) -> list[CompactionRequest]:
+    return [
+        CompactionRequest(
+            table=T, partition=f"p={p}", type=CompactionType.MINOR, initiator="node1-manual"
+        )
+        for p in range(count)
+    ]
+
+
+@pytest.mark.processes
+def test_no_two_processes_take_one_compaction(
+    start: Start, reopen: Callable[..., EmbeddedMetastore]
+) -> None:
+    """Each is taken once, in a transaction of its own."""
+    metastore = reopen()
+    wanted = [metastore.enqueue_compaction(one).compaction_id for one in requests(40)]
+    workers = [start("compact", 0) for _ in range(3)]
+    go(*workers)
+    done = results(*workers)
+    assert sorted(one["compaction"] for one in done) == wanted
+    assert len({one["txn"] for one in done}) == len(wanted)
+    assert {c.state for c in metastore.compactions()} == {CompactionState.READY_FOR_CLEANING}
+
+
+@pytest.mark.processes
+def test_a_killed_worker_s_compaction_is_taken_up(
+    start: Start, reopen: Callable[..., EmbeddedMetastore]
+) -> None:
+    """By the next who asks for work; its transaction is aborted, its lock free."""
+    if not Process.current().machine:
+        pytest.skip("this system does not tell when a process started")
+    metastore = reopen()
+    metastore.enqueue_compaction(requests(1)[0])
+    worker = start("compact_and_hang", 0)
+    go(worker)
+    assert worker.stdout is not None
+    victim = json.loads(worker.stdout.readline())
+    assert metastore.next_compaction("node1-2") is None
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    taken = metastore.next_compaction("node1-2")
+    assert taken is not None
+    assert (taken.compaction_id, taken.txn_id) == (victim["compaction"], None)
+    assert metastore.list_locks() == ()
+    assert {t.txn_id: t.state for t in metastore.list_txns()} == {victim["txn"]: TxnState.ABORTED}
 
 
 @pytest.mark.processes

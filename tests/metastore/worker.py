@@ -65,6 +65,14 @@ def take_turn(metastore: EmbeddedMetastore) -> None:
     say(txn=opened.txn_id, write_id=write_id)
 
 
+def compact(metastore: EmbeddedMetastore) -> None:
+    """Works until there is nothing to do."""
+    while taken := metastore.next_compaction(f"node1-{os.getpid()}"):
+        opened = metastore.begin_compaction(taken.compaction_id)
+        metastore.finish_compaction(taken.compaction_id)
+        say(compaction=taken.compaction_id, txn=opened.txn_id)
+
+
 def main(warehouse: str, role: str, count: int) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -81,6 +89,14 @@ def main(warehouse: str, role: str, count: int) -> None:
             case "lock" | "lock_in_txn":
                 txn_id = metastore.open_txn() if role == "lock_in_txn" else NO_TXN
                 say(lock=metastore.lock(EXCLUSIVE, txn_id).lock_id)
+                sys.stdin.readline()
+            case "compact":
+                compact(metastore)
+            case "compact_and_hang":
+                taken = metastore.next_compaction(f"node1-{os.getpid()}")
+                assert taken is not None
+                opened = metastore.begin_compaction(taken.compaction_id)
+                say(compaction=taken.compaction_id, txn=opened.txn_id)
                 sys.stdin.readline()
             case "take_turns":
                 for _ in range(count):

@@ -28,6 +28,7 @@ from acidsql.errors import MetastoreError, TransactionAbortedError
 from acidsql.metastore.txn_tables import (
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
+    MIN_HISTORY_WRITE_ID,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -47,6 +48,7 @@ class AbortReason(IntEnum):
     WRITE_CONFLICT = 50003
     TIME_OUT = 50004
     ROLLBACK = 50005
+    COMPACTION = 50006
     PROCESS_GONE = 50900
     """Ours: the process that opened it has ended."""
     TABLE_DROPPED = 50901
@@ -63,6 +65,7 @@ _WORDS = {
     AbortReason.WRITE_CONFLICT: "a concurrent transaction had changed the same data",
     AbortReason.TIME_OUT: "its heartbeat timed out",
     AbortReason.ROLLBACK: "it was rolled back",
+    AbortReason.COMPACTION: "its compaction ended without a result",
     AbortReason.PROCESS_GONE: "the process that opened it has ended",
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
     AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
@@ -79,6 +82,11 @@ _UNDECIDED = select(TXNS.c.TXN_ID, TXNS.c.TXN_STATE).where(
     TXNS.c.TXN_STATE.in_((TxnState.OPEN, TxnState.ABORTED)),
     TXNS.c.TXN_ID <= bindparam("top"),
     TXNS.c.TXN_ID != bindparam("own"),
+)
+
+_FORGET_COMPACTED = delete(TXN_COMPONENTS).where(
+    TXN_COMPONENTS.c.TC_TXNID.in_(bindparam("txn_ids", expanding=True)),
+    TXN_COMPONENTS.c.TC_OPERATION_TYPE == OperationType.COMPACT.value,
 )
 
 
@@ -177,7 +185,8 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
 
     TXN_COMPONENTS stay, they tell the cleaner where the garbage is. Where a write id was given out
     but nothing recorded yet, there may be files all the same: a component for the whole table
-    stands for them, and keeps the aborted row from being purged.
+    stands for them, and keeps the aborted row from being purged. A compaction's goes: its write id
+    is one of other transactions, and nobody sees its files but as they are in place and right.
     """
     if not txn_ids:
         return
@@ -206,7 +215,11 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
         "TC_WRITEID",
     )
     connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
+    connection.execute(_FORGET_COMPACTED, {"txn_ids": list(txn_ids)})
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
+    connection.execute(
+        delete(MIN_HISTORY_WRITE_ID).where(MIN_HISTORY_WRITE_ID.c.MH_TXNID.in_(txn_ids))
+    )
     connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID.in_(txn_ids)))
     connection.execute(
         update(TXNS)

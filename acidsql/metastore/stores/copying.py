@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
+from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE, warehouse_path
 from acidsql.metastore.locking import reap_locks
 from acidsql.metastore.migrations import has_tables, migrate, moved_to
@@ -158,7 +159,7 @@ def _fill(
         target.execute(update(VERSION).values(SCHEMA_VERSION="0"))
     migrate(target)
     _refuse_full(target, other)
-    for seeded in (DBS, TXNS, NEXT_LOCK_ID):
+    for seeded in (DBS, TXNS, NEXT_LOCK_ID, NEXT_COMPACTION_QUEUE_ID):
         target.execute(delete(seeded))
     tables = [table for table in METADATA.sorted_tables if table not in _OF_THE_STORE]
     counts = {table: _count(source, table) for table in tables}
@@ -194,6 +195,7 @@ def _refuse_full(connection: Connection, store: Store) -> None:
         DBS: (DBS.c.NAME == DEFAULT_DATABASE) & (DBS.c.DB_LOCATION_URI == WAREHOUSE),
         TXNS: TXNS.c.TXN_ID == 0,
         NEXT_LOCK_ID: NEXT_LOCK_ID.c.NL_NEXT == 1,
+        NEXT_COMPACTION_QUEUE_ID: NEXT_COMPACTION_QUEUE_ID.c.NCQ_NEXT == 1,
     }
     for table in METADATA.sorted_tables:
         rows = select(func.count()).select_from(table)

@@ -41,7 +41,7 @@ from acidsql.metastore.stores.marker import remove_marker
 
 BUSY_TIMEOUT_SECONDS = 30
 _VERSION = str(VERSION_OF_STORE.compile(compile_kwargs={"literal_binds": True}))
-"""The query of the store's version, as text: each write transaction asks it."""
+"""Kept as text: it is asked in each write transaction."""
 _BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
 
 _HINTS = (

@@ -14,10 +14,13 @@ pytest.register_assert_rewrite(__name__)  # else a broken promise would not say 
 from acidsql.testing.contracts.altering import AlterContract  # noqa: E402
 from acidsql.testing.contracts.catalog_partitions import CatalogPartitionContract  # noqa: E402
 from acidsql.testing.contracts.catalog_tables import CatalogTableContract  # noqa: E402
+from acidsql.testing.contracts.compaction_txns import CompactionTxnContract  # noqa: E402
+from acidsql.testing.contracts.compactions import CompactionQueueContract  # noqa: E402
 from acidsql.testing.contracts.conflicts import ConflictContract  # noqa: E402
 from acidsql.testing.contracts.dropping import DropContract  # noqa: E402
 from acidsql.testing.contracts.lock_ends import LockEndContract  # noqa: E402
 from acidsql.testing.contracts.locks import LockContract  # noqa: E402
+from acidsql.testing.contracts.readers import ReaderContract, ReaderTableContract  # noqa: E402
 from acidsql.testing.contracts.statistics import StatisticsContract  # noqa: E402
 from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract  # noqa: E402
 from acidsql.testing.contracts.threads import ThreadContract  # noqa: E402
@@ -28,6 +31,7 @@ from acidsql.testing.contracts.written_partitions import WrittenPartitionContrac
 __all__ = [
     "CatalogContract",
     "Clock",
+    "CompactionContract",
     "MetastoreContract",
     "OpenStore",
     "StoreContract",
@@ -43,15 +47,26 @@ class TxnManagerContract(
     LockContract,
     LockEndContract,
     ThreadContract,
+    ReaderContract,
 ):
     """What every transaction manager must do, by Hive's rules."""
+
+
+class CompactionContract(CompactionQueueContract, CompactionTxnContract):
+    """What a queue of compactions must do, on the store of a catalog and a transaction manager."""
 
 
 class CatalogContract(CatalogTableContract, CatalogPartitionContract):
     """What every catalog must do."""
 
 
-class MetastoreContract(DropContract, AlterContract, WrittenPartitionContract, StatisticsContract):
+class MetastoreContract(
+    DropContract,
+    AlterContract,
+    WrittenPartitionContract,
+    StatisticsContract,
+    ReaderTableContract,
+):
     """What a catalog and a transaction manager on one store must do together: transactions follow
     the tables that are dropped, renamed and altered, statistics follow the transactions.
     """

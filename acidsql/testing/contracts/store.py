@@ -30,7 +30,8 @@ class OpenStore(Protocol):
     when it is opened first, but for the database "default"; who opened it closes it.
 
     ``options``: any of ``user`` and ``host``, who opens transactions and locks;
-    ``txn_timeout_seconds``, 300 unless it is said; ``max_open_txns``, 100,000.
+    ``txn_timeout_seconds``, 300 unless it is said; ``max_open_txns``, 100,000;
+    ``worker_timeout_seconds``, a day; ``pool_timeout_seconds``, half a day.
     """
 
     def __call__(self, **options: Any) -> TxnManager: ...

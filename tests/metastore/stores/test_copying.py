@@ -20,6 +20,7 @@ from acidsql.metastore.stores import copying
 from acidsql.metastore.stores.copying import copy_store
 from acidsql.metastore.tables import METADATA
 from acidsql.session import Session
+from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from tests.postgresql_server import PostgreSQLServer
@@ -67,6 +68,11 @@ def fill(warehouse: Path, metastore: str | None = None) -> None:
             )
             store.commit(opened.txn_id, [component])
         store.abort(store.begin([T]).txn_id)
+        wanted = CompactionRequest(
+            table=T, partition=None, type=CompactionType.MAJOR, initiator="node1-manual"
+        )
+        store.note_compaction(wanted, CompactionState.DID_NOT_INITIATE, "it failed twice")
+        store.enqueue_compaction(wanted)
 
 
 def test_every_row_goes_there_and_back(warehouse: Path, postgresql: str) -> None:

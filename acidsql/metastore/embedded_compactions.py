@@ -1,0 +1,420 @@
+"""The queue of compactions of the embedded metastore: each call one SQL transaction.
+
+An entry that is worked on belongs to a process. It is free again when that has ended, when it was
+silent for hive.compactor.worker.timeout, or when the worker's transaction is not open any more
+(it was silent for hive.txn.timeout, or somebody has aborted it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Row, or_, select
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.catalog.model import TableName
+from acidsql.errors import InternalError, MetastoreError
+from acidsql.metastore.committing import finish, insert_components
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
+from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
+from acidsql.metastore.opening import TxnType, ended_processes, purge
+from acidsql.metastore.partition_txns import keep_changes_out
+from acidsql.metastore.process import Process
+from acidsql.metastore.rows.compactions import (
+    change_entry,
+    complete,
+    find_entries,
+    find_entry,
+    find_in_the_way,
+    find_states,
+    find_written,
+    forget_written,
+    give_back,
+    insert_entry,
+    insert_note,
+    purge_history,
+    read_compactions,
+    read_entry,
+)
+from acidsql.metastore.rows.daemons import (
+    beat_daemon,
+    delete_daemons,
+    insert_daemon,
+    select_daemons,
+)
+from acidsql.metastore.rows.txns import (
+    AbortReason,
+    abort_txns,
+    find_state,
+    highest_txn,
+    require_open,
+    txns_below,
+)
+from acidsql.metastore.store import CommitFailedError
+from acidsql.metastore.txn_tables import TXNS
+from acidsql.txn.compactions import (
+    Compaction,
+    CompactionBlockedError,
+    CompactionRequest,
+    CompactionState,
+    CompactionType,
+    EnqueueAnswer,
+    OpenedCompaction,
+)
+from acidsql.txn.daemons import CompactorDaemon
+from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockState, LockType
+from acidsql.txn.manager import OperationType, TxnComponent, TxnState
+
+PAUSE = 5_000
+"""Milliseconds for which nobody takes an entry that was given back: it would be the same again."""
+
+ABORTED_BY_REQUEST = "Compaction Aborted by Abort Comapction request."
+"""Hive's words, to the letter."""
+
+_CQ = COMPACTION_QUEUE.c
+_WORKING = _CQ.CQ_STATE == CompactionState.WORKING.value
+
+
+class EmbeddedCompactions(EmbeddedTxns):
+    """Implements CompactionQueue and CompactorDaemons."""
+
+    _worker_timeout: float
+    _pool_timeout: float
+
+    # ---- asking
+
+    def enqueue_compaction(self, request: CompactionRequest) -> EnqueueAnswer:
+        with self._store.write() as connection:
+            row = find_in_the_way(connection, request)
+            if row is not None:
+                state = CompactionState(row.CQ_STATE)
+                return EnqueueAnswer(compaction_id=row.CQ_ID, state=state, accepted=False)
+            now = self._now(connection)
+            compaction_id = insert_entry(connection, request, now=now, version=_version())
+            state = CompactionState.INITIATED
+            return EnqueueAnswer(compaction_id=compaction_id, state=state, accepted=True)
+
+    def note_compaction(
+        self, request: CompactionRequest, state: CompactionState, message: str
+    ) -> int:
+        with self._store.write() as connection:
+            now = self._now(connection)
+            return insert_note(connection, request, state, message, now=now, version=_version())
+
+    def abort_compactions(
+        self, compaction_ids: Collection[int]
+    ) -> Mapping[int, CompactionState | None]:
+        with self._store.write() as connection:
+            before = find_states(connection, compaction_ids)
+            for compaction_id, state in before.items():
+                if state is CompactionState.INITIATED:
+                    row = _require(connection, compaction_id)
+                    now = self._now(connection)
+                    end = CompactionState.ABORTED
+                    complete(connection, row, end, ABORTED_BY_REQUEST, now=now)
+            return {one: before.get(one) for one in compaction_ids}
+
+    # ---- working
+
+    def next_compaction(
+        self, worker: str, *, pool: str | None = None, only: int | None = None
+    ) -> Compaction | None:
+        with self._store.write() as connection:
+            now = self._time(connection)
+            self._revoke(connection, now)
+            unserved = now - int(self._pool_timeout * 1000)
+            of_pool = (
+                or_(_CQ.CQ_POOL_NAME.is_(None), _CQ.CQ_ENQUEUE_TIME < unserved)
+                if pool is None
+                else _CQ.CQ_POOL_NAME == pool
+            )
+            rows = find_entries(
+                connection,
+                _CQ.CQ_STATE == CompactionState.INITIATED.value,
+                of_pool if only is None else _CQ.CQ_ID == only,
+                or_(_CQ.CQ_RETRY_AFTER.is_(None), _CQ.CQ_RETRY_AFTER <= now),
+            )
+            if not rows:
+                return None
+            compaction_id = rows[0].CQ_ID
+            change_entry(
+                connection,
+                compaction_id,
+                STATE=CompactionState.WORKING.value,
+                WORKER_ID=worker,
+                WORKER_VERSION=_version(),
+                WORKER_HOST=self._host,
+                AGENT_INFO=str(Process.current()),
+                LAST_HEARTBEAT=now,
+                START=now,
+                RETRY_AFTER=None,
+            )
+            return read_entry(_require(connection, compaction_id))
+
+    def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
+        with self._store.write() as connection:
+            row = _require_own(connection, compaction_id)
+            if row.CQ_TXN_ID is not None:
+                raise InternalError(f"compaction {compaction_id} has begun already")
+            now = self._time(connection)
+            rebalance = row.CQ_TYPE == CompactionType.REBALANCE
+            kind = TxnType.REBALANCE_COMPACTION if rebalance else TxnType.COMPACTION
+            txn_id = self._open(connection, now, kind)
+            answer = self._ask(connection, _locks(row), txn_id, now)
+            if answer.state is LockState.ACQUIRED:
+                return self._begun(connection, row, txn_id, now)
+            abort_txns(connection, [txn_id], AbortReason.COMPACTION)
+            give_back(connection, compaction_id, retry_after=now + PAUSE)
+        raise _blocked(compaction_id, answer)
+
+    def _begun(
+        self, connection: Connection, row: Row[Any], txn_id: TxnId, now: int
+    ) -> OpenedCompaction:
+        table = TableName(row.CQ_DATABASE, row.CQ_TABLE)
+        txns = txns_below(connection, txn_id, own=txn_id)
+        readers = find_valid_write_ids(connection, table, txns)
+        write_ids = ValidCompactorWriteIdList.of(readers)
+        top = write_ids.high_watermark
+        component = TxnComponent(
+            table=table,
+            partition=row.CQ_PARTITION,
+            operation=OperationType.COMPACT,
+            write_id=top,
+        )
+        insert_components(connection, txn_id, [component])
+        if row.CQ_TYPE == CompactionType.REBALANCE:
+            keep_changes_out(connection, table, row.CQ_PARTITION)
+        change_entry(connection, row.CQ_ID, TXN_ID=txn_id, HIGHEST_WRITE_ID=top, LAST_HEARTBEAT=now)
+        return OpenedCompaction(txn_id=txn_id, txns=txns, write_ids=write_ids)
+
+    def heartbeat_compaction(self, compaction_id: int) -> None:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            row = _require_own(connection, compaction_id)
+            if row.CQ_TXN_ID is not None:
+                require_open(connection, row.CQ_TXN_ID)
+                self._beat_txn(connection, row.CQ_TXN_ID)
+            change_entry(connection, compaction_id, LAST_HEARTBEAT=self._time(connection))
+
+    def finish_compaction(
+        self, compaction_id: int, highest_write_id: WriteId | None = None
+    ) -> None:
+        try:
+            with self._store.write() as connection:
+                self._finish(connection, compaction_id, highest_write_id)
+        except CommitFailedError:
+            with self._store.read() as connection:
+                state = find_states(connection, [compaction_id]).get(compaction_id)
+            if state not in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
+                raise
+
+    def _finish(
+        self, connection: Connection, compaction_id: int, highest_write_id: WriteId | None
+    ) -> None:
+        row = _require_own(connection, compaction_id)
+        now = self._time(connection)
+        if row.CQ_TXN_ID is not None:
+            require_open(connection, row.CQ_TXN_ID)
+            finish(connection, row.CQ_TXN_ID, now=now)
+        if highest_write_id is None:
+            highest_write_id = row.CQ_HIGHEST_WRITE_ID
+        change_entry(
+            connection,
+            compaction_id,
+            STATE=CompactionState.READY_FOR_CLEANING.value,
+            WORKER_ID=None,
+            WORKER_HOST=None,
+            AGENT_INFO=None,
+            LAST_HEARTBEAT=None,
+            HIGHEST_WRITE_ID=highest_write_id,
+            NEXT_TXN_ID=highest_txn(connection) + 1,
+            COMMIT_TIME=now,
+        )
+
+    def end_compaction(self, compaction_id: int, state: CompactionState, message: str) -> None:
+        with self._store.write() as connection:
+            row = _require(connection, compaction_id)
+            if row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
+                row = _require_own(connection, compaction_id)
+                _abort(connection, row)
+            complete(connection, row, state, message, now=self._now(connection))
+
+    def return_compaction(self, compaction_id: int) -> None:
+        with self._store.write() as connection:
+            row = _require_own(connection, compaction_id)
+            _abort(connection, row)
+            now = self._time(connection)
+            give_back(connection, compaction_id, retry_after=now + PAUSE)
+
+    def revoke_compactions(self) -> Collection[int]:
+        with self._store.write() as connection:
+            return self._revoke(connection, self._time(connection))
+
+    def _revoke(self, connection: Connection, now: int) -> Collection[int]:
+        rows = find_entries(connection, _WORKING)
+        if not rows:
+            return ()
+        cutoff = now - int(self._worker_timeout * 1000)
+        self._reap_txns(connection, Process.current(), now)
+        agents = (row.CQ_AGENT_INFO for row in rows if row.CQ_WORKER_HOST == self._host)
+        gone = ended_processes(agents, Process.current())
+        still_open = _open_of(connection, [row.CQ_TXN_ID for row in rows])
+        lost = [
+            row
+            for row in rows
+            if row.CQ_LAST_HEARTBEAT < cutoff
+            or (row.CQ_WORKER_HOST == self._host and row.CQ_AGENT_INFO in gone)
+            or (row.CQ_TXN_ID is not None and row.CQ_TXN_ID not in still_open)
+        ]
+        for row in lost:
+            _abort(connection, row)
+            give_back(connection, row.CQ_ID, retry_after=None)
+        return tuple(row.CQ_ID for row in lost)
+
+    # ---- cleaning
+
+    def postpone_cleaning(self, compaction_id: int, message: str, *, retry_after: int) -> None:
+        with self._store.write() as connection:
+            row = _require_ready(connection, compaction_id)
+            change_entry(
+                connection,
+                compaction_id,
+                CLEANING_ATTEMPTS=row.CQ_CLEANING_ATTEMPTS + 1,
+                ERROR_MESSAGE=message,
+                RETRY_AFTER=retry_after,
+            )
+
+    def mark_cleaned(self, compaction_id: int) -> None:
+        with self._store.write() as connection:
+            row = _require_ready(connection, compaction_id)
+            forget_written(connection, row)
+            now = self._now(connection)
+            complete(connection, row, CompactionState.SUCCEEDED, None, now=now)
+
+    # ---- looking
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        with self._store.read() as connection:
+            return read_compactions(connection)
+
+    def purge_compactions(
+        self, keep: Mapping[CompactionState, int], *, timeout_seconds: float
+    ) -> None:
+        with self._store.write() as connection:
+            long_ago = self._now(connection) - int(timeout_seconds * 1000)
+            purge_history(connection, keep, long_ago=long_ago)
+
+    def written_since(self, time: int) -> Collection[tuple[TableName, str | None]]:
+        with self._store.read() as connection:
+            return find_written(connection, time)
+
+    # ---- daemons
+
+    def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
+        process = Process.current()
+        with self._store.write(durable=False) as connection:
+            now = self._time(connection)
+            _, dead = select_daemons(
+                connection, host=self._host, observer=process, cutoff=self._cutoff(now)
+            )
+            delete_daemons(connection, dead)
+            return insert_daemon(
+                connection, host=self._host, process=process, roles=roles, pools=pools, now=now
+            )
+
+    def heartbeat_daemon(self, daemon_id: int) -> bool:
+        with self._store.write(durable=False) as connection:
+            return beat_daemon(connection, daemon_id, now=self._time(connection))
+
+    def end_daemon(self, daemon_id: int) -> None:
+        with self._store.write(durable=False) as connection:
+            delete_daemons(connection, [daemon_id])
+
+    def compactor_daemons(self) -> tuple[CompactorDaemon, ...]:
+        process = Process.current()
+        with self._store.read() as connection:
+            cutoff = self._cutoff(self._now(connection)) - self._jump(connection)
+            living, _ = select_daemons(connection, host=self._host, observer=process, cutoff=cutoff)
+        return tuple(living)
+
+    def keep_house(self) -> None:
+        with self._store.write(durable=False) as connection:
+            purge(connection)
+
+
+def _require(connection: Connection, compaction_id: int) -> Row[Any]:
+    row = find_entry(connection, compaction_id)
+    if row is None:
+        raise MetastoreError(f"compaction {compaction_id} is not in the queue (any more)")
+    return row
+
+
+def _require_own(connection: Connection, compaction_id: int) -> Row[Any]:
+    """An entry that this process works on; MetastoreError for another."""
+    row = _require(connection, compaction_id)
+    own = row.CQ_AGENT_INFO == str(Process.current())
+    if row.CQ_STATE != CompactionState.WORKING or not own:
+        raise MetastoreError(
+            f"compaction {compaction_id} is not this worker's any more",
+            detail=f"it is {CompactionState(row.CQ_STATE).words}",
+        )
+    return row
+
+
+def _require_ready(connection: Connection, compaction_id: int) -> Row[Any]:
+    row = _require(connection, compaction_id)
+    if row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
+        words = CompactionState(row.CQ_STATE).words
+        raise MetastoreError(f"compaction {compaction_id} is {words}, not ready for cleaning")
+    return row
+
+
+def _abort(connection: Connection, row: Row[Any]) -> None:
+    """Aborts an entry's transaction if it is open."""
+    txn_id = row.CQ_TXN_ID
+    if txn_id is not None and find_state(connection, txn_id) is TxnState.OPEN:
+        abort_txns(connection, [txn_id], AbortReason.COMPACTION)
+
+
+def _open_of(connection: Connection, txn_ids: Collection[int | None]) -> set[int]:
+    known = [txn_id for txn_id in txn_ids if txn_id is not None]
+    return set(
+        connection.scalars(
+            select(TXNS.c.TXN_ID).where(
+                TXNS.c.TXN_ID.in_(known), TXNS.c.TXN_STATE == TxnState.OPEN.value
+            )
+        )
+    )
+
+
+def _locks(row: Row[Any]) -> LockRequest:
+    """Hive's: nobody drops what is compacted; while ROW__IDs change, nobody changes rows."""
+    rebalance = row.CQ_TYPE == CompactionType.REBALANCE
+    component = LockComponent(
+        database=row.CQ_DATABASE,
+        table=row.CQ_TABLE,
+        partition=row.CQ_PARTITION,
+        type=LockType.EXCL_WRITE if rebalance else LockType.SHARED_READ,
+    )
+    return LockRequest(components=(component,), statement=f"compaction {row.CQ_ID}")
+
+
+def _blocked(compaction_id: int, answer: LockAnswer) -> CompactionBlockedError:
+    blocker = answer.blockers[0]
+    return CompactionBlockedError(
+        f"compaction {compaction_id} was given back: {blocker.component} is locked",
+        detail=str(blocker),
+    )
+
+
+@cache
+def _version() -> str:
+    """CQ_WORKER_VERSION and CQ_INITIATOR_VERSION."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"acidsql {version('acidsql')}"
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "acidsql"

@@ -1,0 +1,376 @@
+"""Compactions as rows of COMPACTION_QUEUE and COMPLETED_COMPACTIONS."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    delete,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.errors import FormatError
+from acidsql.metastore.compaction_tables import (
+    COMPACTION_QUEUE,
+    COMPLETED_COMPACTIONS,
+    NEXT_COMPACTION_QUEUE_ID,
+)
+from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS
+from acidsql.txn.compactions import (
+    Compaction,
+    CompactionRequest,
+    CompactionState,
+    CompactionType,
+)
+
+_CQ, _CC, _CTC = COMPACTION_QUEUE.c, COMPLETED_COMPACTIONS.c, COMPLETED_TXN_COMPONENTS.c
+_KEPT = [
+    column.name.removeprefix("CC_")
+    for column in COMPLETED_COMPACTIONS.c
+    if column.name.replace("CC_", "CQ_", 1) in COMPACTION_QUEUE.c
+]
+"""The facts of an entry that its history keeps, without their prefix."""
+
+_FAILURES = (
+    CompactionState.FAILED,
+    CompactionState.DID_NOT_INITIATE,
+    CompactionState.REFUSED,
+)
+
+Object = tuple[TableName, str | None]
+"""A table, and the partition of it or None."""
+
+
+# ---- the queue
+
+
+def next_compaction_id(connection: Connection) -> int:
+    number = NEXT_COMPACTION_QUEUE_ID.c.NCQ_NEXT
+    compaction_id = connection.execute(select(number)).scalar_one()
+    connection.execute(update(NEXT_COMPACTION_QUEUE_ID).values(NCQ_NEXT=number + 1))
+    return int(compaction_id)
+
+
+def insert_entry(
+    connection: Connection, request: CompactionRequest, *, now: int, version: str
+) -> int:
+    """Stores an initiated entry; returns its id."""
+    compaction_id = next_compaction_id(connection)
+    row = _request_row("CQ", request, version) | {
+        "CQ_ID": compaction_id,
+        "CQ_STATE": CompactionState.INITIATED.value,
+        "CQ_ENQUEUE_TIME": now,
+        "CQ_CLEANING_ATTEMPTS": 0,
+    }
+    connection.execute(insert(COMPACTION_QUEUE), row)
+    return compaction_id
+
+
+def insert_note(
+    connection: Connection,
+    request: CompactionRequest,
+    state: CompactionState,
+    message: str,
+    *,
+    now: int,
+    version: str,
+) -> int:
+    """Stores in the history what was never in the queue; returns its id."""
+    compaction_id = next_compaction_id(connection)
+    row = _request_row("CC", request, version) | {
+        "CC_ID": compaction_id,
+        "CC_STATE": state.value,
+        "CC_ENQUEUE_TIME": now,
+        "CC_END": now,
+        "CC_ERROR_MESSAGE": message,
+        "CC_CLEANING_ATTEMPTS": 0,
+    }
+    connection.execute(insert(COMPLETED_COMPACTIONS), row)
+    return compaction_id
+
+
+def find_entry(connection: Connection, compaction_id: int) -> Row[Any] | None:
+    """A row of the queue."""
+    return connection.execute(
+        select(COMPACTION_QUEUE).where(_CQ.CQ_ID == compaction_id)
+    ).one_or_none()
+
+
+def find_entries(connection: Connection, *where: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    """Rows of the queue that meet all conditions, by id."""
+    return connection.execute(select(COMPACTION_QUEUE).where(*where).order_by(_CQ.CQ_ID)).all()
+
+
+def find_in_the_way(connection: Connection, request: CompactionRequest) -> Row[Any] | None:
+    """The entry for which another of the same table or partition is not accepted."""
+    rows = find_entries(connection, _of_object(request.table, request.partition))
+    for row in rows:
+        ready = row.CQ_STATE == CompactionState.READY_FOR_CLEANING
+        if not ready or not _written_above(connection, row):
+            return row
+    return None
+
+
+def _written_above(connection: Connection, row: Row[Any]) -> bool:
+    """Whether something was committed to an entry's table or partition that it did not take in."""
+    of_object = and_(
+        _CTC.CTC_DATABASE == row.CQ_DATABASE,
+        _CTC.CTC_TABLE == row.CQ_TABLE,
+        or_(
+            _CTC.CTC_PARTITION.is_not_distinct_from(row.CQ_PARTITION), _CTC.CTC_PARTITION.is_(None)
+        ),
+        _CTC.CTC_WRITEID > (row.CQ_HIGHEST_WRITE_ID or 0),
+    )
+    return bool(connection.scalar(select(exists().where(of_object))))
+
+
+def change_entry(connection: Connection, compaction_id: int, **values: object) -> None:
+    """Changes columns of an entry, named without their prefix."""
+    connection.execute(
+        update(COMPACTION_QUEUE)
+        .where(_CQ.CQ_ID == compaction_id)
+        .values({f"CQ_{name}": value for name, value in values.items()})
+    )
+
+
+def give_back(connection: Connection, compaction_id: int, *, retry_after: int | None) -> None:
+    """Makes an entry what it was before a worker took it. ``retry_after``: nobody takes it before
+    then; epoch milliseconds.
+    """
+    change_entry(
+        connection,
+        compaction_id,
+        STATE=CompactionState.INITIATED.value,
+        WORKER_ID=None,
+        WORKER_VERSION=None,
+        WORKER_HOST=None,
+        AGENT_INFO=None,
+        LAST_HEARTBEAT=None,
+        START=None,
+        TXN_ID=None,
+        HIGHEST_WRITE_ID=None,
+        RETRY_AFTER=retry_after,
+    )
+
+
+def complete(
+    connection: Connection,
+    row: Row[Any],
+    state: CompactionState,
+    message: str | None,
+    *,
+    now: int,
+) -> None:
+    """Moves an entry into the history."""
+    entry = row._asdict()
+    facts = {f"CC_{name}": entry[f"CQ_{name}"] for name in _KEPT}
+    end = {"CC_STATE": state.value, "CC_ERROR_MESSAGE": message, "CC_END": now}
+    connection.execute(insert(COMPLETED_COMPACTIONS), facts | end)
+    connection.execute(delete(COMPACTION_QUEUE).where(_CQ.CQ_ID == row.CQ_ID))
+
+
+def forget_compactions(connection: Connection, table: TableName, partitions: Iterable[str]) -> None:
+    """Deletes what is asked for, carried out and known of partitions."""
+    for rows, prefix in ((COMPACTION_QUEUE, "CQ"), (COMPLETED_COMPACTIONS, "CC")):
+        of_table = and_(
+            rows.c[f"{prefix}_DATABASE"] == table.database, rows.c[f"{prefix}_TABLE"] == table.table
+        )
+        for partition in partitions:
+            of_partition = rows.c[f"{prefix}_PARTITION"] == partition
+            connection.execute(delete(rows).where(of_table, of_partition))
+
+
+# ---- what was written
+
+
+def forget_written(connection: Connection, row: Row[Any]) -> None:
+    """Forgets which writes were committed that an entry has taken in."""
+    connection.execute(
+        delete(COMPLETED_TXN_COMPONENTS).where(
+            _CTC.CTC_DATABASE == row.CQ_DATABASE,
+            _CTC.CTC_TABLE == row.CQ_TABLE,
+            _CTC.CTC_PARTITION.is_not_distinct_from(row.CQ_PARTITION),
+            _CTC.CTC_WRITEID <= row.CQ_HIGHEST_WRITE_ID,
+        )
+    )
+
+
+def find_written(connection: Connection, time: int) -> set[Object]:
+    """The tables and partitions written to since, or not compacted though it was tried last."""
+    written = connection.execute(
+        select(_CTC.CTC_DATABASE, _CTC.CTC_TABLE, _CTC.CTC_PARTITION)
+        .where(_CTC.CTC_TIMESTAMP >= time, _CTC.CTC_TABLE.is_not(None))
+        .distinct()
+    )
+    newest: dict[Object, str] = {}
+    for row in _history(connection):
+        newest.setdefault(_object_of(row), row.CC_STATE)
+    failed = (CompactionState.FAILED, CompactionState.DID_NOT_INITIATE)
+    return {(TableName(row[0], row[1]), row[2]) for row in written} | {
+        one for one, state in newest.items() if state in failed
+    }
+
+
+# ---- all of them
+
+
+def read_compactions(connection: Connection) -> tuple[Compaction, ...]:
+    """Every entry of the queue and of the history, by id."""
+    queued = (_compaction("CQ", row) for row in find_entries(connection))
+    over = (_compaction("CC", row) for row in _history(connection))
+    return tuple(sorted((*queued, *over), key=lambda one: one.compaction_id))
+
+
+def find_states(
+    connection: Connection, compaction_ids: Collection[int]
+) -> dict[int, CompactionState]:
+    """The states of those of these entries that there are."""
+    of_queue = select(_CQ.CQ_ID, _CQ.CQ_STATE).where(_CQ.CQ_ID.in_(compaction_ids))
+    of_history = select(_CC.CC_ID, _CC.CC_STATE).where(_CC.CC_ID.in_(compaction_ids))
+    return {
+        int(row[0]): CompactionState(row[1])
+        for query in (of_queue, of_history)
+        for row in connection.execute(query)
+    }
+
+
+def read_entry(row: Row[Any]) -> Compaction:
+    """A row of the queue as what it says."""
+    return _compaction("CQ", row)
+
+
+def purge_history(
+    connection: Connection, keep: Mapping[CompactionState, int], *, long_ago: int
+) -> None:
+    """Deletes history. ``keep``: how many of each state, for each table or partition; all of those
+    that are not named. ``long_ago``: epoch milliseconds; what failed before then, and before a
+    success that made up for it, goes too.
+    """
+    by_object: defaultdict[Object, list[Row[Any]]] = defaultdict(list)
+    for row in _history(connection):
+        by_object[_object_of(row)].append(row)
+    superfluous = [one for rows in by_object.values() for one in _superfluous(rows, keep, long_ago)]
+    if superfluous:
+        connection.execute(delete(COMPLETED_COMPACTIONS).where(_CC.CC_ID.in_(superfluous)))
+
+
+def _superfluous(
+    rows: Iterable[Row[Any]], keep: Mapping[CompactionState, int], long_ago: int
+) -> Iterator[int]:
+    """The ids of what goes of one object's history, which is given newest first."""
+    seen: Counter[CompactionState] = Counter()
+    made_up_for: set[str] = set()
+    for row in rows:
+        state = CompactionState(row.CC_STATE)
+        seen[state] += 1
+        over = row.CC_TYPE in made_up_for and row.CC_END < long_ago
+        if seen[state] > keep.get(state, seen[state]) or (state in _FAILURES and over):
+            yield int(row.CC_ID)
+        if state is CompactionState.SUCCEEDED:
+            made_up_for |= {row.CC_TYPE}
+            if row.CC_TYPE != CompactionType.MINOR:
+                made_up_for |= set(CompactionType)
+
+
+def _history(connection: Connection) -> Sequence[Row[Any]]:
+    """The history, newest first."""
+    return connection.execute(select(COMPLETED_COMPACTIONS).order_by(_CC.CC_ID.desc())).all()
+
+
+def _object_of(row: Row[Any]) -> Object:
+    return TableName(row.CC_DATABASE, row.CC_TABLE), row.CC_PARTITION
+
+
+def _of_object(table: TableName, partition: str | None) -> ColumnElement[bool]:
+    return and_(
+        _CQ.CQ_DATABASE == table.database,
+        _CQ.CQ_TABLE == table.table,
+        _CQ.CQ_PARTITION.is_not_distinct_from(partition),
+    )
+
+
+def _request_row(prefix: str, request: CompactionRequest, version: str) -> dict[str, object]:
+    return {
+        f"{prefix}_DATABASE": request.table.database,
+        f"{prefix}_TABLE": request.table.table,
+        f"{prefix}_PARTITION": request.partition,
+        f"{prefix}_TYPE": request.type.value,
+        f"{prefix}_TBLPROPERTIES": properties_text(request.properties),
+        f"{prefix}_INITIATOR_ID": request.initiator,
+        f"{prefix}_INITIATOR_VERSION": version,
+        f"{prefix}_POOL_NAME": request.pool,
+        f"{prefix}_NUMBER_OF_BUCKETS": request.buckets,
+        f"{prefix}_ORDER_BY": request.order_by,
+    }
+
+
+def _compaction(prefix: str, row: Row[Any]) -> Compaction:
+    fact = {name.removeprefix(f"{prefix}_"): value for name, value in row._asdict().items()}
+    number, txn, next_txn = (fact[n] for n in ("HIGHEST_WRITE_ID", "TXN_ID", "NEXT_TXN_ID"))
+    return Compaction(
+        compaction_id=fact["ID"],
+        request=CompactionRequest(
+            table=TableName(fact["DATABASE"], fact["TABLE"]),
+            partition=fact["PARTITION"],
+            type=CompactionType(fact["TYPE"]),
+            initiator=fact["INITIATOR_ID"],
+            properties=properties_of(fact["TBLPROPERTIES"]),
+            pool=fact["POOL_NAME"],
+            buckets=fact["NUMBER_OF_BUCKETS"],
+            order_by=fact["ORDER_BY"],
+        ),
+        state=CompactionState(fact["STATE"]),
+        enqueued=fact["ENQUEUE_TIME"],
+        started=fact["START"],
+        ended=fact.get("END"),
+        worker=fact["WORKER_ID"],
+        worker_version=fact["WORKER_VERSION"],
+        initiator_version=fact["INITIATOR_VERSION"],
+        highest_write_id=None if number is None else WriteId(number),
+        txn_id=None if txn is None else TxnId(txn),
+        next_txn_id=None if next_txn is None else TxnId(next_txn),
+        committed=fact["COMMIT_TIME"],
+        message=fact["ERROR_MESSAGE"],
+        attempts=fact["CLEANING_ATTEMPTS"],
+        retry_after=fact.get("RETRY_AFTER"),
+    )
+
+
+# ---- properties, as Hive's StringableMap writes them: 1:1:a2:bc for {"a": "bc"}
+
+
+def properties_text(properties: Mapping[str, str]) -> str | None:
+    """CQ_TBLPROPERTIES; None for none. Lengths are in characters."""
+    if not properties:
+        return None
+    parts = (f"{len(part)}:{part}" for pair in properties.items() for part in pair)
+    return f"{len(properties)}:{''.join(parts)}"
+
+
+def properties_of(text: str | None) -> dict[str, str]:
+    """What ``properties_text`` wrote down. FormatError for another text."""
+    if not text:
+        return {}
+    try:
+        count, _, rest = text.partition(":")
+        parts: list[str] = []
+        for _ in range(2 * int(count)):
+            length, _, rest = rest.partition(":")
+            size = max(int(length), 0)  # -1: Hive's null
+            parts.append(rest[:size])
+            rest = rest[size:]
+    except ValueError as error:
+        raise FormatError(f'"{text}" is not what a compaction says of its properties') from error
+    return dict(zip(parts[::2], parts[1::2], strict=True))
