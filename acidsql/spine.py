@@ -10,15 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
-from acidsql.catalog.model import DEFAULT_DATABASE, TableName
+from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableName
 from acidsql.changes.at_once import PlainWork
 from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
 from acidsql.changes.unit_of_work import Leg, carry_out
 from acidsql.ddl import run_catalog_command
+from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
-from acidsql.errors import Error, NestingError, UnsupportedStatementError, Warning
+from acidsql.errors import Error, NestingError, ProgrammingError, UnsupportedStatementError, Warning
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import deepest, nested_too_deeply
 from acidsql.planner.bind import Surroundings, bind
@@ -27,6 +28,7 @@ from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
     BoundAnalyze,
     BoundCreateTableAs,
+    BoundDescribeHealth,
     BoundDropDatabase,
     BoundUse,
     CatalogAction,
@@ -64,6 +66,8 @@ from acidsql.txn.transaction import ReadSnapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from acidsql.compaction.examination import Report
+    from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
@@ -250,6 +254,33 @@ class Spine:
             files=self.engine.files,
             engine=self.engine,
             settings=self.settings,
+            health=lambda table, partition: self._health(table, partition).facts,
+        )
+
+    def health(self, table: str, report: Report | None = None) -> TableHealth:
+        """The health of a table, or of one partition: ``table`` is what follows DESCRIBE HEALTH.
+        ``report``: hears how many footers of how many have been read.
+        """
+        source, planned = self.plan(f"DESCRIBE HEALTH {table}")
+        action = planned.action if isinstance(planned, CatalogCommand) else None
+        if not isinstance(action, BoundDescribeHealth):
+            raise ProgrammingError("the health of a table is asked for by its name")
+        with placed_in(source), file_errors("DESCRIBE HEALTH"):
+            return self._health(action.table, action.partition, report)
+
+    def _health(
+        self, table: Table, partition: Partition | None, report: Report | None = None
+    ) -> TableHealth:
+        from acidsql.compaction.examination import silent, table_health
+
+        return table_health(
+            self.store,
+            self.engine.files,
+            self.settings,
+            table,
+            None if partition is None else [partition],
+            now=self.clock(),
+            report=report or silent,
         )
 
     # ---- reading

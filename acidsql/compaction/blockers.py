@@ -11,28 +11,30 @@ from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import partition_values
 from acidsql.catalog.show_create import literal, quoted
 from acidsql.compaction.health import PartitionHealth, TableHealth
-from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 
 _MOST_MENDS = 10
 
 
-def blockers_of(health: TableHealth, settings: Settings) -> Iterator[str]:
+def blockers_of(health: TableHealth) -> Iterator[str]:
     """Why obsolete and aborted directories are still there, a line each; none where there are
     none.
     """
     total, table = health.total, health.table
     if table is None or not (total.obsolete or total.aborted or total.garbage):
         return
-    if not settings.flag("hive.compactor.cleaner.on"):
-        yield "hive.compactor.cleaner.on is false"
     if table.properties.get("NO_CLEANUP", table.properties.get("no_cleanup", "")).lower() == "true":
         yield "the table has NO_CLEANUP"
-    waiting = [c for c in health.compactions if c.state is CompactionState.READY_FOR_CLEANING]
+    waiting = _waiting(health)
     if total.obsolete and not waiting:
         yield "no compaction waits for the cleaner: obsolete directories go with the next one"
     for entry in waiting:
         yield from _of_entry(health, entry)
+
+
+def _waiting(health: TableHealth) -> list[Compaction]:
+    """The compactions of which the cleaner has still to remove what they made obsolete."""
+    return [c for c in health.compactions if c.state is CompactionState.READY_FOR_CLEANING]
 
 
 def _of_entry(health: TableHealth, entry: Compaction) -> Iterator[str]:
@@ -61,6 +63,8 @@ def mends_of(health: TableHealth) -> Iterator[str]:
     if health.problems or any(p.layout.unreadable for p in health.partitions):
         yield f"acidsql doctor {health.name}"
     due = [p for p in health.partitions if p.decision is not None and p.decision.type is not None]
+    if not _waiting(health):
+        due += [p for p in health.partitions if p.figures.obsolete and p not in due]
     for partition in due[:_MOST_MENDS]:
         yield compact_statement(health, partition)
     total = health.total

@@ -317,7 +317,7 @@ _FADED = {State.OBSOLETE: "0.35", State.ABORTED: "0.2", State.UNDECIDED: "0.6"}
 
 
 def html_picture(health: TableHealth) -> str:
-    """The same for a notebook. All text is escaped: names are whatever users made them."""
+    """The words and the layout for a notebook. All text is escaped, as users may name things so."""
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in fact) + "</tr>"
         for fact in facts(health)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
@@ -13,7 +15,8 @@ from acidsql.spark.engine import Engine
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
     """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
-    the directory of the store.
+    the directory of the store. ``health``: section, item and value of what is to be told of a
+    table or partition.
     """
 
     root: str
@@ -21,3 +24,4 @@ class Warehouse:
     files: FileIO
     engine: Engine
     settings: Settings
+    health: Callable[[Table, Partition | None], Sequence[Sequence[str]]]

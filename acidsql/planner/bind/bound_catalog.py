@@ -314,6 +314,18 @@ class BoundDescribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribeHealth:
+    """DESCRIBE HEALTH of a table or of one partition."""
+
+    table: Table
+    partition: Partition | None = None
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        return (("reads", "directories and footers of files"), ("changes", "nothing"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowCreateTable:
     table: Table
     qualified: bool
@@ -345,12 +357,12 @@ CatalogAction = (
     | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
     | BoundShowPartitions
-    | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
+    | BoundDescribe | BoundDescribeHealth | BoundShowCreateTable | BoundUnbuilt
 )  # fmt: skip
 
 READING_ACTIONS = (
     BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews,
     BoundShowColumns, BoundShowTableProperties, BoundShowPartitions, BoundDescribe,
-    BoundShowCreateTable,
+    BoundDescribeHealth, BoundShowCreateTable,
 )  # fmt: skip
 """Actions that change nothing in the catalog."""
