@@ -88,7 +88,7 @@ class Result:
         stats: Stats,
         *,
         fetch: Callable[[], pa.Table] | None = None,
-        make_df: Callable[[], DataFrame] | None = None,
+        make_df: Callable[[], DataFrame | None] | None = None,
         warnings: Iterable[Warning] = (),
     ) -> None:
         self.columns = tuple(columns)
@@ -96,6 +96,7 @@ class Result:
         self.warnings: tuple[Warning, ...] = tuple(warnings)
         self._fetch = fetch
         self._make_df = make_df
+        self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod
     def of_text(
@@ -128,18 +129,23 @@ class Result:
 
     def over_spark(self, frame_of: Callable[[pa.Table], DataFrame]) -> Result:
         """This result, with a ``df`` made from the rows if it has none of its own."""
-        if self._make_df is None and self.columns:
-            self._make_df = lambda: frame_of(self._table)
+        self._frame_of = frame_of
         return self
 
     @cached_property
     def df(self) -> DataFrame:
-        """Spark's DataFrame; for results made without Spark it is built from the rows, which starts
-        Spark.
+        """Spark's DataFrame. For results made without Spark, or whose rows have been fetched, it is
+        built from the rows, which starts Spark. It may be used until the session is closed,
+        for acidsql.reader.lease at most.
         """
-        if self._make_df is None:
+        if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
-        return self._make_df()
+        frame = None if self._make_df is None else self._make_df()
+        if frame is None:
+            if self._frame_of is None:
+                raise InterfaceError("the result has no session to make a DataFrame in")
+            frame = self._frame_of(self._table)
+        return frame
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list

@@ -289,6 +289,7 @@ class Session:
             if self._store is not None:
                 with suppress(Error):  # the store's reaper ends what could not be ended here
                     self._transaction.rollback()
+                self._spine.reads.close()
                 self._engine.close()
                 self._store.close()
                 self._store = None

@@ -13,7 +13,8 @@ state:
 Where Hive is wrong we are not: an INSERT OVERWRITE still open is never read (Hive 4 reads one equal
 to the lowest open id), one that was aborted does not stop the reader (Hive 3 fails), and of two
 compactions of one range only the newer is read (Hive 4 reads both, every row twice). Layouts on
-which Hive's versions disagree about the rows are refused.
+which Hive's versions disagree about the rows are refused. What our own compactions say beside their
+names (``compacted``) lets a reader who is too old for one go on with what it was made from.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry, file_name, id_range
+from acidsql.acid.compacted import ReadHidden, inputs_are_there, without_halves
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.paths import (
     BEFORE_ALL_WRITES,
@@ -40,7 +42,7 @@ from acidsql.acid.paths import (
     parse_directory,
 )
 from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
-from acidsql.errors import FormatError
+from acidsql.errors import FormatError, SnapshotTooOldError
 
 Name = TypeVar("Name", bound=DirectoryName)
 
@@ -74,6 +76,8 @@ def choose(
     directories: Iterable[str] = (),
     is_original: Callable[[str], bool] | None = None,
     read_marker: Callable[[str], bytes | None] | None = None,
+    read_hidden: ReadHidden | None = None,
+    whole_ranges: bool = False,
 ) -> AcidDirectory:
     """Chooses what a reader with these valid ids sees.
 
@@ -82,15 +86,23 @@ def choose(
     without a file (an empty INSERT OVERWRITE is one). is_original: has the file of this path no
     ACID columns? Asked for files with an original's name in a base or delta; None = all are
     originals. read_marker: the content of ``_metadata_acid`` in the directory of this path, None if
-    there is none.
+    there is none. read_hidden: asked for what ``compacted`` tells of. whole_ranges: rows do not
+    tell their write ids, so that a compacted range is of no use to whom not all in it is decided.
 
-    FormatError: a name or layout that is not Hive's, or a compaction that the reader is too old for
-    while what it replaced may be gone.
+    FormatError: a name or layout that is not Hive's. SnapshotTooOldError: a compaction that the
+    reader is too old for while what it replaced may be gone.
     """
     listing = _group(files, directories)
+    read = read_hidden or _nothing_hidden
     fates = _Fates()
-    bases, deltas = _visible(listing.directories, txns, fates)
-    base = _choose_base(bases, write_ids, read_marker or _no_marker, fates)
+    bases, deltas = _visible(without_halves(listing.directories, read), txns, fates)
+
+    def is_replaceable(directory: str) -> bool:
+        return inputs_are_there(directory, listing.paths, read)
+
+    base = _choose_base(bases, write_ids, read_marker or _nothing_hidden, is_replaceable, fates)
+    if whole_ranges:
+        deltas = [d for d in deltas if _is_decided(d, write_ids) or not is_replaceable(d.path)]
     current = _choose_deltas(deltas, write_ids, base, fates)
     if base is not None:
         fates.obsolete += [file.path for file in listing.originals]
@@ -106,10 +118,18 @@ def choose(
 
 
 def deletes_of(
-    write_id: WriteId, files: Iterable[FileEntry], directories: Iterable[str] = ()
+    write_id: WriteId,
+    files: Iterable[FileEntry],
+    directories: Iterable[str] = (),
+    *,
+    kept: bool = False,
 ) -> AcidDirectory:
     """The delete deltas of one write id, seen or not, and those of compactions that took it in
     (these need a filter); none if some may be gone, into a base. Arguments as for ``choose``.
+
+    ``kept``: whoever asks has read the table since before the write id was committed, and nothing
+    that it could see then, or what took its place, has been removed. So all events are there beside
+    the base, in the delta of the write id or in one that it was compacted into.
     """
     listed = [
         _Listed(path=path, name=_parse(path), files=of)
@@ -118,7 +138,7 @@ def deletes_of(
     deltas: list[Directory] = []
     for one in listed:
         low, high, _ = id_range(one.name)
-        if isinstance(one.name, Base) and low >= write_id:
+        if isinstance(one.name, Base) and low >= write_id and not kept:
             deltas = []
             break
         if isinstance(one.name, DeleteDelta) and low <= write_id <= high:
@@ -141,6 +161,11 @@ def deletes_of(
 class _Listing:
     directories: Mapping[str, list[FileEntry]]
     originals: list[FileEntry]
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of the ACID directories and of the originals."""
+        return {*self.directories, *(file.path for file in self.originals)}
 
 
 def _group(files: Iterable[FileEntry], directories: Iterable[str]) -> _Listing:
@@ -275,13 +300,15 @@ def _choose_base(
     bases: Iterable[_ListedBase],
     write_ids: ValidWriteIdList,
     read_marker: Callable[[str], bytes | None],
+    is_replaceable: Callable[[str], bool],
     fates: _Fates,
 ) -> _ListedBase | None:
     """The newest base the reader may use; the other usable ones become obsolete.
 
     An overwrite is usable as soon as its own write id is valid; a compaction has forgotten which
     row came from which write id, so that every id up to its own must be decided. Of one write id a
-    compaction goes before the overwrite it was made from.
+    compaction goes before the overwrite it was made from. ``is_replaceable``: all that a base was
+    made from is still there.
     """
     usable: list[tuple[tuple[WriteId, bool, TxnId], _ListedBase]] = []
     unusable: list[_ListedBase] = []
@@ -298,7 +325,9 @@ def _choose_base(
             fates.aborted.append(base.path)
     if not usable:
         if unusable:
-            raise _not_enough_history(min(unusable, key=lambda b: b.name.write_id), write_ids)
+            oldest = min(unusable, key=lambda b: b.name.write_id)
+            if not is_replaceable(oldest.path):
+                raise _not_enough_history(oldest, write_ids)
         return None
     *older, (_, best) = sorted(usable, key=lambda ranked: ranked[0])
     fates.obsolete += [base.path for _, base in older]
@@ -317,7 +346,7 @@ def _marked_compacted(base: _ListedBase, read_marker: Callable[[str], bytes | No
         ) from None
 
 
-def _no_marker(_directory: str) -> bytes | None:
+def _nothing_hidden(_path: str) -> bytes | None:
     return None
 
 
@@ -327,15 +356,22 @@ def _unknown_marker(content: bytes) -> FormatError:
     )
 
 
-def _not_enough_history(base: _ListedBase, write_ids: ValidWriteIdList) -> FormatError:
+def _not_enough_history(base: _ListedBase, write_ids: ValidWriteIdList) -> SnapshotTooOldError:
     lowest = "none" if write_ids.min_open is None else write_ids.min_open
-    return FormatError(
+    return SnapshotTooOldError(
         f'not enough history: the oldest base, "{base.path}", is newer than the snapshot',
         detail=f"high watermark {write_ids.high_watermark}, lowest open write id {lowest}",
+        hint="Run the statement again, with a snapshot of its own.",
     )
 
 
 # Deltas
+
+
+def _is_decided(delta: _ListedDelta, write_ids: ValidWriteIdList) -> bool:
+    """Whether the reader knows of every write id of a range what became of it."""
+    low, high, _ = id_range(delta.name)
+    return high <= write_ids.high_watermark and not any(low <= i <= high for i in write_ids.open)
 
 
 def _choose_deltas(

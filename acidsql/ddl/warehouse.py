@@ -10,13 +10,14 @@ from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.txn.reading import Reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
-    """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
-    the directory of the store. ``health``: section, item and value of what is to be told of a
-    table or partition.
+    """A store, the file systems its tables lie on, and an engine for what is to be read, of which
+    ``reads`` keeps the files. ``root``: the directory of the store. ``health``: section, item and
+    value of what is to be told of a table or partition.
     """
 
     root: str
@@ -25,3 +26,4 @@ class Warehouse:
     engine: Engine
     settings: Settings
     health: Callable[[Table, Partition | None], Sequence[Sequence[str]]]
+    reads: Reads

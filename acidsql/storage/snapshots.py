@@ -14,7 +14,7 @@ from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
@@ -125,6 +125,7 @@ class Visibility(Protocol):
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
     def is_latest(self, table: TableName) -> bool: ...
+    def confirm(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +223,10 @@ class Snapshots:
             bytes=sum(int(one[BYTES]) for one in statistics),
         )
 
+    def confirm(self) -> None:
+        """Raises the error of a reader whose files are not kept for it any more."""
+        self._visible.confirm()
+
     def check_unchanged(self, table: Table) -> None:
         """Raises TransactionAbortedError if the table is not any more what was bound: files of
         another one, or none, would be looked at.
@@ -271,28 +276,32 @@ def acid_directory(
     io: FileIO,
     root: str,
     write_ids: ValidWriteIdList,
+    txns: ValidTxnList | None = None,
     *,
     events: bool = True,
     listing: Listing | None = None,
 ) -> AcidDirectory:
-    """What a reader with these write ids sees of a table's or partition's directory. ``events``:
-    files may hold ACID events. ``listing``: what is there, if that is known already.
+    """What a reader with these ids sees of a table's or partition's directory. ``events``: files
+    may hold ACID events. ``listing``: what is there, if that is known already.
     """
 
     def is_original(path: str) -> bool:
         return not events or not is_event_file(read_footer(io, f"{root}/{path}"))
 
-    def read_marker(directory: str) -> bytes | None:
-        marker = f"{root}/{directory}/{METADATA_FILE}"
+    def read_hidden(path: str) -> bytes | None:
+        file = f"{root}/{path}"
         with suppress(FileNotFoundError):  # whoever cleans up may take it away
-            return io.read(marker) if io.exists(marker) else None
+            return io.read(file) if io.exists(file) else None
         return None
 
     listed = listing or io.listing(root)
     return choose(
         listed.files,
         write_ids,
+        txns,
         directories=listed.directories,
         is_original=is_original,
-        read_marker=read_marker,
+        read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
+        read_hidden=read_hidden,
+        whole_ranges=not events,
     )

@@ -52,6 +52,8 @@ _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
 _FIRST_SKIPPED, _AFTER_SKIPPED = -141_437, -141_427
 """1582-10-05 and 1582-10-15 in days since 1970."""
+_FIRST_DAY = -10_000_000
+"""Before all days there are; in microseconds it still is a number of 64 bits."""
 
 _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -207,24 +209,37 @@ def needs_java_writer(table: pa.Table) -> bool:
     """Whether any date or timestamp, also inside lists, maps and structs, is one that needs
     Java.
     """
-    return any(_array_needs_it(chunk) for column in table.columns for chunk in column.chunks)
+    return _any_needs_it(table, _FIRST_SKIPPED)
 
 
-def _array_needs_it(array: pa.Array) -> bool:
+def needs_java(table: pa.Table) -> bool:
+    """The same of rows that Arrow has read: what lies before the calendars parted may be another
+    day in Java's eyes.
+    """
+    return _any_needs_it(table, _FIRST_DAY)
+
+
+def _any_needs_it(table: pa.Table, first_day: int) -> bool:
+    return any(
+        _array_needs_it(chunk, first_day) for column in table.columns for chunk in column.chunks
+    )
+
+
+def _array_needs_it(array: pa.Array, first_day: int) -> bool:
     kind = array.type
     if pa.types.is_timestamp(kind):
         micros = array.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
         whole = pc.multiply(pc.divide(micros, _MICROSECONDS), _MICROSECONDS)
         broken = pc.any(pc.and_(pc.less(micros, 0), pc.not_equal(micros, whole))).as_py()
-        return bool(broken) or _any_between(micros, _FIRST_SKIPPED * _DAY, _AFTER_SKIPPED * _DAY)
+        return bool(broken) or _any_between(micros, first_day * _DAY, _AFTER_SKIPPED * _DAY)
     if pa.types.is_date32(kind):
-        return _any_between(array.cast(pa.int32()), _FIRST_SKIPPED, _AFTER_SKIPPED)
+        return _any_between(array.cast(pa.int32()), first_day, _AFTER_SKIPPED)
     if pa.types.is_struct(kind):
-        return any(_array_needs_it(child) for child in array.flatten())
+        return any(_array_needs_it(child, first_day) for child in array.flatten())
     if pa.types.is_map(kind):
-        return _array_needs_it(array.keys) or _array_needs_it(array.items)
+        return _array_needs_it(array.keys, first_day) or _array_needs_it(array.items, first_day)
     if pa.types.is_list(kind):
-        return _array_needs_it(array.flatten())
+        return _array_needs_it(array.flatten(), first_day)
     return False
 
 

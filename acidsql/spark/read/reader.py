@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, FileFormat
@@ -52,10 +53,22 @@ from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
 from acidsql.storage.snapshots import TableSnapshot
+from acidsql.storage.stored import data_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+_CURRENT = "acidsql_event_write_id"
+_EVENT_IDS = {
+    "acidsql_event_original": (ID_FIELDS[0], "bigint"),
+    "acidsql_event_bucket": (ID_FIELDS[1], "int"),
+    "acidsql_event_row": (ID_FIELDS[2], "bigint"),
+    _CURRENT: (EVENT_FIELDS[4], "bigint"),
+}
+"""The ids of an event under names that no column of a table has; what they are called in files, and
+their types.
+"""
 
 
 def _beside_ids(name: str) -> str:
@@ -117,8 +130,22 @@ class SnapshotReader:
         ids = row_id and not snapshot.table.is_insert_only
         key = (scan, row_id, ids, self._settings.get("acidsql.read.deletes"))
         return self._views.get(
-            key, lambda: _with_no_ids(self._rows(scan, row_id=ids), wanted=row_id and not ids)
+            key,
+            lambda: _with_no_ids(
+                self._rows(scan, shown=(ROW_ID_COLUMN,) if ids else ()), wanted=row_id and not ids
+            ),
         )
+
+    def events(self, snapshot: TableSnapshot) -> DataFrame:
+        """The live rows of a full ACID table as they are in files: ID_FIELDS, currentTransaction,
+        then the table's columns, called ``data_names``.
+        """
+        scan = self._scan(snapshot, counting=False, tests=(), buckets=None)
+        rows = self._rows(scan, shown=tuple(_EVENT_IDS))
+        names = data_names(scan.columns)
+        keys = [f"acidsql_key_{number}" for number, _ in enumerate(scan.partitions.columns)]
+        fields = [field for field, _ in _EVENT_IDS.values()]
+        return rows.toDF(*names, *keys, *fields).select(*fields, *names)
 
     def _other_view(self, snapshot: TableSnapshot, *, row_id: bool) -> str:
         """The view of a table that is not stored as ORC."""
@@ -162,24 +189,27 @@ class SnapshotReader:
             cheapest=cheapest_column(snapshot.table.columns) if counting else None,
         )
 
-    def _rows(self, scan: _Scan, *, row_id: bool) -> DataFrame:
+    def _rows(self, scan: _Scan, *, shown: tuple[str, ...]) -> DataFrame:
+        """The live rows. ``shown``: ROW_ID_COLUMN or _EVENT_IDS, behind the columns."""
         without_dead: Filter = _where
         if scan.deletes:
             without_dead = self._dead_rows.without_dead(
                 scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
             )
-        parts = [self._part(scan, part, without_dead, row_id=row_id) for part in scan.parts()]
+        parts = [self._part(scan, part, without_dead, shown) for part in scan.parts()]
         if not parts:
-            return self._empty(scan, row_id=row_id)
+            return self._empty(scan, shown)
         whole = parts[0]
         for part in parts[1:]:
             whole = whole.unionByName(part)
         return whole
 
-    def _part(self, scan: _Scan, part: _Part, without_dead: Filter, *, row_id: bool) -> DataFrame:
+    def _part(
+        self, scan: _Scan, part: _Part, without_dead: Filter, shown: tuple[str, ...]
+    ) -> DataFrame:
         """The live rows of the files of one layout."""
         if part.original:
-            needs_ids = row_id or bool(scan.deletes)
+            needs_ids = bool(shown or scan.deletes)
             rows = self._original_rows(scan, part, ids=needs_ids)
             rows = without_dead(rows, "TRUE") if scan.deletes else rows
             values = layout_values(part.layout, _beside_ids if needs_ids else identifier)
@@ -190,14 +220,13 @@ class SnapshotReader:
                 if part.layout.exact
                 else layout_values(part.layout, lambda name: f"row.{identifier(name)}")
             )
-        shown = rows.selectExpr(
-            *values, *scan.partitions.sql(part.files), *([ROW_ID_SQL] if row_id else [])
-        )
+        ids = (_ids_sql(name, part) for name in shown)
+        whole = rows.selectExpr(*values, *scan.partitions.sql(part.files), *ids)
         typed = {
             c.column.name for c in part.layout.file_columns if c.same
         }  # by the schema of the read
         columns = (*scan.columns, *scan.partitions.columns)
-        return with_hive_types(shown, [c for c in columns if c.name not in typed])
+        return with_hive_types(whole, [c for c in columns if c.name not in typed])
 
     def _event_rows(self, scan: _Scan, part: _Part) -> DataFrame:
         schema = self._schema(
@@ -260,12 +289,14 @@ class SnapshotReader:
             )
         return f"{META_NEEDED} AND {row_needed}" + visible_sql(scan.write_ids, part.files)
 
-    def _empty(self, scan: _Scan, *, row_id: bool) -> DataFrame:
+    def _empty(self, scan: _Scan, shown: tuple[str, ...]) -> DataFrame:
         columns = (*scan.columns, *scan.partitions.columns)
-        shown = [f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns]
-        if row_id:
-            shown.append(f"CAST(NULL AS {ROW_ID_TYPE}) AS {ROW_ID_COLUMN}")
-        return self._spark.sql(f"SELECT {', '.join(shown)} WHERE false")
+        types = [(identifier(c.name), spark_type(c.type)) for c in columns]
+        types += [
+            (name, ROW_ID_TYPE if name == ROW_ID_COLUMN else _EVENT_IDS[name][1]) for name in shown
+        ]
+        nulls = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in types)
+        return self._spark.sql(f"SELECT {', '.join(nulls)} WHERE false")
 
     # ---- schemas
 
@@ -350,6 +381,14 @@ def _with_hive_types(ddl: str, limited: dict[str, Column], *, nested: bool) -> S
         if field_.name in limited:
             field_.metadata = {HIVE_TYPE: str(limited[field_.name].type)}
     return schema
+
+
+def _ids_sql(name: str, part: _Part) -> str:
+    """A column of ids by its name. An original row was written by the write id that it has."""
+    if name == ROW_ID_COLUMN:
+        return ROW_ID_SQL
+    has_none = part.original and name == _CURRENT
+    return f"{ID_FIELDS[0] if has_none else _EVENT_IDS[name][0]} AS {name}"
 
 
 def _where(rows: DataFrame, condition: str) -> DataFrame:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
 from acidsql.acid.orc_tail import OrcCodec
-from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
@@ -49,6 +49,8 @@ DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE buc
 
 SINK = "acidsql_sink"
 """Which files an event goes to, as a number, because Spark sorts those fastest: see ``sink``."""
+CURRENT = EVENT_FIELDS[4]
+"""The write id of an event."""
 BUCKET_DIRECTORY = "acidsql_bucket"
 STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
@@ -186,7 +188,7 @@ def _event(operation: str, ids: Sequence[str], target: WriteTarget) -> list[str]
     return [
         f"{operation} AS operation",
         *named,
-        f"{target.write_id}L AS currentTransaction",
+        f"{target.write_id}L AS {CURRENT}",
         "named_struct() AS row",
     ]
 
@@ -220,14 +222,23 @@ def _counted(rows: DataFrame, keys: Sequence[str]) -> tuple[DataFrame, str]:
     )
 
 
-def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
+def delete_events(
+    target: WriteTarget, ids: DataFrame, tasks: int, current: str | None = None
+) -> DataFrame:
     """Row ids (and ``key_names``) as sorted delete events; all of one bucket number (of one
     partition) in one task.
 
-    They go to a folder of that number, below it to those of the partition.
+    They go to a folder of that number, below it to those of the partition. ``current``: a column of
+    the write ids that deleted them; None: all are the target's.
     """
     keys = key_names(target.table)
-    located = ids.selectExpr(*ID_FIELDS, *keys, f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}")
+    write_id = f"{target.write_id}L" if current is None else current
+    located = ids.selectExpr(
+        *ID_FIELDS,
+        f"{write_id} AS {CURRENT}",
+        *keys,
+        f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}",
+    )
     hashed = f"xxhash64({', '.join([BUCKET_DIRECTORY, *keys])})" if keys else BUCKET_DIRECTORY
     by_bucket = located.repartitionById(tasks, expression(f"pmod({hashed}, {tasks})"))
     row = (
@@ -238,7 +249,7 @@ def delete_events(target: WriteTarget, ids: DataFrame, tasks: int) -> DataFrame:
     return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *keys, *ID_FIELDS).selectExpr(
         f"{DELETE_OPERATION} AS operation",
         *ID_FIELDS,
-        f"{target.write_id}L AS currentTransaction",
+        CURRENT,
         f"CAST(NULL AS {row}) AS row",
         BUCKET_DIRECTORY,
         *keys,
@@ -263,6 +274,21 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
         *_event(str(INSERT_OPERATION), ID_FIELDS, target),
         *data_names(target.table.columns),
         STATEMENT,
+    )
+
+
+def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFrame:
+    """Rows (ID_FIELDS, CURRENT, ``data_names``) as flat insert events that keep all their ids, each
+    bucket in the task of its number, sorted.
+    """
+    stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns))
+    in_tasks = stored.repartitionById(tasks, expression(DECODED_BUCKET))
+    return in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
+        f"{INSERT_OPERATION} AS operation",
+        *ID_FIELDS,
+        CURRENT,
+        "named_struct() AS row",
+        *data_names(target.table.columns),
     )
 
 

@@ -57,13 +57,15 @@ class EventFile:
     """The contents of one bucket file: insert events if there are ``values``, delete events if
     there are none.
 
-    ``target``: of the rows of one partition.
+    ``target``: of the rows of one partition. ``event_write_ids``: the write id of each event; None:
+    they are all the target's.
     """
 
     target: WriteTarget
     bucket: BucketId
     ids: RowIds
     values: pa.StructArray | None
+    event_write_ids: npt.NDArray[np.int64] | None = None
 
     @property
     def directory(self) -> str:
@@ -150,7 +152,7 @@ def kept_files(target: WriteTarget, rows: pa.Table, *, one_base: bool) -> list[E
         np.zeros(len(ordered), np.int32) if one_base else statement_ids(ordered.bucket_properties)
     )
     files = []
-    for bucket, of_bucket in _runs(buckets):
+    for bucket, of_bucket in runs(buckets):
         for statement in np.unique(statements[of_bucket]):
             positions = np.flatnonzero((buckets == bucket) & (statements == statement))
             of_statement = replace(
@@ -180,7 +182,7 @@ def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
     """One file for each bucket number, which is the old rows' own: readers look for deletes of a
     bucket only there.
     """
-    for bucket, part in _runs(bucket_ids(ordered.bucket_properties)):
+    for bucket, part in runs(bucket_ids(ordered.bucket_properties)):
         yield EventFile(target=target, bucket=bucket, ids=ordered[part], values=None)
 
 
@@ -252,7 +254,7 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
     keys = [(values.field(name), types[name]) for name in bucketing.columns]
     numbers = bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)
     order = np.argsort(numbers, kind="stable")
-    for bucket, part in _runs(numbers[order]):
+    for bucket, part in runs(numbers[order]):
         # not a slice: pyarrow's writer trips over offsets
         yield (
             bucket,
@@ -289,7 +291,7 @@ def _update_files(
     if target.table.bucketing is None and 0 < len(order) < _ENOUGH_FOR_MORE_FILES:
         yield _new_rows(target, BucketId(int(buckets[0])), values.take(pa.array(order)))
         return
-    for bucket, part in _runs(buckets):
+    for bucket, part in runs(buckets):
         yield _new_rows(target, bucket, values.take(pa.array(order[part])))
 
 
@@ -304,7 +306,7 @@ def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> 
     return EventFile(target=target, bucket=bucket, ids=ids, values=values)
 
 
-def _runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
+def runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
     """Each value of a sorted array with the slice that holds it."""
     ends = [*(np.flatnonzero(np.diff(sorted_values)) + 1), len(sorted_values)]
     start = 0
@@ -332,7 +334,11 @@ def _events(file: EventFile) -> pa.Table:
         if file.values is None
         else file.values
     )
-    current = np.full(count, target.write_id, np.int64)
+    current = (
+        np.full(count, target.write_id, np.int64)
+        if file.event_write_ids is None
+        else file.event_write_ids
+    )
     columns = [
         np.full(count, operation, np.int32),
         ids.write_ids,

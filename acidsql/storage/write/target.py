@@ -41,6 +41,7 @@ class WriteTarget:
     once it is known. ``sure``: those the statement names. ``max_partitions``: to how many dynamic
     partitions rows may go. ``overwrite``: the rows make a ``base_N``, also when there are none.
     ``pending``: takes the files until the commit; None in Spark's tasks, which only make them.
+    ``first_write_id``: where the range of a compaction begins that ends with ``write_id``.
     """
 
     table: Table
@@ -56,6 +57,7 @@ class WriteTarget:
     max_partitions: int | None = None
     overwrite: bool = False
     pending: PendingWrites | None
+    first_write_id: WriteId | None = None
 
     def at(self, values: tuple[str, ...]) -> WriteTarget:
         """The target of the rows with these partition values (Hive's text), () for a table without
@@ -120,7 +122,7 @@ class WriteTarget:
         name = (
             base_name(self.write_id)
             if self.overwrite
-            else delta_name(self.write_id, self.write_id, self.statement_id)
+            else delta_name(self._first_id, self.write_id, self.statement_id)
         )
         return f"{self.root}/{name}"
 
@@ -133,7 +135,11 @@ class WriteTarget:
 
     @property
     def delete_directory(self) -> str:
-        return f"{self.root}/{delete_delta_name(self.write_id, self.write_id, self.statement_id)}"
+        return f"{self.root}/{delete_delta_name(self._first_id, self.write_id, self.statement_id)}"
+
+    @property
+    def _first_id(self) -> WriteId:
+        return self.write_id if self.first_write_id is None else self.first_write_id
 
     @property
     def row_schema(self) -> OrcType:

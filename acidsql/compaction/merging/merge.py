@@ -1,0 +1,95 @@
+"""What one compaction is to write, before it has names: finished files below a staging directory.
+
+    events of the inputs --write ids that are valid--> in the order of their ids --> a file a bucket
+
+MAJOR: the rows that are alive, with the ids and the currentTransaction they have; originals get the
+ids that readers give them. MINOR: insert events and delete events, each kind for itself; no delete
+event can be left out, because the row it hits may lie below. Rows few enough for the driver are
+merged there without Spark (``small``); else by a job of Spark's (``spark.write.compacting``).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.ids import NO_STATEMENT, TxnId
+from acidsql.acid.insert_only import visible_files
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Partition, Table
+from acidsql.compaction.merging.choosing import Inputs
+from acidsql.files.urls import path_of
+from acidsql.settings import Settings
+from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
+from acidsql.storage.write.target import WriteTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """One compaction of a table without partitions, or of one partition. ``table``: as it is after
+    the write ids were decided. ``buckets``, ``order_by``: of a rebalance.
+    """
+
+    table: Table
+    partition: Partition | None
+    inputs: Inputs
+    write_ids: ValidWriteIdList
+    txn_id: TxnId
+    buckets: int | None = None
+    order_by: str | None = None
+
+    @property
+    def root(self) -> str:
+        """The directory of the table or partition."""
+        return path_of(self.table.location if self.partition is None else self.partition.location)
+
+    @property
+    def unpartitioned(self) -> Table:
+        """The table as if its partition were all of it: the rows that move know no others."""
+        return replace(self.table, partition_columns=())
+
+    def target(self, settings: Settings) -> WriteTarget:
+        """Where its rows go."""
+        return WriteTarget(
+            table=self.unpartitioned,
+            write_id=self.inputs.max_write_id,
+            statement_id=NO_STATEMENT,
+            codec=self.table.properties.get("orc.compress")
+            or settings.text("hive.exec.orc.default.compress"),
+            max_bytes=int(settings.number("acidsql.write.driver.max.bytes")),
+            force_path=settings.text("acidsql.write.path"),
+            staging=f".acidsql_{self.txn_id}_{uuid.uuid4().hex[:8]}",
+            partition=self.partition,
+            overwrite=not self.inputs.is_minor,
+            pending=None,
+            first_write_id=self.inputs.min_write_id,
+        )
+
+    def snapshot(self, directory: AcidDirectory | None = None) -> TableSnapshot:
+        """The inputs, or some of them, as a scan wants them."""
+        chosen = self.inputs.directory if directory is None else directory
+        part = PartitionSnapshot(root=self.root, directory=chosen)
+        return TableSnapshot(table=self.unpartitioned, write_ids=self.write_ids, partitions=(part,))
+
+    @property
+    def insert_snapshot(self) -> TableSnapshot:
+        """The inputs without their delete events."""
+        chosen = self.inputs.directory
+        return self.snapshot(replace(chosen, current=chosen.deltas))
+
+    @property
+    def plain_snapshot(self) -> TableSnapshot:
+        """The inputs of an insert-only table, whose files have no events."""
+        files = visible_files(self.inputs.directory, self.write_ids)
+        part = PartitionSnapshot(root=self.root, files=files)
+        return TableSnapshot(table=self.unpartitioned, partitions=(part,))
+
+
+def bytes_of(merge: Merge) -> int:
+    """The bytes of all files that go in."""
+    chosen = merge.inputs.directory
+    directories = chosen.current if chosen.base is None else (chosen.base, *chosen.current)
+    files: Sequence[int] = [f.size for d in directories for f in d.files]
+    return sum(files) + sum(file.size for file in chosen.originals)

@@ -1,0 +1,188 @@
+"""The outputs of a compaction get their names, each by one rename, and may be read from then on:
+their rows are those of the inputs for every reader who may use them.
+
+All is below a hidden name of the compactor's transaction before that. Where its process dies,
+whoever cleans up behind transactions takes that away; and half of a minor compaction's pair, which
+nobody reads (``acid.compacted``), goes before the next compaction begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from acidsql import crash_points
+from acidsql.acid.compacted import INPUTS_FILE, halves, inputs_text, partner_file
+from acidsql.acid.ids import BucketId
+from acidsql.acid.paths import (
+    ACID_VERSION,
+    ACID_VERSION_FILE,
+    METADATA_FILE,
+    Base,
+    DirectoryName,
+    bucket_file_name,
+    is_reserved,
+)
+from acidsql.compaction.merging.choosing import Inputs
+from acidsql.compaction.merging.merge import Merge
+from acidsql.errors import ExecutionError
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import parent
+from acidsql.storage.write.publish import plain_file_name
+from acidsql.storage.write.target import StagedFile, WriteTarget
+
+COMPACTED = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A directory that is about to appear. ``files``: finished ones by the names they get.
+    ``marks``: the contents of further files.
+    """
+
+    name: DirectoryName
+    files: Mapping[str, StagedFile]
+    marks: Mapping[str, bytes]
+
+
+def outputs(merge: Merge, files: Sequence[StagedFile]) -> tuple[Output, ...]:
+    """The directories of a compaction's files. A minor one has none of a kind without events; if
+    there are no events at all, an empty delta takes the place of the inputs.
+    """
+    inputs, without_events = merge.inputs, merge.table.is_insert_only
+    if not inputs.is_minor:
+        return (_output(inputs.base, files, inputs, without_events=without_events),)
+    inserts = [file for file in files if not file.deletes]
+    deletes = [file for file in files if file.deletes]
+    both = bool(inserts and deletes)
+    of_kinds = [
+        _output(name, of_kind, inputs, without_events=without_events, paired=both)
+        for name, of_kind in ((inputs.delta, inserts), (inputs.delete_delta, deletes))
+        if of_kind
+    ]
+    return tuple(of_kinds) or (_output(inputs.delta, (), inputs, without_events=without_events),)
+
+
+def _output(
+    name: DirectoryName,
+    files: Sequence[StagedFile],
+    inputs: Inputs,
+    *,
+    without_events: bool,
+    paired: bool = False,
+) -> Output:
+    marks = {INPUTS_FILE: inputs_text(inputs.paths)}
+    if not without_events:
+        marks[ACID_VERSION_FILE] = ACID_VERSION
+    elif not files:  # Hive lists files: it would not see a directory without any
+        marks[plain_file_name(BucketId(0))] = b""
+    if isinstance(name, Base):
+        marks[METADATA_FILE] = COMPACTED
+    elif paired:
+        marks[partner_file(name)] = b""
+    return Output(name=name, files=dict(_named(files, without_events=without_events)), marks=marks)
+
+
+def _named(
+    files: Sequence[StagedFile], *, without_events: bool
+) -> Iterator[tuple[str, StagedFile]]:
+    """Each file with its name. Of files without events several may be of one bucket."""
+    count: dict[BucketId, int] = {}
+    for file in files:
+        if not without_events:
+            yield bucket_file_name(file.bucket), file
+            continue
+        copy = count[file.bucket] = count.get(file.bucket, -1) + 1
+        yield plain_file_name(file.bucket) + (f"_copy_{copy}" if copy else ""), file
+
+
+def publish(
+    io: FileIO,
+    merge: Merge,
+    target: WriteTarget,
+    wanted: Sequence[Output],
+    check_lease: Callable[[], None],
+) -> None:
+    """Gives the outputs their names. ``check_lease`` raises if the compaction is another's by now.
+
+    ExecutionError if a name is taken, or a file that was written is not there any more; then
+    nothing has a name that had none before.
+    """
+    prepared = {}
+    for number, output in enumerate(wanted):
+        directory = f"{target.staging_path}/{number}"
+        _fill(io, directory, output)
+        prepared[directory] = output
+        crash_points.reached("compaction directory made")
+    for directory, output in prepared.items():
+        _check_whole(io, directory, output)
+    check_lease()
+    crash_points.reached("compaction announced")
+    published: list[str] = []
+    try:
+        for directory, output in prepared.items():
+            final = f"{merge.root}/{output.name}"
+            _rename(io, directory, final)
+            published.append(final)
+            crash_points.reached("compaction published")
+        io.sync_directory(merge.root)
+    except BaseException:
+        # Half of a pair is read by nobody, but a whole one may be: it stays.
+        if len(published) < len(wanted):
+            for final in published:
+                remove_unseen(io, final, f"{target.staging_path}/removed")
+        raise
+
+
+def _fill(io: FileIO, directory: str, output: Output) -> None:
+    io.make_directory(directory)
+    for name, content in output.marks.items():
+        io.write(f"{directory}/{name}", content)
+    for name, file in output.files.items():
+        io.publish(file.path, f"{directory}/{name}")
+    io.sync_directory(directory)
+
+
+def _check_whole(io: FileIO, directory: str, output: Output) -> None:
+    """Raises ExecutionError if a file is missing: whoever cleans up behind a transaction that was
+    given up may have begun to take it away.
+    """
+    sizes = {file.path: file.size for file in io.list_files(directory)}
+    wrong = [name for name, file in output.files.items() if sizes.get(name) != file.size]
+    wrong += sorted(set(output.marks) - set(io.names(directory)))
+    if wrong:
+        raise ExecutionError(
+            f'files of a compaction are gone from "{directory}"', detail=", ".join(wrong)
+        )
+
+
+def _rename(io: FileIO, directory: str, final: str) -> None:
+    try:
+        io.move_directory(directory, final)
+    except FileExistsError as error:
+        raise ExecutionError(f'"{final}" already exists') from error
+    io.sync_directory(parent(final))
+
+
+def remove_halves(io: FileIO, root: str, hidden: str) -> list[str]:
+    """Takes away directories whose partners never appeared, and that nobody reads therefore.
+    Returns their paths. ``hidden``: a path that is free, below which nobody looks.
+    """
+    paths = [name for name in io.names(root) if is_reserved(name)]
+
+    def read_hidden(path: str) -> bytes | None:
+        return b"" if io.exists(f"{root}/{path}") else None
+
+    removed = [f"{root}/{path}" for path in sorted(halves(paths, read_hidden))]
+    for number, path in enumerate(removed):
+        remove_unseen(io, path, f"{hidden}_{number}")
+    return removed
+
+
+def remove_unseen(io: FileIO, path: str, hidden: str) -> None:
+    """Removes a directory in such a way that it is never there without the files that say what it
+    is.
+    """
+    io.move_directory(path, hidden)
+    io.sync_directory(parent(path))
+    io.delete_tree(hidden)

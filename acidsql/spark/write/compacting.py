@@ -1,0 +1,124 @@
+"""The merge of a compaction whose rows do not fit the driver: one job over all buckets.
+
+Rows keep all their ids, so a task needs nothing but the rows of one bucket in the order of these;
+the files are finished as those of a statement are (``event_files``), on the executors where these
+are other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from acidsql.acid.bucket_codec import decode
+from acidsql.acid.ids import MAX_BUCKET_ID
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.expressions.spark_words import identifier
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import spark_url
+from acidsql.spark import jvm
+from acidsql.spark.read.scan_words import META_DDL, META_NEEDED, scan_of, stored_type, visible_sql
+from acidsql.spark.write import format_writer, sinks
+from acidsql.spark.write.event_files import finish_parts
+from acidsql.spark.write.stored_sql import refusals
+from acidsql.spark.write.tasks import in_tasks_of_buckets
+from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile
+from acidsql.storage.stored import data_names
+from acidsql.storage.write import finish
+from acidsql.storage.write.target import StagedFile, WriteTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.acid.write_ids import ValidWriteIdList
+    from acidsql.spark.read.reader import SnapshotReader
+    from acidsql.storage.snapshots import TableSnapshot
+
+_BUCKET = 1
+"""The place of the bucket property among ID_COLUMN_NUMBERS."""
+
+PLAIN_FILE_BYTES = 256 << 20
+"""So many bytes of small files without events become one."""
+
+
+def stage_compacted_inserts(
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    directory: str,
+    rows: DataFrame,
+    files: Sequence[ScanFile],
+) -> list[StagedFile]:
+    """Finished files of ``rows`` (``SnapshotReader.events``), which come from ``files``."""
+    folder = f"{directory}/rows"
+    with refusals():
+        events = sinks.compacted_events(target, rows, bucket_count(files))
+        sinks.orc_writer(target, events).orc(spark_url(folder))
+    return finish_parts(spark, io, target, finish.finish_kept, sinks.part_files(io, folder))
+
+
+def bucket_count(files: Sequence[ScanFile]) -> int:
+    """One more than the highest bucket number among the rows of files, by what their footers say;
+    the most there can be where one does not say it.
+    """
+    highest = 0
+    for file in files:
+        if file.file.original:
+            number: int | None = file.file.bucket
+        else:
+            ranges = file.ranges if len(file.id_statistics) == len(ID_COLUMN_NUMBERS) else ()
+            known = ranges[_BUCKET] if ranges else None
+            number = None if known is None else max(decode(value).bucket for value in known)
+        highest = max(highest, MAX_BUCKET_ID if number is None else number)
+    return highest + 1
+
+
+def stage_compacted_deletes(
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    directory: str,
+    files: Sequence[ScanFile],
+    write_ids: ValidWriteIdList,
+) -> list[StagedFile]:
+    """Finished files of the delete events of ``files`` by valid write ids, each once; of several
+    that hit one row the first.
+    """
+    tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    first = files[0].columns
+    row = f"{identifier(first.names[0])}:{stored_type(first.children[0])}"
+    condition = f"{META_NEEDED} AND (row IS NULL OR operation >= 0)"
+    events = scan_of(spark, files, f"{META_DDL}, row struct<{row}>", {}).where(
+        condition + visible_sql(write_ids, files)
+    )
+    once = events.groupBy(*ID_FIELDS).agg({sinks.CURRENT: "min"})
+    ids = once.toDF(*ID_FIELDS, sinks.CURRENT)
+    folder = f"{directory}/ids"
+    sinks.orc_writer(target, sinks.delete_events(target, ids, tasks, sinks.CURRENT)).partitionBy(
+        sinks.BUCKET_DIRECTORY
+    ).orc(spark_url(folder))
+    return finish_parts(spark, io, target, finish.finish_deletes, sinks.bucket_folders(io, folder))
+
+
+def stage_compacted_plain(
+    spark: SparkSession,
+    io: FileIO,
+    reader: SnapshotReader,
+    target: WriteTarget,
+    directory: str,
+    snapshot: TableSnapshot,
+) -> list[StagedFile]:
+    """Finished files of all rows of an insert-only table, or of one partition of it."""
+    columns = target.table.columns
+    names = ", ".join(identifier(c.name) for c in columns)
+    rows = spark.sql(f"SELECT {names} FROM {reader.view(snapshot)}").toDF(*data_names(columns))
+    size = sum(file.file.size for file in snapshot.insert_files)
+    if target.table.bucketing is None:
+        most = -(-size // PLAIN_FILE_BYTES) or 1
+        tasks = jvm.task_count(rows)
+        rows = rows if tasks is not None and tasks <= most else rows.coalesce(most)
+    else:
+        rows = in_tasks_of_buckets(target, rows)
+    folder = f"{directory}/rows"
+    format_writer.write_rows(spark, target, rows, folder)
+    return finish_parts(spark, io, target, finish.finish_plain, sinks.part_files(io, folder))

@@ -1,0 +1,192 @@
+"""The rows of insert events as Arrow tables on the driver, with all their ids: what a compaction
+merges where it needs no Spark.
+
+Files are read stripe by stripe, so that no more than was asked for ever lies in memory. What only
+Java reads or writes rightly is left to Spark: columns of other types than the table's, times that
+Arrow cannot hold or that lie before the calendars parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import orc
+
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, OrcKind
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import CharType, holds, is_timestamp
+from acidsql.errors import ExecutionError, FormatError
+from acidsql.files.fileio import FileIO
+from acidsql.storage.delete_events import DeadIds, valid_mask
+from acidsql.storage.file_layout import FileColumn, Layout, layout
+from acidsql.storage.footers import ScanFile
+from acidsql.storage.original_ids import bucket_property, first_rows
+from acidsql.storage.stored import arrow_type, needs_java
+
+CURRENT = EVENT_FIELDS[4]
+_LEADING = (*ID_FIELDS, CURRENT)
+
+
+def read_events(
+    io: FileIO,
+    files: Sequence[ScanFile],
+    columns: tuple[Column, ...],
+    write_ids: ValidWriteIdList | None,
+    dead: DeadIds | None,
+    max_bytes: int,
+) -> pa.Table | None:
+    """The rows of ``files``, without those of write ids that are not valid and the ``dead``:
+    ID_FIELDS, currentTransaction, then the table's columns by their ordinals.
+
+    None if they weigh more than ``max_bytes``, or only Java can carry them over. ``write_ids``:
+    None where no file needs a filter. FormatError names a file that is not as it must be.
+    """
+    layouts = [layout(columns, file.columns, original=file.file.original) for file in files]
+    if not all(_is_as_stored(column) for one in layouts for column in one.file_columns):
+        return None
+    if not _sees_far_times() and any(holds(c.type, is_timestamp) for c in columns):
+        return None
+    first = first_rows([file for file in files if file.file.original])
+    parts = [_nothing(columns)]
+    weight = 0
+    for file, of_file in zip(files, layouts, strict=True):
+        try:
+            for batch in _batches(io, file, of_file, first):
+                kept = _live(batch, file, write_ids, dead)
+                weight += kept.nbytes
+                if weight > max_bytes or needs_java(kept):
+                    return None
+                parts.append(kept)
+        except _FarTimeError:
+            return None
+    return pa.concat_tables(parts)
+
+
+def _is_as_stored(column: FileColumn) -> bool:
+    is_padded = column.kind.kind is OrcKind.CHAR and not isinstance(column.column.type, CharType)
+    return column.same and not is_padded
+
+
+class _FarTimeError(Exception):
+    """A timestamp lies outside of the years that Arrow counts in nanoseconds."""
+
+
+def _batches(
+    io: FileIO, file: ScanFile, of_file: Layout, first: Callable[[ScanFile], int]
+) -> Iterator[pa.Table]:
+    """The rows of each stripe, as ``read_events`` calls their columns."""
+    row = first(file) if file.file.original else 0
+    for stripe in _stripes(io, file):
+        if file.file.original:
+            ids = _original_ids(file, row, len(stripe))
+            values: Sequence[pa.Array] = stripe.columns
+            row += len(stripe)
+        else:
+            ids = [stripe.column(_position(stripe, name)) for name in _LEADING]
+            if any(column.null_count for column in ids):
+                raise FormatError(f'file "{file.path}" holds events without ids')
+            values = _children(stripe.column(_position(stripe, ROW_FIELD)))
+        yield _named(ids, values, of_file, file)
+
+
+def _stripes(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    try:
+        with io.open_input(file.path) as opened:
+            reader = orc.ORCFile(opened)
+            for stripe in range(reader.nstripes):
+                batch = reader.read_stripe(stripe)
+                rows += len(batch)
+                yield batch
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        if "out of range" in str(error):
+            raise _FarTimeError from error
+        raise FormatError(f'cannot read file "{file.path}"', detail=str(error)) from error
+    if rows != file.rows:
+        raise FormatError(
+            f'file "{file.path}" does not hold the rows its footer tells of',
+            detail=f"{rows} instead of {file.rows}",
+        )
+
+
+def _position(stripe: pa.RecordBatch, name: str) -> int:
+    names = [field.name.lower() for field in stripe.schema]
+    return names.index(name.lower())
+
+
+def _children(row: pa.StructArray) -> list[pa.Array]:
+    return list(row.flatten())
+
+
+def _original_ids(file: ScanFile, first: int, count: int) -> list[pa.Array]:
+    """The ids that Hive gives rows without any; they were written when they appeared."""
+    write_ids = np.full(count, file.file.max_write_id, np.int64)
+    bucket = np.full(count, bucket_property(file), np.int32)
+    rows = np.arange(first, first + count, dtype=np.int64)
+    return [pa.array(column) for column in (write_ids, bucket, rows, write_ids)]
+
+
+def _named(
+    ids: Sequence[pa.Array], values: Sequence[pa.Array], of_file: Layout, file: ScanFile
+) -> pa.Table:
+    count = len(ids[0])
+    positions = {name: number for number, name in enumerate(file.columns.names)}
+    stored = {c.column.name: values[positions[c.name]] for c in of_file.file_columns}
+    arrays = [
+        _typed(stored[c.name], c) if c.name in stored else pa.nulls(count, arrow_type(c.type))
+        for c in of_file.columns
+    ]
+    return pa.Table.from_arrays([*ids, *arrays], names=_names(of_file.columns))
+
+
+def _typed(array: pa.Array, column: Column) -> pa.Array:
+    """The values in the type that is written. ExecutionError where something would be lost."""
+    wanted = arrow_type(column.type)
+    if array.type == wanted:
+        return array
+    try:
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise ExecutionError(
+            f'column "{column.name}" holds values finer than can be carried over',
+            detail=str(error),
+            hint="Timestamps are kept in microseconds.",
+        ) from error
+
+
+def _live(
+    rows: pa.Table, file: ScanFile, write_ids: ValidWriteIdList | None, dead: DeadIds | None
+) -> pa.Table:
+    alive = np.ones(rows.num_rows, np.bool_)
+    if write_ids is not None and file.file.needs_row_filter:
+        alive &= valid_mask(rows.column(CURRENT).to_numpy(), write_ids)
+    if dead is not None and dead.rows:
+        ids = [rows.column(name).to_numpy().astype(np.int64) for name in ID_FIELDS]
+        alive &= dead.alive(file.partition_number, *ids)
+    return rows if alive.all() else rows.filter(pa.array(alive))
+
+
+def _nothing(columns: Sequence[Column]) -> pa.Table:
+    types = [pa.int64(), pa.int32(), pa.int64(), pa.int64(), *(arrow_type(c.type) for c in columns)]
+    return pa.Table.from_arrays([pa.array([], kind) for kind in types], names=_names(columns))
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    return [*_LEADING, *(f"c{ordinal}" for ordinal in range(len(columns)))]
+
+
+@lru_cache(maxsize=1)
+def _sees_far_times() -> bool:
+    """Whether this Arrow fails on a timestamp that it cannot hold, and does not read another."""
+    sink = pa.BufferOutputStream()
+    far = pa.array([-62_135_596_800_000_000], pa.timestamp("us"))
+    orc.write_table(pa.table({"t": far}), sink)
+    try:
+        orc.ORCFile(pa.BufferReader(sink.getvalue())).read()
+    except pa.ArrowInvalid:
+        return True
+    return False
