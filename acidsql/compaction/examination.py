@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved
@@ -38,9 +39,15 @@ from acidsql.files.urls import path_of
 from acidsql.settings import Settings
 from acidsql.txn.locks import NO_TXN, LockState
 from acidsql.txn.manager import TxnState
+from acidsql.txn.readers import Readers
 
 Report = Callable[[int, int], None]
 """Hears how many footers of how many have been read."""
+
+
+class HealthStore(Store, Readers, Protocol):
+    """What is asked of a store about a table's health."""
+
 
 Named = tuple[str | None, Layout]
 """A partition's name, or None, and what lies there."""
@@ -53,7 +60,7 @@ def silent(done: int, known: int) -> None:
 
 
 def table_health(
-    store: Store,
+    store: HealthStore,
     io: FileIO,
     settings: Settings,
     table: Table,
@@ -101,7 +108,7 @@ def table_health(
         compactions=entries,
         small_size=small_size,
     )
-    return _with_others(store, health)
+    return _with_others(store, settings, health)
 
 
 def path_health(
@@ -195,7 +202,7 @@ def _judged(judge: Judge | None, table: Table, named: Named) -> Decision | None:
 # ---- the others
 
 
-def _with_others(store: Store, health: TableHealth) -> TableHealth:
+def _with_others(store: HealthStore, settings: Settings, health: TableHealth) -> TableHealth:
     """The health, with who else is at the table."""
     table, write_ids = health.table, health.write_ids
     if table is None or write_ids is None:
@@ -214,9 +221,10 @@ def _with_others(store: Store, health: TableHealth) -> TableHealth:
         health,
         open_writes=open_writes,
         oldest_txn=_oldest_txn(store, open_writes, statements),
+        readers=tuple(r for r in store.list_readers() if r.table == table.name),
         oldest_lock=min(held, key=lambda lock: lock.acquired_at, default=None),
     )
-    known = replace(known, blockers=tuple(blockers_of(known)))
+    known = replace(known, blockers=tuple(blockers_of(known, settings)))
     return replace(known, mends=tuple(mends_of(known)))
 
 

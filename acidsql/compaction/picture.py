@@ -16,6 +16,7 @@ from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHeal
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
+from acidsql.txn.readers import ReaderInfo
 
 Fact = tuple[str, str, str]
 """Section, item, value."""
@@ -122,6 +123,8 @@ def _of_write_ids(health: TableHealth) -> Iterator[Fact]:
         yield "transactions", "oldest open", value
     if health.oldest_lock is not None:
         yield "transactions", "oldest lock", _lock(health.oldest_lock, health.now)
+    if health.readers:
+        yield "transactions", "oldest of the readers", _reader(health.readers[0], health.now)
 
 
 def _of_initiator(health: TableHealth) -> Iterator[Fact]:
@@ -161,6 +164,11 @@ def _holder(holder: OpenWrite | OpenTxn, now: int) -> str:
 def _lock(lock: LockInfo, now: int) -> str:
     who = f"{lock.component.type} of {lock.user}@{lock.host}, {_since(lock.acquired_at, now)}"
     return f"{who}: {one_line(lock.statement)}" if lock.statement else who
+
+
+def _reader(reader: ReaderInfo, now: int) -> str:
+    who = f"{reader.user}@{reader.host}, {_since(reader.started, now)}"
+    return f"{who}: {one_line(reader.statement)}" if reader.statement else who
 
 
 def one_line(text: str, most: int = 200) -> str:

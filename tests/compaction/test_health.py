@@ -21,7 +21,9 @@ from acidsql.files.local_files import LOCAL
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
-from tests.compaction.test_doctor import unpacked
+from acidsql.txn.readers import ReadRequest
+from tests.compaction.cleaning import clean_all, queued
+from tests.compaction.test_doctor import examine, unpacked
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 NOW = 1_700_000_000.0
@@ -341,3 +343,53 @@ def test_states_are_those_of_a_reader(session: Session) -> None:
         FIRST: State.OBSOLETE,
         "base_0000002": State.READ,
     }
+
+
+# ---- behind compactions
+
+
+def test_a_reader_keeps_the_cleaner(session: Session, clock: list[float]) -> None:
+    """A registered read from before the commit is named with its statement; a later one is none of
+    the cleaner's business.
+    """
+    session.sql("INSERT INTO t VALUES (4, 'd')")
+    read = ReadRequest(tables=(T,), statement="SELECT *\n  FROM t", lease_seconds=3600)
+    old = session.store.open_reader(read)
+    clock[0] = NOW + 60
+    queued(session, "t", CompactionType.MAJOR)
+    clock[0] = NOW + 120
+    session.store.open_reader(read)
+    health = session.health("t")
+    assert len(health.readers) == 2
+    (blocker,) = health.blockers
+    assert blocker.startswith(f"compaction 1: {session.user}@")
+    assert blocker.endswith(": SELECT * FROM t")
+    assert "1 d" not in said(health, "transactions")["oldest of the readers"]
+    assert old.reader_id is not None
+    session.store.close_readers([old.reader_id])
+    assert session.health("t").blockers == ()
+
+
+def test_files_that_are_kept_on_purpose(session: Session) -> None:
+    """History that is kept is a reason, and says until when."""
+    session.sql("INSERT INTO t VALUES (4, 'd')")
+    queued(session, "t", CompactionType.MAJOR)
+    session.sql("ALTER TABLE t SET TBLPROPERTIES ('acidsql.history.retention'='1h')")
+    assert "its files are kept until 2023-11-14 23:13:20 UTC" in session.health("t").blockers[0]
+
+
+@pytest.mark.parametrize("kind", [CompactionType.MINOR, CompactionType.MAJOR])
+def test_the_layout_of_a_compacted_table(session: Session, kind: CompactionType) -> None:
+    """Inputs are obsolete, the outcome is read, as many rows are there as before; the doctor finds
+    nothing wrong with either.
+    """
+    for number in range(3):
+        session.sql(f"INSERT INTO t VALUES ({number}, 'x')")
+    before = session.health("t").total.rows
+    queued(session, "t", kind)
+    health = session.health("t")
+    assert (health.total.rows, health.total.obsolete, health.total.files) == (before, 4, 1)
+    assert examine(session) == []
+    clean_all(session)
+    assert session.health("t").total.obsolete == 0
+    assert examine(session) == []

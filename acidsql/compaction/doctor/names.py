@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
+from acidsql.acid.compacted import WITH_DELETE_DELTA, WITH_DELTA
 from acidsql.acid.paths import (
     ACID_VERSION_FILE,
     FLUSH_LENGTH_SUFFIX,
@@ -35,8 +36,6 @@ from acidsql.compaction.layout import Kind, LaidDirectory, State
 _LEFT_OVER = re.compile(r"_SUCCESS|_committed_.*|_started_.*|\._SUCCESS\.crc")
 _AT_WORK = re.compile(r"_temporary|\.spark-staging-.*|\.hive-staging.*|_tmp[._].*")
 _CHECKSUM = re.compile(r"\.(.+)\.crc")
-_WITH_DELETES, _WITH_INSERTS = "_acidsql_with_delete_delta", "_acidsql_with_delta"
-"""The marks of the two directories that one minor compaction makes: each belongs to the other."""
 
 
 def findings_by_name(root: Root) -> Iterator[Finding]:
@@ -143,9 +142,9 @@ def _halves(root: Root) -> Iterator[Finding]:
         name = parse_directory(directory)
         marks = root.names.get(directory, ())
         partner = None
-        if isinstance(name, Delta) and _WITH_DELETES in marks:
+        if isinstance(name, Delta) and WITH_DELETE_DELTA in marks:
             partner = f"delete_{directory}"
-        elif isinstance(name, DeleteDelta) and _WITH_INSERTS in marks:
+        elif isinstance(name, DeleteDelta) and WITH_DELTA in marks:
             partner = directory.removeprefix("delete_")
         if partner is not None and partner not in present:
             yield Finding(
