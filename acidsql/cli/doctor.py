@@ -27,6 +27,9 @@ _COLUMNS = tuple(
     )
 )  # fmt: skip
 
+_ROUNDS = 3
+"""What is mended may let more be seen: files of write ids that were not given out, say."""
+
 Row = tuple[str, Finding]
 """A table's name, or a directory, and what is wrong with it."""
 
@@ -73,8 +76,11 @@ def _examine(args: Namespace, session: Session) -> int:
     mended = 0
     for table in tables:
         findings = examine_table(session.store, session.files, table)
-        if args.repair and findings:
-            mended += _repair(session, table, findings)
+        for _ in range(_ROUNDS if args.repair else 0):
+            cured = _repair(session, table, findings)
+            mended += cured
+            if not cured:
+                break
             findings = examine_table(session.store, session.files, table)
         left += [(str(table.name), finding) for finding in findings]
     return _report(args, left, mended=mended)

@@ -25,6 +25,7 @@ WIDTH = 80
 _MOST_PARTITIONS = 5
 _MOST_DIRECTORIES = 40
 _MOST_LINES = 20
+_LONG_OPEN_MS = 3_600_000
 _BESIDE = 49
 """Characters of a line that are neither bar nor write ids."""
 
@@ -73,6 +74,11 @@ def facts(health: TableHealth) -> list[Fact]:
         rows += [("cleaner", "waits because", why) for why in health.blockers[:_MOST_LINES]]
         rows += _gain(health.total)
     rows += [("mend", "run", command) for command in health.mends]
+    rows += [
+        ("mend", "run if nobody needs it any more", f"ABORT TRANSACTIONS {write.txn_id}")
+        for write in health.open_writes[:_MOST_LINES]
+        if health.now - write.started >= _LONG_OPEN_MS
+    ]
     return rows
 
 

@@ -186,6 +186,7 @@ def test_open_transactions_and_locks(session: Session, clock: list[float]) -> No
     words = said(health, "write ids")[f"{write_id} is open"]
     assert "2 h" in words
     assert words.endswith(": UPDATE t SET id = 1")
+    assert said(health, "mend")["run if nobody needs it any more"] == f"ABORT TRANSACTIONS {txn}"
     assert "SHARED_WRITE" in said(health, "transactions")["oldest lock"]
 
 
