@@ -4,7 +4,7 @@ change the catalog or the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
@@ -16,6 +16,7 @@ from acidsql.changes.at_once import PlainWork
 from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
 from acidsql.changes.unit_of_work import Leg, carry_out
+from acidsql.compaction.background import Background
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
@@ -108,6 +109,7 @@ class Spine:
     engine: Engine
     settings: Settings
     turn: Turn
+    background: Background
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
@@ -176,10 +178,25 @@ class Spine:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
         if self._changes(plan) and not self.transaction.is_open:
-            self.recovery.after()
+            self.clean_up()
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def clean_up(self) -> None:
+        """After a commit: takes away what killed processes have left, and has compacted what is
+        due, or leaves it to others.
+        """
+        self.recovery.after()
+        self.background.committed()
+
+    def compact_until_done(self, compaction_ids: Collection[int]) -> None:
+        """Returns when these compactions are done, by a daemon, or else by this session. Heeds
+        Ctrl-C.
+        """
+        from acidsql.compaction.assembly import compact_until_done
+
+        compact_until_done(self.store, self.engine, self.settings, compaction_ids)
 
     def _changes(self, plan: Plan) -> bool:
         """Whether a statement changes the store, or what it knows of."""

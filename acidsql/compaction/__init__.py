@@ -1,1 +1,1 @@
-"""The life of a table on files: when its directories are merged, by whom, and when they go."""
+"""The life of a table behind its statements: what merges its files, and what removes them."""

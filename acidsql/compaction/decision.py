@@ -147,14 +147,14 @@ def _is_too_old(facts: Facts, thresholds: Thresholds) -> bool:
 
 def _needs_major(facts: Facts, thresholds: Thresholds) -> bool:
     """Hive: not CompactorUtil.isMinorCompactionSupported."""
-    raw = bool(facts.originals or facts.raw_deltas)
-    return raw and thresholds.by_query and not facts.insert_only
+    without_ids = bool(facts.originals or facts.raw_deltas)
+    return without_ids and thresholds.by_query and not facts.insert_only
 
 
 def _why_not(facts: Facts, thresholds: Thresholds) -> str:
     if not facts.deltas:
         return "there are no deltas"
-    few = f"{facts.deltas:,} delta directories of {thresholds.deltas:,} allowed"
+    few = f"{facts.deltas:,} of {thresholds.deltas:,} delta directories allowed"
     if not facts.base_bytes:
         return f"{few}, and no base"
     share = facts.delta_bytes / facts.base_bytes

@@ -11,15 +11,19 @@ transaction is open or an entry stands in the way, is looked at again the next t
 from __future__ import annotations
 
 import datetime
+import os
+import socket
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.decision import (
     BY_CLEANER,
     AbortedTxns,
     Decision,
+    Facts,
     Store,
     Thresholds,
     aborted_txns,
@@ -56,8 +60,14 @@ _ABORTED_LOOKED_AT = 10_000
 Where = tuple[TableName, str | None]
 """A table without partitions, or a partition by Hive's name."""
 
+Leave = Callable[[Table, Facts], str | None]
 Say = Callable[[Where, str], None]
 """Hears of every object what was done about it, or why nothing was."""
+
+
+def name_of_role(number: int = 0) -> str:
+    """``<host>-<id>``, as Hive's workers and initiators are called."""
+    return f"{socket.gethostname()}-{os.getpid()}" + (f".{number}" if number else "")
 
 
 def _ignore(where: Where, what: str) -> None:
@@ -66,7 +76,10 @@ def _ignore(where: Where, what: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Initiator:
-    """``clock``: epoch seconds; ``name``: ``<host>-<thread>``, the initiator of its entries."""
+    """``clock``: epoch seconds; ``name``: ``<host>-<thread>``, the initiator of its entries.
+    ``since``: what was written before is not looked at, epoch milliseconds; None: every table is.
+    ``leave``: why an object is left to others, None if it is not.
+    """
 
     store: Store
     files: FileIO
@@ -74,7 +87,8 @@ class Initiator:
     clock: Callable[[], float]
     name: str
     say: Say = _ignore
-    _since: int | None = None
+    since: int | None = None
+    leave: Leave | None = None
     _again: set[Where] = field(default_factory=set)
 
     def run_once(self) -> bool:
@@ -87,7 +101,7 @@ class Initiator:
         most = int(self.settings.number("metastore.compactor.fetch.size"))
         now, later = due[:most], due[most:]
         self._again = set(later)
-        self._since = began
+        self.since = began
         return self.consider(now) > 0
 
     def consider(self, objects: Iterable[Where]) -> int:
@@ -108,21 +122,21 @@ class Initiator:
         hindrance = self._hindrance(look, where)
         if hindrance is not None:
             return Decision(type=None, why=hindrance)
-        found = look.find(where)
-        if isinstance(found, str):
-            return Decision(type=None, why=found)
-        return self._due(look, *found)
+        target = look.find(where)
+        if isinstance(target, str):
+            return Decision(type=None, why=target)
+        return self._due(look, *target)
 
     # ---- which
 
     def _candidates(self) -> list[Where]:
-        if self._since is None:
+        if self.since is None:
             return [
                 (table.name, None if partition is None else name_of(table, partition))
                 for table in transactional_tables(self.store)
                 for partition in objects_of(self.store, table)
             ]
-        written = set(self.store.written_since(self._since - _SLACK_MS))
+        written = set(self.store.written_since(self.since - _SLACK_MS))
         if not self.settings.flag(BY_CLEANER):
             written |= set(self._aborted())
         return sorted(written | self._again, key=lambda where: (where[0], where[1] or ""))
@@ -156,11 +170,11 @@ class Initiator:
             self._again.add(where)
             self._note(look, where, pause)
             return False
-        found = look.find(where)
-        if isinstance(found, str):
-            self.say(where, found)
+        target = look.find(where)
+        if isinstance(target, str):
+            self.say(where, target)
             return False
-        table, partition = found
+        table, partition = target
         decision = self._due(look, table, partition)
         if decision.type is None:
             if self._hides_writes(table):
@@ -192,8 +206,10 @@ class Initiator:
         thresholds = Thresholds.of(self.settings, table)
         directory = directory_of(self.store, self.files, table, partition)
         where = table.name, None if partition is None else name_of(table, partition)
-        aborted = look.aborted.get(where)
-        return decide(facts_of(table, directory, aborted, now=self.clock()), thresholds)
+        facts = facts_of(table, directory, look.aborted.get(where), now=self.clock())
+        decision = decide(facts, thresholds)
+        reason = None if self.leave is None or decision.type is None else self.leave(table, facts)
+        return decision if reason is None else Decision(type=None, why=f"{reason}: {decision.why}")
 
     def _hindrance(self, look: _Look, where: Where) -> str | None:
         return look.busy(where) or look.pause(where, self.clock())
@@ -333,6 +349,15 @@ def _is_off(properties: Mapping[str, str]) -> bool:
     """Whether it says NO_AUTO_COMPACTION, in small or in large letters."""
     names = (NO_AUTO_COMPACTION, NO_AUTO_COMPACTION.upper())
     return any(properties.get(name, "").lower() == "true" for name in names)
+
+
+def find_object(store: Catalog, where: Where) -> tuple[Table, Partition | None] | None:
+    """A table without partitions, or a partition and its table; None for what is not there."""
+    table = store.find_table(where[0])
+    if table is None or where[1] is None:
+        return None if table is None else (table, None)
+    listed = {name_of(table, p): p for p in store.list_partitions(table)}
+    return (table, listed[where[1]]) if where[1] in listed else None
 
 
 def transactional_tables(store: Store) -> Iterable[Table]:
