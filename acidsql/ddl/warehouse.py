@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acidsql.catalog.model import Partition, Table
@@ -20,6 +20,7 @@ class Warehouse:
 
     ``needs_compaction``: whether the initiator would have a partition compacted.
     ``compact_until``: carries the compaction of this id out, unless others do or will.
+    ``health``: section, item and value of what is to be told of a table or partition.
     """
 
     root: str
@@ -27,6 +28,7 @@ class Warehouse:
     files: FileIO
     engine: Engine
     settings: Settings
+    health: Callable[[Table, Partition | None], Sequence[Sequence[str]]]
     reads: Reads
     needs_compaction: Callable[[Table, Partition], bool]
     compact_until: Callable[[int], None]

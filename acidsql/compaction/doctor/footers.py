@@ -301,10 +301,10 @@ def columns_problem(columns: Sequence[Column], stored: OrcType, *, acid: bool) -
     lower = [name.lower() for name in stored.names]
     by_name = not acid and all(column.name in lower for column in columns)
     for at, (name, kind) in enumerate(zip(lower, stored.children, strict=True)):
-        place = table_names.get(name) if by_name else at
-        if place is None or place >= len(columns):
+        position = table_names.get(name) if by_name else at
+        if position is None or position >= len(columns):
             continue
-        column = columns[place]
+        column = columns[position]
         if name != column.name and table_names.get(name, at) != at:
             return f'column "{name}" stands where the table has "{column.name}"'
         if not may_become(kind, orc_type(column.type)):
