@@ -11,7 +11,7 @@
         OperationalError               MetastoreError, LockTimeoutError*, DeadlockError*,
         WriteConflictError*,
                                        TransactionAbortedError*, CommitStateUnknownError,
-                                       ExecutionError
+                                       SnapshotTooOldError*, ExecutionError
         InternalError                  a bug of acidsql
                                        (* = retryable: the same statement may be run again)
 
@@ -288,6 +288,15 @@ class TransactionAbortedError(OperationalError):
 
     retryable = True
     default_sqlstate = "40000"
+
+
+class SnapshotTooOldError(OperationalError):
+    """What the statement saw is not kept any more: it has read for longer than its lease, or asked
+    for a table so late that files of that time are gone.
+    """
+
+    retryable = True
+    default_sqlstate = "72000"
 
 
 class CommitStateUnknownError(OperationalError):

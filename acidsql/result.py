@@ -80,6 +80,7 @@ class Result:
     statement's snapshot; the same rows come as Arrow (``to_arrow``, ``__arrow_c_stream__``: polars,
     DuckDB and pandas take the result as it is), as pandas, as tuples. ``warnings``: what the user
     should know though nothing failed, such as literals that their columns cannot hold.
+    ``notes``: the lines that Hive prints beside rows, such as "Compaction enqueued with id 3".
     """
 
     def __init__(
@@ -88,14 +89,17 @@ class Result:
         stats: Stats,
         *,
         fetch: Callable[[], pa.Table] | None = None,
-        make_df: Callable[[], DataFrame] | None = None,
+        make_df: Callable[[], DataFrame | None] | None = None,
         warnings: Iterable[Warning] = (),
+        notes: Iterable[str] = (),
     ) -> None:
         self.columns = tuple(columns)
         self.stats = stats
         self.warnings: tuple[Warning, ...] = tuple(warnings)
+        self.notes: tuple[str, ...] = tuple(notes)
         self._fetch = fetch
         self._make_df = make_df
+        self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod
     def of_text(
@@ -128,18 +132,23 @@ class Result:
 
     def over_spark(self, frame_of: Callable[[pa.Table], DataFrame]) -> Result:
         """This result, with a ``df`` made from the rows if it has none of its own."""
-        if self._make_df is None and self.columns:
-            self._make_df = lambda: frame_of(self._table)
+        self._frame_of = frame_of
         return self
 
     @cached_property
     def df(self) -> DataFrame:
-        """Spark's DataFrame; for results made without Spark it is built from the rows, which starts
-        Spark.
+        """Spark's DataFrame. For results made without Spark, or whose rows have been fetched, it is
+        built from the rows, which starts Spark. It may be used until the session is closed,
+        for acidsql.reader.lease at most.
         """
-        if self._make_df is None:
+        if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
-        return self._make_df()
+        frame = None if self._make_df is None else self._make_df()
+        if frame is None:
+            if self._frame_of is None:
+                raise InterfaceError("the result has no session to make a DataFrame in")
+            frame = self._frame_of(self._table)
+        return frame
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list

@@ -29,7 +29,7 @@ from acidsql.settings import Settings
 from acidsql.txn.locking import Patience, held
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import TxnManager
-from acidsql.txn.transaction import TransactionState
+from acidsql.txn.transaction import Transaction, TransactionState
 
 NOT_IN_A_TRANSACTION = 20007
 PLAIN_SETTING = "acidsql.plain.in.transaction"
@@ -37,12 +37,19 @@ PLAIN_SETTING = "acidsql.plain.in.transaction"
 
 class SessionTransaction:
     """The open transaction of a session. It is opened when a statement first needs it: START
-    TRANSACTION, or ``autocommit`` being off, only says that it is wanted.
+    TRANSACTION, or ``autocommit`` being off, only says that it is wanted. ``outlive``: keeps what
+    results of it still need, just before it ends.
     """
 
-    def __init__(self, begin: Callable[[], TransactionWork], settings: Settings) -> None:
+    def __init__(
+        self,
+        begin: Callable[[], TransactionWork],
+        settings: Settings,
+        outlive: Callable[[Transaction], None] = lambda txn: None,
+    ) -> None:
         self._begin = begin
         self._settings = settings
+        self._outlive = outlive
         self._work: TransactionWork | None = None
         self._started = False
         self._read_only = False
@@ -86,6 +93,7 @@ class SessionTransaction:
     def commit(self) -> None:
         work = self._work
         if work is not None:
+            self._outlive(work.txn)
             try:
                 with work:
                     work.commit()
@@ -98,6 +106,7 @@ class SessionTransaction:
         """Rolls back. Whatever is raised, the session is free for another transaction."""
         try:
             if self._work is not None:
+                self._outlive(self._work.txn)
                 self._work.rollback()
         finally:
             self._end()

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
+from weakref import finalize
 
 from acidsql import interrupts
-from acidsql.catalog.model import DEFAULT_DATABASE, TableName
+from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableName
 from acidsql.changes.at_once import PlainWork
 from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
 from acidsql.changes.unit_of_work import Leg, carry_out
+from acidsql.compaction.background import Background
+from acidsql.compaction.decision import decision_on
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
@@ -31,6 +34,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.explain import explain, explain_ran
 from acidsql.planner.steps.names import name_of_statement, words_of
@@ -49,6 +53,7 @@ from acidsql.planner.steps.plans import (
     check_runnable,
     legs_of,
     plan,
+    transactional_reads,
 )
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.retrying import Attempts
@@ -56,10 +61,11 @@ from acidsql.session_statements import run_session_statement
 from acidsql.session_transaction import SessionLocks, SessionTransaction
 from acidsql.settings import Settings, Variables
 from acidsql.spark.engine import Engine
+from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
 from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
-from acidsql.txn.transaction import ReadSnapshot
+from acidsql.txn.reading import Hold, Reads, ReadSnapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +73,12 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
-_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze)
-"""Commands that read rows first: Ctrl-C can stop them."""
+_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
+"""Commands that read rows first, or wait: Ctrl-C can stop them."""
+
+
+def _asks_for_compaction(plan: Plan) -> bool:
+    return isinstance(plan, CatalogCommand) and isinstance(plan.action, BoundCompact)
 
 
 @contextmanager
@@ -101,17 +111,24 @@ class Spine:
     engine: Engine
     settings: Settings
     turn: Turn
+    background: Background
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
     locks: SessionLocks = field(init=False)
+    reads: Reads = field(init=False)
     recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
+        self.reads = Reads(
+            self.open_store,
+            lambda: self.settings.number("acidsql.reader.lease"),
+            lambda: self.settings.number("hive.txn.timeout") / 2,
+        )
         self.locks = SessionLocks(
             open_store=self.open_store, settings=self.settings, plan_again=self._plan_again
         )
-        self.transaction = SessionTransaction(self.begin_work, self.settings)
+        self.transaction = SessionTransaction(self.begin_work, self.settings, self.reads.outlive)
         self.recovery = Recovery(
             open_store=self.open_store,
             files=self.engine.files,
@@ -163,10 +180,17 @@ class Spine:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
         if self._changes(plan) and not self.transaction.is_open:
-            self.recovery.after()
+            self.clean_up(requested=_asks_for_compaction(plan))
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def clean_up(self, *, requested: bool = False) -> None:
+        """After a commit: takes away what killed processes have left, and has compacted what is
+        due, or was ``requested``; or leaves it to others.
+        """
+        self.recovery.after()
+        self.background.committed(requested=requested)
 
     def _changes(self, plan: Plan) -> bool:
         """Whether a statement changes the store, or what it knows of."""
@@ -210,7 +234,7 @@ class Spine:
                 variables = Variables(self.settings, self.hive_variables)
                 return run_session_statement(self._warehouse(), variables, self.transaction, action)
             case DryRunPlan(plan=inner):
-                return self._dry_run(inner)
+                return self._dry_run(inner, source)
             case ExplainPlan(plan=inner, mode="ANALYZE"):
                 return self._analyze(inner, source)
             case ExplainPlan(plan=inner, mode=mode):
@@ -250,43 +274,98 @@ class Spine:
             files=self.engine.files,
             engine=self.engine,
             settings=self.settings,
+            reads=self.reads,
+            needs_compaction=self._needs_compaction,
+            compact_until=self._compact_unless_served,
         )
+
+    def _needs_compaction(self, table: Table, partition: Partition) -> bool:
+        files = self.engine.files
+        return decision_on(self.store, files, self.settings, table, partition).type is not None
+
+    def _compact_unless_served(self, compaction_id: int) -> None:
+        # few sessions compact, and what does so is much
+        from acidsql.compaction.assembly import compact_unless_served
+
+        compact_unless_served(self.store, self.engine, self.settings, compaction_id)
 
     # ---- reading
 
     def _read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
         work = self.transaction.work()
+        if work is None:
+            return self._read_alone(plan, source, trace)
+        hold = Hold(transactional_reads(plan), source)
         with self.locks.around(plan, source, work) as locked:
-            snapshots = self._snapshots()
-            answer = self.engine.queries.answer(locked, snapshots, trace)
-        columns = [ResultColumn(name=n, type=t) for n, t in answer.columns]
-        df, fetch = answer.df, answer.fetch
+            self.reads.hold_in_txn(hold, work.txn)
+            snapshots = work.snapshots()
+            with self.reads.fetching(hold, None, self.locks.patience()):
+                answer = self.engine.queries.answer(locked, snapshots, trace)
         # its own files have other names once it has ended: the rows are kept here
-        if work is not None and work.has_written:
-            rows = fetch()
-            df, fetch = None, lambda: rows
-        request = self.locks.request(plan, source) if work is None else None
-        return Result(
-            columns,
+        if work.has_written:
+            rows = answer.fetch()
+            answer = replace(answer, df=None, fetch=lambda: rows)
+        return self._result(answer, snapshots, hold, None, source)
+
+    def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
+        """A query outside of a transaction. Its files are kept for it until its rows have come."""
+        request, tables = self.locks.request(plan, source), transactional_reads(plan)
+        holds: list[Hold] = []
+        with self.reads.reading(tables, source, request, self.locks.patience(), holds=holds) as (
+            visible,
+            waited,
+        ):
+            locked = self.locks.planned_again(plan, source) if waited else plan
+            snapshots = self.engine.snapshots(visible)
+            answer = self.engine.queries.answer(locked, snapshots, trace)
+            if answer.df is not None and transactional_reads(locked):
+                holds.append(Hold(transactional_reads(locked), source))
+        return self._result(answer, snapshots, holds[0] if holds else None, request, source)
+
+    def _result(
+        self,
+        answer: Answer,
+        snapshots: Snapshots,
+        hold: Hold | None,
+        locks: LockRequest | None,
+        source: str,
+    ) -> Result:
+        """The result of a query, whose rows are read when they are asked for. ``locks``: those that
+        it takes then, since it may be kept for long; none if it has its rows already.
+        """
+        df, fetch = answer.df, answer.fetch
+        if df is None:
+            hold, locks = None, None
+
+        def fetched() -> pa.Table:
+            fetching = self.reads.fetching(hold, locks, self.locks.patience())
+            with self.turn.taken(), placed_in(source), fetching:
+                return fetch()
+
+        result = Result(
+            [ResultColumn(name=n, type=t) for n, t in answer.columns],
             Stats(),
-            fetch=lambda: self._fetched(fetch, request, source),
-            make_df=None if df is None else lambda: df,
+            fetch=fetched,
+            make_df=None if df is None else lambda: df if self._handed_out(hold) else None,
             warnings=snapshots.warnings,
         )
+        if hold is not None:
+            finalize(result, self.reads.drop, hold).atexit = False
+        return result
 
-    def _fetched(
-        self, fetch: Callable[[], pa.Table], request: LockRequest | None, source: str
-    ) -> pa.Table:
-        """The rows of a query: its tables are locked while they are read, not before, since a
-        result may be kept for long.
-        """
-        with self.turn.taken(), placed_in(source), self.locks.held(request):
-            return fetch()
+    def _handed_out(self, hold: Hold | None) -> bool:
+        with self.turn.taken():
+            return self.reads.hand_out(hold)
 
-    def _snapshots(self) -> Snapshots:
-        """What a statement that only reads sees now."""
+    @contextmanager
+    def _reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:
+        """What a statement sees now, of which no transaction is told."""
         work = self.transaction.work()
-        return self.engine.snapshots(ReadSnapshot(self.store)) if work is None else work.snapshots()
+        if work is not None:
+            yield work.snapshots()
+            return
+        with self.reads.reading(transactional_reads(plan), source) as (visible, _):
+            yield self.engine.snapshots(visible)
 
     def _analyze(self, plan: Plan, source: str) -> Result:
         """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
@@ -308,8 +387,9 @@ class Spine:
         result.warnings = done.warnings
         return result
 
-    def _dry_run(self, plan: ChangePlan) -> Result:
-        lines = dry_run(self.engine, plan, self._snapshots())
+    def _dry_run(self, plan: ChangePlan, source: str) -> Result:
+        with self._reading(plan, source) as snapshots:
+            lines = dry_run(self.engine, plan, snapshots)
         return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
 
     # ---- writing
@@ -330,15 +410,16 @@ class Spine:
                 return Result((), Stats())
             if legs[0].sinks and work is not None:
                 return Result((), carry_out(legs, work, ends=False, warehouse=self.root))
-            plain = PlainWork(self.store, self.engine, legs[0].table, self._snapshots())
-            stats = carry_out(legs, plain, ends=True, warehouse=self.root)
+            with self._reading(locked, source) as snapshots:
+                plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
+                stats = carry_out(legs, plain, ends=True, warehouse=self.root)
         return Result((), stats, warnings=self._warnings(legs[0]))
 
     def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
         """Carries out a statement in a transaction of its own."""
         request = self.locks.request(plan, source)
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
-        work = self.begin_work(tables, request)
+        work = self.begin_work(tables, request, transactional_reads(plan))
         with work:
             legs = self._legs(self.locks.planned_again(plan, source) if work.txn.waited else plan)
             return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
@@ -355,15 +436,21 @@ class Spine:
         return [Warning(f"{why}: {what}")]
 
     def begin_work(
-        self, tables: Sequence[TableName] = (), locks: LockRequest | None = None
+        self,
+        tables: Sequence[TableName] = (),
+        locks: LockRequest | None = None,
+        reads: Sequence[TableName] = (),
     ) -> TransactionWork:
-        """A transaction that holds ``locks``. ``tables``: those that are sure to be written to."""
+        """A transaction that holds ``locks``. ``tables``: those that are sure to be written to, and
+        ``reads`` to be read.
+        """
         return TransactionWork.begin(
             self.store,
             self.engine,
             tables,
             locks,
             self.locks.patience(),
+            reads=reads,
             heartbeat_seconds=self.locks.heartbeat_seconds(),
         )
 
@@ -376,6 +463,7 @@ class Spine:
         ):
             return False
         values = leg.action.partition.values if leg.action.partition is not None else None
-        return any(
-            partition.values == values for partition in self._snapshots().partitions(leg.table)
-        )
+        work = self.transaction.work()
+        visible = ReadSnapshot(self.store)  # no files are looked at, so none are kept
+        snapshots = self.engine.snapshots(visible) if work is None else work.snapshots()
+        return any(partition.values == values for partition in snapshots.partitions(leg.table))

@@ -42,7 +42,7 @@ from acidsql.acid.paths import (
     parse_directory,
 )
 from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
-from acidsql.errors import FormatError
+from acidsql.errors import FormatError, SnapshotTooOldError
 
 Name = TypeVar("Name", bound=DirectoryName)
 
@@ -89,8 +89,8 @@ def choose(
     there is none. read_hidden: asked for what ``compacted`` tells of. whole_ranges: rows do not
     tell their write ids, so that a compacted range is of no use to whom not all in it is decided.
 
-    FormatError: a name or layout that is not Hive's, or a compaction that the reader is too old for
-    while what it replaced may be gone.
+    FormatError: a name or layout that is not Hive's. SnapshotTooOldError: a compaction that the
+    reader is too old for while what it replaced may be gone.
     """
     listing = _group(files, directories)
     read = read_hidden or _nothing_hidden
@@ -118,10 +118,18 @@ def choose(
 
 
 def deletes_of(
-    write_id: WriteId, files: Iterable[FileEntry], directories: Iterable[str] = ()
+    write_id: WriteId,
+    files: Iterable[FileEntry],
+    directories: Iterable[str] = (),
+    *,
+    kept: bool = False,
 ) -> AcidDirectory:
     """The delete deltas of one write id, seen or not, and those of compactions that took it in
     (these need a filter); none if some may be gone, into a base. Arguments as for ``choose``.
+
+    ``kept``: whoever asks has read the table since before the write id was committed, and nothing
+    that it could see then, or what took its place, has been removed. So all events are there beside
+    the base, in the delta of the write id or in one that it was compacted into.
     """
     listed = [
         _Listed(path=path, name=_parse(path), files=of)
@@ -130,7 +138,7 @@ def deletes_of(
     deltas: list[Directory] = []
     for one in listed:
         low, high, _ = id_range(one.name)
-        if isinstance(one.name, Base) and low >= write_id:
+        if isinstance(one.name, Base) and low >= write_id and not kept:
             deltas = []
             break
         if isinstance(one.name, DeleteDelta) and low <= write_id <= high:
@@ -348,11 +356,12 @@ def _unknown_marker(content: bytes) -> FormatError:
     )
 
 
-def _not_enough_history(base: _ListedBase, write_ids: ValidWriteIdList) -> FormatError:
+def _not_enough_history(base: _ListedBase, write_ids: ValidWriteIdList) -> SnapshotTooOldError:
     lowest = "none" if write_ids.min_open is None else write_ids.min_open
-    return FormatError(
+    return SnapshotTooOldError(
         f'not enough history: the oldest base, "{base.path}", is newer than the snapshot',
         detail=f"high watermark {write_ids.high_watermark}, lowest open write id {lowest}",
+        hint="Run the statement again, with a snapshot of its own.",
     )
 
 

@@ -65,6 +65,7 @@ class PlainWork(UnitOfWork):
                 self._store.forget_directories(noted)
 
     def commit(self) -> tuple[Ran, ...]:
+        self._snapshots.confirm()  # else what it read may not be whole, and cannot be taken back
         ran = super().commit()
         self._forget_directories()
         return ran

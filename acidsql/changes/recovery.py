@@ -14,7 +14,8 @@ For each table, in this order:
 A cleaner that dies anywhere leaves the record, or a hidden name of step 1, so that the next one
 goes on; two at once hinder nobody. Readers never look at any of it. Whatever fails is tried again
 later, and is no statement's failure. A wide directory, made by a compaction or a stream of Hive's,
-may hold rows of an aborted write id: then that stays on record.
+may hold rows of an aborted write id: then that stays on record until a compaction of ours has taken
+its place, and it is gone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from enum import Enum
 from itertools import groupby
 
 from acidsql import crash_points
-from acidsql.acid.ids import WriteId
+from acidsql.acid.compacted import INPUTS_FILE
+from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import (
     METADATA_FILE,
     NO_VISIBILITY,
@@ -123,7 +125,7 @@ def _clean_table(
     with store.removing(table, writes) as recorded:
         for trace in traces:
             if trace.write in recorded:
-                hidden += [_hide(io, table, trace.write, path) for path in trace.directories]
+                hidden += [hide(io, table, trace.write.txn_id, path) for path in trace.directories]
     crash_points.reached("directories hidden")
     for path in hidden:
         io.delete_tree(path)
@@ -256,6 +258,8 @@ def _fate(io: FileIO, path: str, write_id: WriteId) -> _Fate:
     if not name.min_write_id <= write_id <= name.max_write_id:
         return _Fate.APART
     alone = name.min_write_id == name.max_write_id and name.visibility_txn_id == NO_VISIBILITY
+    if not alone and io.exists(f"{path}/{INPUTS_FILE}"):
+        return _Fate.APART  # our compactions take only what is decided, and nothing aborted
     return _Fate.GARBAGE if alone else _Fate.MIXED
 
 
@@ -270,9 +274,12 @@ def _fate_of_base(io: FileIO, path: str) -> _Fate:
     return _Fate.APART if compacted else _Fate.GARBAGE
 
 
-def _hide(io: FileIO, table: Table, write: AbortedWrite, path: str) -> str:
-    """Takes a directory away from where it is looked for; returns what is to be deleted."""
-    hidden = f"{path_of(table.location)}/.acidsql_{write.txn_id}_{uuid.uuid4().hex[:8]}"
+def hide(io: FileIO, table: Table, txn_id: TxnId, path: str) -> str:
+    """Takes a directory away from where it is looked for; returns what is to be deleted. Its new
+    name is one of a staging directory of ``txn_id``, which has ended: who dies before that is
+    deleted leaves it to ``remove_staging``.
+    """
+    hidden = f"{path_of(table.location)}/.acidsql_{txn_id}_{uuid.uuid4().hex[:8]}"
     if not io.renames(path):
         io.delete_tree(path)
         return path

@@ -48,12 +48,15 @@ class TransactionWork(UnitOfWork):
         locks: LockRequest | None = None,
         patience: Patience = PATIENCE,
         *,
+        reads: Sequence[TableName] = (),
         heartbeat_seconds: float,
     ) -> Self:
-        """A unit of work in a new transaction. ``tables``: those that are sure to be written to.
-        See ``Transaction.begin``.
+        """A unit of work in a new transaction. ``tables``: those that are sure to be written to,
+        and ``reads`` to be read. See ``Transaction.begin``.
         """
-        txn = Transaction.begin(store, tables, locks, patience, heartbeat_seconds=heartbeat_seconds)
+        txn = Transaction.begin(
+            store, tables, locks, patience, reads=reads, heartbeat_seconds=heartbeat_seconds
+        )
         work = cls(store, engine, txn)
         crash_points.reached("begun")
         return work
@@ -135,7 +138,9 @@ class TransactionWork(UnitOfWork):
         }
         for overlap in overlaps:
             root = roots.get((overlap.table, overlap.partition))
-            clash = _clash(self._engine.publisher, root, overlap)
+            # registered since before the other could commit: no cleaner has taken its files away
+            kept = self._store.is_registered(self.txn_id, overlap.table)
+            clash = _clash(self._engine.publisher, root, overlap, kept=kept)
             if clash is not None:
                 return clash
         return None
@@ -163,11 +168,13 @@ class TransactionWork(UnitOfWork):
         ]
 
 
-def _clash(publisher: Publisher, root: PendingRoot | None, overlap: Overlap) -> Clash | None:
+def _clash(
+    publisher: Publisher, root: PendingRoot | None, overlap: Overlap, *, kept: bool
+) -> Clash | None:
     if root is None or overlap.write_id is None:
         return Clash(overlap=overlap, reason=f"the rows that it changed in {overlap} are not known")
     try:
-        common = publisher.common_rows(root, overlap.write_id)
+        common = publisher.common_rows(root, overlap.write_id, kept=kept)
     except (FormatError, ExecutionError) as error:
         return Clash(overlap=overlap, reason=f"its rows cannot be compared: {error.message}")
     if common is None:

@@ -32,6 +32,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (
     Compaction,
@@ -97,27 +98,39 @@ class Worker:
         entry = self._store.next_compaction(self._name, pool=self._pool)
         if entry is None:
             return False
+        self.carry_out(entry)
+        return True
+
+    def carry_out(self, entry: Compaction) -> None:
+        """Carries out an entry that this process has taken. SparkNotStartedError if it needs Spark,
+        which the engine may not start: it was given back.
+        """
         crash_points.reached("compaction taken")
         try:
-            self._carry_out(entry)
+            self._work_on(entry)
         except CompactionBlockedError:
             pass  # it was given back
         except _RefusedError as refused:
             self._end(entry, CompactionState.REFUSED, str(refused))
+        except SparkNotStartedError:
+            self._give_back(entry)
+            raise
         except Exception as error:
             self._end(entry, CompactionState.FAILED, _text(error))
         except BaseException:
-            with suppress(Error, OSError):
-                self._store.return_compaction(entry.compaction_id)
+            self._give_back(entry)
             raise
-        return True
+
+    def _give_back(self, entry: Compaction) -> None:
+        with suppress(Error, OSError):
+            self._store.return_compaction(entry.compaction_id)
 
     def _end(self, entry: Compaction, state: CompactionState, message: str) -> None:
         """Notes how an entry ended, unless it is another's by now."""
         with suppress(Error, OSError):
             self._store.end_compaction(entry.compaction_id, state, message)
 
-    def _carry_out(self, entry: Compaction) -> None:
+    def _work_on(self, entry: Compaction) -> None:
         subject = self._find(entry)
         if subject is None:
             self._store.finish_compaction(entry.compaction_id)

@@ -9,7 +9,6 @@ from acidsql.ddl.answers import done
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.result import Result
-from acidsql.txn.transaction import ReadSnapshot
 
 ATTEMPTS = 3
 """On a table that is written all the time. What the last one finds is stored without the mark that
@@ -23,8 +22,9 @@ def analyze_table(warehouse: Warehouse, action: BoundAnalyze) -> Result:
     """
     table = action.table
     for attempt in range(ATTEMPTS):
-        visible = ReadSnapshot(warehouse.store)
-        measured = warehouse.engine.queries.analyze(action, warehouse.engine.snapshots(visible))
+        tables = [table.name] if table.is_transactional else []
+        with warehouse.reads.reading(tables, f"ANALYZE TABLE {table.name}") as (visible, _):
+            measured = warehouse.engine.queries.analyze(action, warehouse.engine.snapshots(visible))
         crash_points.reached("analyzed")
         write_ids = visible.write_ids(table.name) if table.is_transactional else None
         if warehouse.store.put_statistics(

@@ -23,7 +23,7 @@ from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.steps.new_table import new_table
 from acidsql.planner.steps.plans import check_runnable, plan_insert
 from acidsql.result import Result
-from acidsql.txn.transaction import ReadSnapshot
+from acidsql.storage.snapshots import Snapshots
 
 
 def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
@@ -37,8 +37,13 @@ def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
 
 
 def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
+    reads = [read.table.name for read in action.query.reads if read.table.is_transactional]
+    with warehouse.reads.reading(reads, f"CREATE TABLE {action.table.name}") as (visible, _):
+        return _made(warehouse, action, warehouse.engine.snapshots(visible))
+
+
+def _made(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snapshots) -> Result:
     engine, io = warehouse.engine, warehouse.files
-    snapshots = engine.snapshots(ReadSnapshot(warehouse.store))
     table, insert = new_table(action, engine.new_columns(action.query, snapshots))
     first = plan_insert(insert, warehouse.settings)
     check_runnable(first)

@@ -18,7 +18,6 @@ from acidsql.planner.bind.ddl.view import wrong_width
 from acidsql.planner.steps.choices import read_steps
 from acidsql.planner.steps.plans import ReadPlan, check_runnable
 from acidsql.result import Result
-from acidsql.txn.transaction import ReadSnapshot
 
 
 def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
@@ -26,8 +25,9 @@ def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
         return done()
     query = ReadPlan(query=action.query, steps=read_steps(action.query, warehouse.settings))
     check_runnable(query)
-    snapshots = warehouse.engine.snapshots(ReadSnapshot(warehouse.store))
-    given = warehouse.engine.queries.answer(query, snapshots, UNTRACED).columns
+    with warehouse.reads.reading((), f"CREATE VIEW {action.view.name}") as (visible, _):
+        snapshots = warehouse.engine.snapshots(visible)
+        given = warehouse.engine.queries.answer(query, snapshots, UNTRACED).columns
     view = _with_columns(action, given)
     if action.replaced is None:
         try:

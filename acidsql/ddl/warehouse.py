@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
+from acidsql.txn.reading import Reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
-    """A store, the file systems its tables lie on, and an engine for what is to be read. ``root``:
-    the directory of the store.
+    """A store, the file systems its tables lie on, and an engine for what is to be read, of which
+    ``reads`` keeps the files. ``root``: the directory of the store.
+
+    ``needs_compaction``: whether the initiator would have a partition compacted.
+    ``compact_until``: carries the compaction of this id out, unless others do or will.
     """
 
     root: str
@@ -21,3 +27,6 @@ class Warehouse:
     files: FileIO
     engine: Engine
     settings: Settings
+    reads: Reads
+    needs_compaction: Callable[[Table, Partition], bool]
+    compact_until: Callable[[int], None]

@@ -42,6 +42,7 @@ from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_LEVEL,
+    MIN_HISTORY_WRITE_ID,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -62,6 +63,9 @@ WRITES = (OperationType.INSERT, *CHANGES)
 
 _FORGET_LEVEL = delete(MIN_HISTORY_LEVEL).where(
     MIN_HISTORY_LEVEL.c.MHL_TXNID == bindparam("txn_id")
+)
+_FORGET_READS = delete(MIN_HISTORY_WRITE_ID).where(
+    MIN_HISTORY_WRITE_ID.c.MH_TXNID == bindparam("txn_id")
 )
 _COMMIT = (
     update(TXNS)
@@ -245,6 +249,7 @@ def finish(
         connection.execute(_FORGET_COMPONENTS, this)
     apply_changes(connection, statistics)
     connection.execute(_FORGET_LEVEL, this)
+    connection.execute(_FORGET_READS, this)
     free_locks(connection, txn_id)
     connection.execute(_COMMIT, this)
     return None

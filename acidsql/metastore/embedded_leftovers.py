@@ -1,15 +1,19 @@
-"""What the embedded metastore tells whoever cleans up: each call one SQL transaction."""
+"""What the embedded metastore tells whoever cleans up, and who reads what they must leave: each
+call one SQL transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
-from acidsql.catalog.model import Table
-from acidsql.metastore.embedded_txns import EmbeddedTxns
-from acidsql.metastore.locking import find_dead_locks
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import Table, TableName
+from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
+from acidsql.metastore.locking import find_dead_locks, give_up
 from acidsql.metastore.opening import open_txns
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.directories import (
@@ -18,8 +22,28 @@ from acidsql.metastore.rows.directories import (
     insert_directories,
 )
 from acidsql.metastore.rows.leftovers import find_aborted, forget, recorded
+from acidsql.metastore.rows.locks import next_lock_id
+from acidsql.metastore.rows.readers import (
+    Observer,
+    check_history,
+    delete_readers,
+    find_dead,
+    find_readers,
+    insert_reader,
+    insert_txn_reads,
+    note_cleaned,
+    older_registrations,
+    reap_readers,
+    registered,
+    renew,
+    txn_reads,
+)
 from acidsql.metastore.rows.tables import find_table
+from acidsql.metastore.rows.txns import require_open, valid_txns
+from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory
+from acidsql.txn.locks import NO_TXN, LockRequest, LockState
+from acidsql.txn.readers import OpenedReader, ReaderInfo, ReadRequest, lost_error
 
 LONG_AGO = 12
 """After so many times hive.txn.timeout without a heartbeat, a process nobody knows of writes
@@ -29,7 +53,115 @@ nothing any more.
 _A_DAY = 86_400_000
 
 
-class EmbeddedLeftovers(EmbeddedTxns):
+class EmbeddedReaders(EmbeddedTxns):
+    """Implements Readers. What is on record for readers need not outlive a loss of power on the one
+    host that all of them run on.
+    """
+
+    def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            now = self._time(connection)
+            answer = None if locks is None else self._ask(connection, locks, NO_TXN, now)
+            if answer is not None and answer.state is not LockState.ACQUIRED:
+                return OpenedReader(reader_id=None, locks=answer)
+            txns = valid_txns(connection, None)
+            if not request.tables:
+                return OpenedReader(reader_id=None, txns=txns, locks=answer)
+            reader_id = next_lock_id(connection) if answer is None else answer.lock_id
+            seen = self._seen(connection, txns, request.tables)
+            insert_reader(connection, reader_id, request, txns, seen, self._observer(now))
+            return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen, locks=answer)
+
+    def read_also(
+        self, reader_id: int | None, txns: ValidTxnList, request: ReadRequest
+    ) -> OpenedReader:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            if reader_id is None:
+                reader_id = next_lock_id(connection)
+            elif not registered(connection, [reader_id]):
+                raise lost_error()
+            seen = self._seen(connection, txns, request.tables)
+            check_history(connection, seen)
+            by = self._observer(self._time(connection))
+            insert_reader(connection, reader_id, request, txns, seen, by)
+            return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen)
+
+    def read_in_txn(
+        self, txn_id: TxnId, txns: ValidTxnList, tables: Iterable[TableName]
+    ) -> Mapping[TableName, ValidWriteIdList]:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            require_open(connection, txn_id)
+            known = txn_reads(connection, txn_id)
+            seen = self._seen(connection, txns, tables)
+            check_history(connection, {t: ids for t, ids in seen.items() if t not in known})
+            insert_txn_reads(connection, txn_id, seen, known)
+            return seen
+
+    def keep_reading(self, txn_id: TxnId, txns: ValidTxnList, request: ReadRequest) -> OpenedReader:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            require_open(connection, txn_id)
+            known = txn_reads(connection, txn_id)
+            kept = known.intersection(request.tables) if request.tables else known
+            reader_id, seen = next_lock_id(connection), self._seen(connection, txns, kept)
+            by = self._observer(self._time(connection))
+            insert_reader(connection, reader_id, request, txns, seen, by)
+            return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen)
+
+    def is_registered(self, txn_id: TxnId, table: TableName) -> bool:
+        with self._store.read() as connection:
+            return table in txn_reads(connection, txn_id)
+
+    def renew_readers(
+        self, reader_ids: Sequence[int], closed: Collection[int] = ()
+    ) -> Collection[int]:
+        with self._store.write(durable=False) as connection:
+            delete_readers(connection, closed)
+            renew(connection, reader_ids, now=self._time(connection))
+            return set(reader_ids) - registered(connection, reader_ids)
+
+    def close_readers(
+        self, reader_ids: Sequence[int], lock_id: int | None = None
+    ) -> Collection[int]:
+        with self._store.write(durable=False) as connection:
+            if lock_id is not None:
+                give_up(connection, lock_id)
+            lost = set(reader_ids) - registered(connection, reader_ids)
+            delete_readers(connection, reader_ids)
+            return lost
+
+    def list_readers(self) -> tuple[ReaderInfo, ...]:
+        with self._store.read() as connection:
+            by = self._observer(self._now(connection) - self._jump(connection))
+            dead = find_dead(connection, by)
+            readers = find_readers(connection, timeout=int(self._txn_timeout * 1000))
+        return tuple(one for one in readers if one.reader_id not in dead)
+
+    def begin_cleaning(self, compaction: Compaction, base: WriteId | None) -> bool:
+        with self._store.write(durable=not self._store.one_host) as connection:
+            self._reap_all(connection)
+            reap_readers(connection, self._observer(self._time(connection)))
+            if older_registrations(connection, compaction):
+                return False
+            if base is not None:
+                note_cleaned(connection, compaction.request.table, base)
+            return True
+
+    def _seen(
+        self, connection: Connection, txns: ValidTxnList, tables: Iterable[TableName]
+    ) -> dict[TableName, ValidWriteIdList]:
+        return {t: find_valid_write_ids(connection, t, txns) for t in dict.fromkeys(tables)}
+
+    def _observer(self, now: int) -> Observer:
+        return Observer(
+            user=self._user,
+            host=self._host,
+            process=Process.current(),
+            now=now,
+            cutoff=self._cutoff(now),
+        )
+
+
+class EmbeddedLeftovers(EmbeddedReaders):
     """Implements Leftovers."""
 
     def aborted_writes(self, limit: int) -> tuple[AbortedWrite, ...]:

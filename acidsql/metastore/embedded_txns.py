@@ -38,6 +38,7 @@ from acidsql.metastore.opening import (
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.outcomes import find_outcome, txn_info
+from acidsql.metastore.rows.readers import insert_txn_reads
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -56,13 +57,17 @@ from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
 from acidsql.txn.overlaps import Overlap
+from acidsql.txn.readers import too_old
 
 
 class EmbeddedTxns(EmbeddedLocks):
     """Implements TxnManager."""
 
     def begin(
-        self, tables: Iterable[TableName] = (), locks: LockRequest | None = None
+        self,
+        tables: Iterable[TableName] = (),
+        locks: LockRequest | None = None,
+        reads: Iterable[TableName] = (),
     ) -> OpenedTxn:
         with self._store.write() as connection:
             now = self._time(connection)
@@ -70,17 +75,23 @@ class EmbeddedTxns(EmbeddedLocks):
             answer = None if locks is None else self._ask(connection, locks, txn_id, now)
             if answer is not None and answer.state is LockState.NOT_ACQUIRED:
                 abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
-            may_write = answer is None or answer.state is LockState.ACQUIRED
-            return self._opened(connection, txn_id, tables if may_write else (), answer)
+            if answer is not None and answer.state is not LockState.ACQUIRED:
+                tables, reads = (), ()
+            return self._opened(connection, txn_id, tables, reads, answer)
 
-    def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
+    def renew(
+        self,
+        txn_id: TxnId,
+        tables: Iterable[TableName] = (),
+        reads: Iterable[TableName] = (),
+    ) -> OpenedTxn:
         with self._store.write() as connection:
             require_open(connection, txn_id)
             lowest = lowest_open_txn(connection)
             new = self._insert(connection, Process.current(), self._time(connection), lowest)
             hand_over(connection, txn_id, new)
             abort_txns(connection, [txn_id], AbortReason.RENEWED)
-            return self._opened(connection, new, tables)
+            return self._opened(connection, new, tables, reads)
 
     def open_txn(self) -> TxnId:
         with self._store.write() as connection:
@@ -207,15 +218,15 @@ class EmbeddedTxns(EmbeddedLocks):
         connection: Connection,
         txn_id: TxnId,
         tables: Iterable[TableName],
+        reads: Iterable[TableName],
         locks: LockAnswer | None = None,
     ) -> OpenedTxn:
-        """The newest transaction, which has no write ids yet."""
-        return OpenedTxn(
-            txn_id=txn_id,
-            write_ids={t: allocate_first(connection, txn_id, t) for t in dict.fromkeys(tables)},
-            txns=txns_below(connection, txn_id, own=txn_id),
-            locks=locks,
-        )
+        """The newest transaction, which has no write ids yet, and has read nothing."""
+        write_ids = {t: allocate_first(connection, txn_id, t) for t in dict.fromkeys(tables)}
+        txns = txns_below(connection, txn_id, own=txn_id)
+        seen = {t: find_valid_write_ids(connection, t, txns) for t in dict.fromkeys(reads)}
+        insert_txn_reads(connection, txn_id, seen)
+        return OpenedTxn(txn_id=txn_id, write_ids=write_ids, txns=txns, locks=locks, seen=seen)
 
     def _commit(
         self,
@@ -293,8 +304,8 @@ def find_valid_write_ids(
 
 
 def _highest_write_id(connection: Connection, table: TableName, floor: int) -> int:
-    """The highest write id that was given out; 0 for none. MetastoreError if the snapshot needs
-    write ids that have been purged.
+    """The highest write id that was given out; 0 for none. SnapshotTooOldError if the snapshot
+    needs write ids that have been purged.
     """
     next_id = select(NEXT_WRITE_ID.c.NWI_NEXT).where(
         NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
@@ -304,10 +315,9 @@ def _highest_write_id(connection: Connection, table: TableName, floor: int) -> i
         select(next_id.scalar_subquery().label("next_id"), purged.scalar_subquery().label("purged"))
     ).one()
     if row.purged is not None and floor < row.purged:
-        raise MetastoreError(
+        raise too_old(
             f'the snapshot is too old to read "{table}": transactions that ended after it have been'
-            " purged",
-            hint="Run the statement again, with a snapshot of its own.",
+            " purged"
         )
     return 0 if row.next_id is None else row.next_id - 1
 

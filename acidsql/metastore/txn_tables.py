@@ -1,8 +1,8 @@
 """The tables of the store that transactions fill: who does what to the catalog's objects, and who
 holds or waits for what.
 
-They are Hive's, as those of the catalog (see tables). HL_STATEMENT is ours: what a statement that
-waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothing here would read.
+They are Hive's, as those of the catalog (see tables), but for two. HL_STATEMENT is ours: what a
+statement that waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothing here would read.
 """
 
 from __future__ import annotations
@@ -34,6 +34,47 @@ MIN_HISTORY_LEVEL = Table(
     Column("MHL_MIN_OPEN_TXNID", BigInteger, nullable=False),
     Index("MIN_HISTORY_LEVEL_IDX", "MHL_MIN_OPEN_TXNID"),
 )
+
+MIN_HISTORY_WRITE_ID = Table(
+    "MIN_HISTORY_WRITE_ID",
+    METADATA,
+    Column("MH_TXNID", Id, ForeignKey(TXNS.c.TXN_ID), primary_key=True, autoincrement=False),
+    Column("MH_DATABASE", String(128), primary_key=True),
+    Column("MH_TABLE", String(256), primary_key=True),
+    Column("MH_WRITEID", BigInteger, nullable=False),
+    Index("MIN_HISTORY_WRITE_ID_IDX", "MH_DATABASE", "MH_TABLE"),
+)
+
+READERS = Table(
+    "READERS",
+    METADATA,
+    Column("RD_ID", BigInteger, nullable=False),
+    Column("RD_DATABASE", String(128), nullable=False),
+    Column("RD_TABLE", String(256), nullable=False),
+    Column("RD_WRITEID", BigInteger, nullable=False),
+    Column("RD_TXNS", Text, nullable=False),
+    Column("RD_STARTED", BigInteger, nullable=False),
+    Column("RD_LAST_HEARTBEAT", BigInteger, nullable=False),
+    Column("RD_UNTIL", BigInteger, nullable=False),
+    Column("RD_USER", String(128), nullable=False),
+    Column("RD_HOST", String(128), nullable=False),
+    Column("RD_AGENT_INFO", String(128), nullable=False),
+    Column("RD_STATEMENT", Text, nullable=False),
+    Index("READERS_ID_INDEX", "RD_ID"),
+    Index("READERS_TABLE_INDEX", "RD_DATABASE", "RD_TABLE"),
+)
+"""Ours: who reads what outside of a transaction. RD_WRITEID is as MH_WRITEID; RD_TXNS the snapshot,
+a ValidTxnList without the aborted ones.
+"""
+
+CLEANED_HISTORY = Table(
+    "CLEANED_HISTORY",
+    METADATA,
+    Column("CH_DATABASE", String(128), primary_key=True),
+    Column("CH_TABLE", String(256), primary_key=True),
+    Column("CH_WRITEID", BigInteger, nullable=False),
+)
+"""Ours: up to which write id files of a table may be gone that a base has taken the place of."""
 
 TXN_COMPONENTS = Table(
     "TXN_COMPONENTS",
@@ -123,3 +164,16 @@ HIVE_LOCKS = Table(
 )
 
 NEXT_LOCK_ID = Table("NEXT_LOCK_ID", METADATA, Column("NL_NEXT", BigInteger, nullable=False))
+
+COMPACTOR_DAEMONS = Table(
+    "COMPACTOR_DAEMONS",
+    METADATA,
+    Column("CD_ID", Id, primary_key=True),
+    Column("CD_HOST", String(128), nullable=False),
+    Column("CD_AGENT_INFO", String(128), nullable=False),
+    Column("CD_ROLES", String(128), nullable=False),
+    Column("CD_POOLS", String(4000), nullable=False),
+    Column("CD_STARTED", BigInteger, nullable=False),
+    Column("CD_LAST_HEARTBEAT", BigInteger, nullable=False),
+)
+"""Ours: the processes that compact, so that sessions leave it to them."""

@@ -102,6 +102,47 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.compactor.auto",
+        kind="bool",
+        default="true",
+        doc=(
+            "A session that writes compacts small tables and cleans up, in a thread of its own,"
+            " where no daemon does."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.reader.lease",
+        kind="seconds",
+        default="24h",
+        unit="s",
+        low=0,
+        doc=(
+            "How long a result that is not fetched yet, and a DataFrame that `.df` gave, keep the"
+            " files that they read, at most. Then they fail where a compaction's cleaner has been."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.compactor.auto.max.bytes",
+        kind="bytes",
+        default="16m",
+        doc="The largest table or partition that such a session compacts.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.history.retention",
+        kind="seconds",
+        default="0s",
+        unit="s",
+        low=-1,
+        doc=(
+            "How long the Cleaner keeps files after a compaction has taken their place, for"
+            " snapshots of that age. A table's property of the same name counts where it is more."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.store.mode",
         kind=("0600", "0660", "0666"),
         default="0600",

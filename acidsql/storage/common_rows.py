@@ -68,12 +68,19 @@ class RowComparison:
         self._held = held
         self._batch = batch
 
-    def common_rows(self, root: str, one: WriteId, other: WriteId) -> CommonRows | None:
+    def common_rows(
+        self, root: str, one: WriteId, other: WriteId, *, kept: bool = False
+    ) -> CommonRows | None:
         """The rows of the table or partition at ``root`` that both write ids deleted; None for no
         such row. FormatError, OSError if what one of them deleted cannot be read, or is not there.
+
+        ``kept``: nothing of ``other`` has been removed that was ever there: see ``deletes_of``.
         """
         listing = self._io.listing(root)
-        sets = [self._delete_set(root, listing, write_id) for write_id in (one, other)]
+        sets = [
+            self._delete_set(root, listing, one),
+            self._delete_set(root, listing, other, kept=kept),
+        ]
         small, big = sorted(sets, key=lambda of: of.count)
         small, big = _meeting(small, big), _meeting(big, small)
         pieces = self._pieces(small)
@@ -86,8 +93,11 @@ class RowComparison:
                 )
         return None
 
-    def _delete_set(self, root: str, listing: Listing, write_id: WriteId) -> _DeleteSet:
-        files = deletes_of(write_id, listing.files, listing.directories).delete_files
+    def _delete_set(
+        self, root: str, listing: Listing, write_id: WriteId, *, kept: bool = False
+    ) -> _DeleteSet:
+        deletes = deletes_of(write_id, listing.files, listing.directories, kept=kept)
+        files = deletes.delete_files
         if not files:
             raise FormatError(f'"{root}" has no delete files of write id {write_id} of its own')
         files_in_root = [FoundFile(file=file, path=f"{root}/{file.path}") for file in files]

@@ -5,7 +5,7 @@ needs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 from acidsql.txn.overlaps import Overlap
+from acidsql.txn.readers import Readers
 
 
 class OperationType(StrEnum):
@@ -92,25 +93,36 @@ class TxnOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedTxn:
     """A transaction as ``begin`` opened it: its snapshot, its write id on each table asked for,
-    and what became of its locks, if it asked for some.
+    and what became of its locks, if it asked for some. ``seen``: what it may read of the tables
+    that it has registered.
     """
 
     txn_id: TxnId
     txns: ValidTxnList
     write_ids: Mapping[TableName, WriteId]
     locks: LockAnswer | None = None
+    seen: Mapping[TableName, ValidWriteIdList] = field(default_factory=dict)
 
 
-class TxnManager(Protocol):
+class TxnManager(Readers, Protocol):
     def begin(
-        self, tables: Iterable[TableName] = (), locks: LockRequest | None = None
+        self,
+        tables: Iterable[TableName] = (),
+        locks: LockRequest | None = None,
+        reads: Iterable[TableName] = (),
     ) -> OpenedTxn:
-        """Does ``open_txn``, ``lock``, ``valid_txns`` and an ``allocate_write_id`` for each table,
-        in one step where the store can. Where the locks are not free it has no write ids yet:
-        ``renew`` gives them; where they are refused (NOT_ACQUIRED) it is aborted already.
+        """Does ``open_txn``, ``lock``, ``valid_txns``, an ``allocate_write_id`` for each table and
+        ``Readers.read_in_txn`` for ``reads``, in one step where the store can. Where the locks are
+        not free it has neither yet: ``renew`` gives them; where they are refused (NOT_ACQUIRED) it
+        is aborted already.
         """
 
-    def renew(self, txn_id: TxnId, tables: Iterable[TableName] = ()) -> OpenedTxn:
+    def renew(
+        self,
+        txn_id: TxnId,
+        tables: Iterable[TableName] = (),
+        reads: Iterable[TableName] = (),
+    ) -> OpenedTxn:
         """Opens a new transaction, with a snapshot of now, in the place of one that has waited for
         its locks and done nothing yet: it has those locks, and the old one is aborted. What
         others committed while it waited is what it sees, and no conflict.

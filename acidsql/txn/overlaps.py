@@ -17,6 +17,9 @@ deleted a common ROW__ID (an UPDATE is a delete event and a new row). Why the re
   under its one write lock, is among those found harmless. What commits in between is told, and
   compared in another round.
 
+A compaction between the two changes nothing of this: it keeps ROW__IDs, and what the other deleted
+stays beside the base that it went into for as long as this one reads the table (see ``readers``).
+
 An overwriting names no rows, and what DDL did to a partition is no change of rows: these conflict
 as ever. What snapshot isolation still allows is allowed here, too, and Hive's rule hides only some
 of it: write skew (each reads the row that the other changes), a WHERE that would have met the

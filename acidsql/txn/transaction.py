@@ -85,33 +85,6 @@ PATIENCE = Patience()
 """How long Hive waits for locks by default."""
 
 
-class ReadSnapshot:
-    """The visibility of a SELECT: everything committed when it was taken. Opens nothing, leaves
-    nothing behind, costs one read.
-    """
-
-    def __init__(self, manager: TxnManager) -> None:
-        self._manager = manager
-        self._write_ids: dict[TableName, ValidWriteIdList] = {}
-        self.txns: ValidTxnList = manager.valid_txns()
-
-    def write_ids(self, table: TableName) -> ValidWriteIdList:
-        """The write ids the transaction may read, the same whenever asked. MetastoreError if first
-        asked so late that the store has forgotten the time of the snapshot.
-        """
-        if table not in self._write_ids:
-            self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
-        return self._write_ids[table]
-
-    def is_latest(self, table: TableName) -> bool:
-        """Whether nobody has begun or ended a change of the table since: what the metastore told of
-        it meanwhile holds for the snapshot.
-        """
-        return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(
-            table
-        )
-
-
 class TransactionState(Enum):
     OPEN = "open"
     COMMITTING = "committing"
@@ -133,7 +106,6 @@ class Transaction:
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._manager = manager
-        self._write_ids: dict[TableName, ValidWriteIdList] = {}
         self._unrecorded: list[TxnComponent] = []
         self._statistics: list[StatisticsChange] = []
         self._locks: list[LockComponent] = []
@@ -145,6 +117,7 @@ class Transaction:
 
     def _follow(self, opened: OpenedTxn) -> None:
         self._own: dict[TableName, WriteId] = dict(opened.write_ids)
+        self._write_ids: dict[TableName, ValidWriteIdList] = dict(opened.seen)
         self.txn_id: TxnId = opened.txn_id
         self.txns: ValidTxnList = opened.txns
         self._heartbeat = Heartbeat(
@@ -162,20 +135,21 @@ class Transaction:
         locks: LockRequest | None = None,
         patience: Patience = PATIENCE,
         *,
+        reads: Sequence[TableName] = (),
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> Self:
-        """Opens a transaction that holds ``locks``. ``tables``: those it is sure to write to; their
-        write ids come with the same metastore call.
+        """Opens a transaction that holds ``locks``. ``tables``: those it is sure to write to, and
+        ``reads`` to read; what it may of them comes with the same metastore call.
 
         It fails as ``locking.wait`` does, and then there is none. ``waited`` tells whether it had
         to wait; its snapshot is from behind that.
         """
-        opened = manager.begin(tables, locks)
+        opened = manager.begin(tables, locks, reads)
         answer, waited = opened.locks, False
         if locks is not None and answer is not None and answer.state is not LockState.ACQUIRED:
             try:
                 wait(manager, answer, locks, patience, opened.txn_id)
-                opened, waited = manager.renew(opened.txn_id, tables), True
+                opened, waited = manager.renew(opened.txn_id, tables, reads), True
             except BaseException:
                 with suppress(Error):
                     manager.abort(opened.txn_id)
@@ -201,7 +175,7 @@ class Transaction:
         wait(self._manager, answer, request, patience, self.txn_id)
         self._note(request)
         if waited and self._is_untouched:
-            opened = self._manager.renew(self.txn_id, tuple(self._own))
+            opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(self._write_ids))
             self._heartbeat.stop()
             self._follow(opened)
         return waited
@@ -233,11 +207,14 @@ class Transaction:
 
     def write_ids(self, table: TableName) -> ValidWriteIdList:
         """The write ids it may read of ``table``: the snapshot taken at its beginning, and its
-        own writes.
+        own writes. The table is registered as one that it reads.
+
+        SnapshotTooOldError if first asked so late that what it needs may be gone.
         """
         self._is_untouched = False
         if table not in self._write_ids:
-            self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
+            seen = self._manager.read_in_txn(self.txn_id, self.txns, [table])
+            self._write_ids.update(seen)
         return self._write_ids[table]
 
     def is_latest(self, table: TableName) -> bool:

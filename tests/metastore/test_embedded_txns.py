@@ -15,7 +15,7 @@ import pytest
 from acidsql.catalog.model import Column, Database, Table, TableName
 from acidsql.catalog.statistics import StatisticsChange, nothing_yet
 from acidsql.catalog.types import parse_type
-from acidsql.errors import MetastoreError, WriteConflictError
+from acidsql.errors import MetastoreError, SnapshotTooOldError, WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
@@ -209,7 +209,7 @@ def test_a_snapshot_older_than_the_store_remembers_is_refused(
     metastore.commit(holder.txn_id)
     for _ in range(3):
         insert(metastore)
-    with pytest.raises(MetastoreError, match=r'the snapshot is too old to read "default\.t"'):
+    with pytest.raises(SnapshotTooOldError, match=r'the snapshot is too old to read "default\.t"'):
         metastore.valid_write_ids(T, snapshot)
 
 

@@ -24,7 +24,8 @@ from acidsql.errors import (
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
-from acidsql.txn.transaction import ReadSnapshot, Transaction, TransactionState
+from acidsql.txn.reading import ReadSnapshot
+from acidsql.txn.transaction import Transaction, TransactionState
 
 T = TableName("default", "t")
 OTHER = TableName("default", "other")

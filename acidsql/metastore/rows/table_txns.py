@@ -10,8 +10,11 @@ from acidsql.catalog.model import TableName
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
 from acidsql.metastore.rows.txns import AbortReason, abort_txns
 from acidsql.metastore.txn_tables import (
+    CLEANED_HISTORY,
     COMPLETED_TXN_COMPONENTS,
+    MIN_HISTORY_WRITE_ID,
     NEXT_WRITE_ID,
+    READERS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -31,8 +34,17 @@ _ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]],
     (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
     (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_DATABASE, COMPACTION_QUEUE.c.CQ_TABLE),
     (COMPLETED_COMPACTIONS, COMPLETED_COMPACTIONS.c.CC_DATABASE, COMPLETED_COMPACTIONS.c.CC_TABLE),
+    (
+        MIN_HISTORY_WRITE_ID,
+        MIN_HISTORY_WRITE_ID.c.MH_DATABASE,
+        MIN_HISTORY_WRITE_ID.c.MH_TABLE,
+    ),
+    (CLEANED_HISTORY, CLEANED_HISTORY.c.CH_DATABASE, CLEANED_HISTORY.c.CH_TABLE),
 )
 """What transactions and compactions left behind about a table, and the columns that name it."""
+
+_READERS = (READERS, READERS.c.RD_DATABASE, READERS.c.RD_TABLE)
+"""These stay when a table is dropped: whoever reads it still is told by its files."""
 
 
 def forget_transactions(connection: Connection, name: TableName) -> None:
@@ -50,7 +62,7 @@ def rename_transactions(connection: Connection, old: TableName, new: TableName) 
     """Renames a table in what transactions know of it. Its write ids stay its own, committed and
     aborted ones. Hive: OnRenameFunction.
     """
-    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
+    for rows, database_column, table_column in (*_ROWS_OF_A_TABLE, _READERS):
         of_old = and_(database_column == old.database, table_column == old.table)
         connection.execute(
             update(rows)

@@ -28,6 +28,7 @@ from acidsql.errors import MetastoreError, TransactionAbortedError
 from acidsql.metastore.txn_tables import (
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
+    MIN_HISTORY_WRITE_ID,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -216,6 +217,9 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
     connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
     connection.execute(_FORGET_COMPACTED, {"txn_ids": list(txn_ids)})
     connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
+    connection.execute(
+        delete(MIN_HISTORY_WRITE_ID).where(MIN_HISTORY_WRITE_ID.c.MH_TXNID.in_(txn_ids))
+    )
     connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID.in_(txn_ids)))
     connection.execute(
         update(TXNS)

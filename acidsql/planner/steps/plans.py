@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import assert_never, cast
 
 from acidsql.acid.ids import StatementId
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import Table, TableName
 from acidsql.errors import Span, UnsupportedStatementError
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import (
     SessionAction,
 )
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, CatalogAction
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
     BoundCommit,
@@ -187,6 +188,23 @@ def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
     return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
 
 
+def transactional_reads(plan: Plan) -> tuple[TableName, ...]:
+    """The transactional tables whose rows a plan reads, its target's too where it looks at them."""
+    reads: tuple[BoundRead, ...] = ()
+    match plan:
+        case ReadPlan(query=query):
+            reads = tuple(query.reads)
+        case MergePlan(merge=merge):
+            reads = tuple(merge.reads)
+        case WritePlan() if plan.query is not None:
+            reads = tuple(plan.query.reads)
+        case MultiInsertPlan(legs=legs):
+            return tuple(dict.fromkeys(name for leg in legs for name in transactional_reads(leg)))
+        case DryRunPlan(plan=inner) | ExplainPlan(plan=inner):
+            return transactional_reads(inner)
+    return tuple(dict.fromkeys(r.table.name for r in reads if r.table.is_transactional))
+
+
 def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat: a case for each kind)
     """The plan of one bound statement under these settings. Statement ids start at 0 in each
     transaction.
@@ -216,7 +234,7 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
             return SessionCommand(action=bound)
         case BoundShowTransactions() | BoundShowTransaction() | BoundShowLocks():
             return SessionCommand(action=bound)
-        case BoundAbortTransactions():
+        case BoundAbortTransactions() | BoundShowCompactions() | BoundAbortCompactions():
             return SessionCommand(action=bound)
         case BoundStartTransaction() | BoundCommit() | BoundRollback() | BoundSetAutocommit():
             return SessionCommand(action=bound)

@@ -84,13 +84,17 @@ class Publisher:
         """Whether a conflict is one of rows, and not of tables and partitions."""
         return self._resources.settings.text("acidsql.conflict.granularity") == "row"
 
-    def common_rows(self, root: PendingRoot, other: WriteId) -> CommonRows | None:
+    def common_rows(
+        self, root: PendingRoot, other: WriteId, *, kept: bool = False
+    ) -> CommonRows | None:
         """The rows of a published root that another write id deleted, too; None for no such row.
-        FormatError, ExecutionError if that cannot be told.
+        FormatError, ExecutionError if that cannot be told. ``kept``: as in ``RowComparison``.
         """
         with translated():
             comparison = RowComparison(self._resources.files, self._resources.known.footers)
-            return comparison.common_rows(path_of(root.target.root), root.write_id, other)
+            return comparison.common_rows(
+                path_of(root.target.root), root.write_id, other, kept=kept
+            )
 
     # ---- what the metastore is told with it
 

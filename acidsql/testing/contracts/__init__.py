@@ -20,6 +20,7 @@ from acidsql.testing.contracts.conflicts import ConflictContract  # noqa: E402
 from acidsql.testing.contracts.dropping import DropContract  # noqa: E402
 from acidsql.testing.contracts.lock_ends import LockEndContract  # noqa: E402
 from acidsql.testing.contracts.locks import LockContract  # noqa: E402
+from acidsql.testing.contracts.readers import ReaderContract, ReaderTableContract  # noqa: E402
 from acidsql.testing.contracts.statistics import StatisticsContract  # noqa: E402
 from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract  # noqa: E402
 from acidsql.testing.contracts.threads import ThreadContract  # noqa: E402
@@ -46,6 +47,7 @@ class TxnManagerContract(
     LockContract,
     LockEndContract,
     ThreadContract,
+    ReaderContract,
 ):
     """What every transaction manager must do, by Hive's rules."""
 
@@ -58,7 +60,13 @@ class CatalogContract(CatalogTableContract, CatalogPartitionContract):
     """What every catalog must do."""
 
 
-class MetastoreContract(DropContract, AlterContract, WrittenPartitionContract, StatisticsContract):
+class MetastoreContract(
+    DropContract,
+    AlterContract,
+    WrittenPartitionContract,
+    StatisticsContract,
+    ReaderTableContract,
+):
     """What a catalog and a transaction manager on one store must do together: transactions follow
     the tables that are dropped, renamed and altered, statistics follow the transactions.
     """

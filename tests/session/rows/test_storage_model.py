@@ -20,7 +20,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.session import Session
 from acidsql.storage.stored import arrow_type
-from acidsql.txn.transaction import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.session.rows.storage_model import Model, Row
 
 pytestmark = pytest.mark.spark
@@ -148,9 +148,10 @@ class Run:
         action = BoundAnalyze(
             table=table, partitions=partitions, columns=(), noscan=True, words="", facts=()
         )
-        found = self.session.engine.queries.analyze(
-            action, self.session.engine.snapshots(ReadSnapshot(self.session.store))
-        )
+        with ReadSnapshot(self.session.store) as visible:
+            found = self.session.engine.queries.analyze(
+                action, self.session.engine.snapshots(visible)
+            )
         for one in found:
             kept = table.statistics if one.partition is None else one.partition.statistics
             assert is_accurate(kept) or self.model.converted, (kept, one)

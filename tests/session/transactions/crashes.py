@@ -27,7 +27,7 @@ from acidsql.metastore.txn_tables import (
     TXNS,
 )
 from acidsql.session import Session
-from acidsql.txn.transaction import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.spark.naive_reader import EVENT
 
 Row = tuple[Any, ...]
@@ -124,8 +124,13 @@ def rows_of(session: Session, name: str) -> list[Row]:
     """The rows that a reader sees now, sorted; columns of partitions are the last."""
     table = session.store.find_table(TableName("default", name))
     assert table is not None
+    with ReadSnapshot(session.store) as visible:
+        return _rows(session, table, visible)
+
+
+def _rows(session: Session, table: Table, visible: ReadSnapshot) -> list[Row]:
     partitions = session.store.list_partitions(table)
-    snapshot = session.engine.snapshots(ReadSnapshot(session.store)).take(table, partitions)
+    snapshot = session.engine.snapshots(visible).take(table, partitions)
     rows: list[Row] = []
     for part in snapshot.partitions:
         values = part.partition.values if part.partition else ()

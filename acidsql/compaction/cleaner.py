@@ -1,0 +1,288 @@
+"""Removes what compactions have made obsolete, when nobody can need it any more. Hive: Cleaner,
+CompactionCleaner.
+
+    1  an entry is due: committed, its files kept for as long as they are to be kept
+    2  what is obsolete below its highest write id is chosen as a reader would choose
+    3  the store grants the claim, if no registered reader of the table is older than the commit
+    4  directories get hidden names, which whoever cleans up removes in any case, and go
+    5  nothing obsolete is left: the entry has succeeded
+
+Until 3 nothing has changed; from 4 on, every directory that is gone was of no use to anybody, so a
+cleaner may die anywhere and the next one begins anew. Two at once hinder nobody. What aborted
+transactions have left is not looked at here, and goes whether or not anything is compacted (see
+``changes.recovery``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from acidsql import crash_points
+from acidsql.acid.acid_directory import AcidDirectory, id_range
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import METADATA_FILE, Base, is_reserved, parse_directory
+from acidsql.acid.snapshot import BaseKind, choose, parse_marker
+from acidsql.acid.write_ids import ValidCleanerWriteIdList
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.changes.recovery import Recovery, hide, remove_staging
+from acidsql.changes.unit_of_work import Store
+from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import parent, path_of
+from acidsql.settings import Settings, find_setting
+from acidsql.txn.compactions import Compaction, CompactionQueue, CompactionState, CompactionType
+
+RETENTION = "acidsql.history.retention"
+"""The setting, and the table property of the same name."""
+
+NO_CLEANUP = ("no_cleanup", "NO_CLEANUP")
+"""Hive: hive_metastoreConstants.NO_CLEANUP."""
+
+_READY = CompactionState.READY_FOR_CLEANING
+
+
+class CleanerStore(Store, CompactionQueue, Protocol):
+    """A metastore with its queue of compactions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What is to be cleaned: the directory of a table or partition, below and at the highest write
+    id of a compaction.
+    """
+
+    compaction: Compaction
+    table: Table
+    root: str
+    write_ids: ValidCleanerWriteIdList
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaner:
+    """Cleans behind the compactions of one store. ``clock``: epoch seconds, as the store's."""
+
+    store: CleanerStore
+    files: FileIO
+    settings: Settings
+    clock: Callable[[], float]
+    recovery: Recovery = field(init=False)
+
+    def __post_init__(self) -> None:
+        recovery = Recovery(
+            open_store=lambda: self.store,
+            files=self.files,
+            pause=lambda: self.settings.number("metastore.acid.housekeeper.interval"),
+        )
+        object.__setattr__(self, "recovery", recovery)
+
+    def run_once(self) -> bool:
+        """Cleans behind one compaction; whether there was one that could be ended. One whose files
+        a reader needs is passed over; one that fails is put off, with growing pauses, and failed
+        after hive.compactor.cleaner.retry.maxattempts.
+        """
+        return any(self._looked_after(compaction) for compaction in self._ready())
+
+    def clean_aborted(self) -> None:
+        """Takes away what transactions and processes have left that never came to their end.
+        Raises neither Error nor OSError.
+        """
+        self.recovery.before()
+        self.recovery.after()
+
+    # ---- which
+
+    def _ready(self) -> Iterator[Compaction]:
+        """The entries whose pause is over, of each table or partition the one with the lowest
+        highest write id. Hive: ReadyToCleanHandler.
+        """
+        first: dict[tuple[TableName, str | None], Compaction] = {}
+        for one in self.store.compactions():
+            if one.state is _READY:
+                of_object = (one.request.table, one.request.partition)
+                lowest = first.setdefault(of_object, one)
+                if (one.highest_write_id or 0) < (lowest.highest_write_id or 0):
+                    first[of_object] = one
+        now = self._now()
+        yield from (one for one in first.values() if (one.retry_after or 0) <= now)
+
+    def _now(self) -> int:
+        return int(self.clock() * 1000)
+
+    def _looked_after(self, compaction: Compaction) -> bool:
+        try:
+            return self._clean(compaction)
+        except (Error, OSError) as error:
+            return self._put_off(compaction, error)
+
+    def _put_off(self, compaction: Compaction, error: Error | OSError) -> bool:
+        message = error.message if isinstance(error, Error) else str(error)
+        most = int(self.settings.number("hive.compactor.cleaner.retry.maxattempts"))
+        with suppress(MetastoreError):  # it is another cleaner's success, or comes again
+            if compaction.attempts >= most:
+                self.store.end_compaction(compaction.compaction_id, CompactionState.FAILED, message)
+                return True
+            pause = self.settings.number("hive.compactor.cleaner.retry.retention.time")
+            later = self._now() + int(pause * 1000) * 2**compaction.attempts
+            self.store.postpone_cleaning(compaction.compaction_id, message, retry_after=later)
+        return False
+
+    # ---- one entry
+
+    def _clean(self, compaction: Compaction) -> bool:
+        """Whether the entry has come to its end."""
+        request = compaction.request
+        table = self.store.find_table(request.table)
+        partition = None if table is None else self._partition(table, request.partition)
+        if table is None or (request.partition is not None and partition is None):
+            return self._succeed(compaction)  # dropped, and its files with it
+        if any(table.properties.get(name, "").lower() == "true" for name in NO_CLEANUP):
+            self.store.end_compaction(
+                compaction.compaction_id, CompactionState.REFUSED, "the table has NO_CLEANUP"
+            )
+            return True
+        if not self._is_due(compaction, table) or not self.store.begin_cleaning(compaction, None):
+            return False
+        if request.type is CompactionType.ABORT_TXN_CLEANUP or (
+            table.partition_columns and partition is None
+        ):
+            self.clean_aborted()
+            return self._succeed(compaction)
+        job = self._job(compaction, table, partition)
+        return job is not None and self._carry_out(job)
+
+    def _partition(self, table: Table, name: str | None) -> Partition | None:
+        if name is None:
+            return None
+        partitions = self.store.list_partitions(table)
+        return next((one for one in partitions if name_of(table, one) == name), None)
+
+    def _is_due(self, compaction: Compaction, table: Table) -> bool:
+        """Whether its files need not be kept for snapshots of some age any more."""
+        kept = [self.settings.number(RETENTION), _retention_of(table)]
+        if self.settings.flag("hive.compactor.delayed.cleanup.enabled"):
+            kept.append(self.settings.number("hive.compactor.cleaner.retention.time.seconds"))
+        return (compaction.committed or 0) + int(max(kept) * 1000) <= self._now()
+
+    def _job(
+        self, compaction: Compaction, table: Table, partition: Partition | None
+    ) -> _Job | None:
+        """None while a write id is open that the compaction is said to have taken in."""
+        top = compaction.highest_write_id
+        if top is None:
+            raise OperationalError("nobody knows which write ids it has taken in")
+        now = self.store.valid_write_ids(table.name, self.store.valid_txns())
+        if now.min_open is not None and now.min_open <= top:
+            return None
+        return _Job(
+            compaction=compaction,
+            table=table,
+            root=path_of(table.location if partition is None else partition.location),
+            write_ids=ValidCleanerWriteIdList(
+                table=str(table.name),
+                high_watermark=top,
+                aborted=tuple(i for i in now.aborted if i <= top),
+            ),
+        )
+
+    def _carry_out(self, job: _Job) -> bool:
+        chosen = self._chosen(job)
+        if chosen.obsolete:
+            if not self.store.begin_cleaning(job.compaction, _history_lost(job, chosen)):
+                return False
+            crash_points.reached("cleaning claimed")
+            self._remove(job, chosen.obsolete)
+            left = self._chosen(job).obsolete
+            if left:
+                raise OSError(f'"{job.root}/{left[0]}" could not be removed')
+        remove_staging(self.store, self.files, job.table)
+        crash_points.reached("obsolete removed")
+        return self._succeed(job.compaction)
+
+    def _chosen(self, job: _Job) -> AcidDirectory:
+        """What a reader would choose of what the compaction has looked at and made."""
+
+        def read_hidden(path: str) -> bytes | None:
+            file = f"{job.root}/{path}"
+            with suppress(FileNotFoundError):  # another cleaner
+                return self.files.read(file) if self.files.exists(file) else None
+            return None
+
+        listing = self.files.listing(job.root)
+        later: Mapping[str, bool] = {
+            name: self._is_later(job, name, read_hidden)
+            for name in {path.partition("/")[0] for path in listing.directories}
+        }
+        return choose(
+            [f for f in listing.files if not later.get(f.path.partition("/")[0])],
+            job.write_ids,
+            directories=[d for d in listing.directories if not later[d.partition("/")[0]]],
+            read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
+            read_hidden=read_hidden,
+            whole_ranges=job.table.is_insert_only,
+        )
+
+    def _is_later(self, job: _Job, name: str, read: Callable[[str], bytes | None]) -> bool:
+        """Whether a directory is none of the compaction's business: it reaches above what that has
+        taken in, or is the base that another one may be making of a minor compaction's outcome.
+        """
+        parsed = parse_directory(name) if is_reserved(name) else None
+        if parsed is None:
+            return False
+        top = job.write_ids.high_watermark
+        if id_range(parsed)[1] > top:
+            return True
+        if job.compaction.request.type is not CompactionType.MINOR or not isinstance(parsed, Base):
+            return False
+        return parsed.write_id == top and _is_compacted(read(f"{name}/{METADATA_FILE}"))
+
+    def _remove(self, job: _Job, paths: tuple[str, ...]) -> None:
+        """Removes directories and original files, by paths in the job's directory."""
+        io, root = self.files, job.root
+        txn_id = job.compaction.txn_id or TxnId(1)
+        directories = [path for path in paths if is_reserved(path.partition("/")[0])]
+        hidden = [hide(io, job.table, txn_id, f"{root}/{path}") for path in directories]
+        crash_points.reached("obsolete hidden")
+        for path in hidden:
+            io.delete_tree(path)
+        for path in sorted({*paths}.difference(directories)):
+            io.delete_file(f"{root}/{path}")
+            above = parent(f"{root}/{path}")
+            while above != root and io.remove_empty_directory(above):
+                above = parent(above)
+
+    def _succeed(self, compaction: Compaction) -> bool:
+        self.store.mark_cleaned(compaction.compaction_id)
+        crash_points.reached("entry succeeded")
+        return True
+
+
+def _retention_of(table: Table) -> float:
+    """How long the table's own property keeps files; seconds. ProgrammingError if that is no
+    time.
+    """
+    text, setting = table.properties.get(RETENTION), find_setting(RETENTION)
+    if text is None or setting is None:
+        return 0.0
+    value = setting.parse(text)
+    return float(value)
+
+
+def _history_lost(job: _Job, chosen: AcidDirectory) -> WriteId | None:
+    """Up to which write id an older snapshot cannot be read any more; None if all rows that stay
+    tell which write ids they are from, so that any snapshot can.
+    """
+    if job.table.is_insert_only:
+        return job.write_ids.high_watermark
+    base = chosen.base
+    return base.name.write_id if base is not None and isinstance(base.name, Base) else None
+
+
+def _is_compacted(marker: bytes | None) -> bool:
+    try:
+        return marker is not None and parse_marker(marker) is BaseKind.COMPACTED
+    except FormatError:
+        return False
