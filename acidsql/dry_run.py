@@ -10,6 +10,7 @@ from itertools import groupby
 from acidsql.catalog.partitions import name_of
 from acidsql.planner.bind.bound import BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import title_of
 from acidsql.planner.steps.plans import (
@@ -20,6 +21,7 @@ from acidsql.planner.steps.plans import (
     MergePlan,
     MultiInsertPlan,
     Plan,
+    SessionCommand,
     Sink,
     SinkKind,
     WritePlan,
@@ -58,6 +60,8 @@ def would(plan: Plan) -> Plan:
             return ExplainPlan(plan=plan)
         case WritePlan() | MultiInsertPlan() | MergePlan():
             return DryRunPlan(plan=plan)
+        case SessionCommand(action=BoundAbortCompactions()):
+            return ExplainPlan(plan=plan)
         case CatalogCommand(action=action) if not isinstance(action, READING_ACTIONS):
             return ExplainPlan(plan=plan)
         case _:

@@ -11,23 +11,22 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, or_, select
+from sqlalchemy import Connection, Row, or_
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.errors import InternalError, MetastoreError
+from acidsql.errors import InternalError
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
-from acidsql.metastore.opening import TxnType, ended_processes, purge
+from acidsql.metastore.opening import TxnType, purge
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
     change_entry,
     complete,
     find_entries,
-    find_entry,
     find_in_the_way,
     find_states,
     find_written,
@@ -53,8 +52,13 @@ from acidsql.metastore.rows.txns import (
     require_open,
     txns_below,
 )
+from acidsql.metastore.rows.workers import (
+    find_lost,
+    require_entry,
+    require_own,
+    require_ready,
+)
 from acidsql.metastore.store import CommitFailedError
-from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.compactions import (
     Compaction,
     CompactionBlockedError,
@@ -75,7 +79,6 @@ ABORTED_BY_REQUEST = "Compaction Aborted by Abort Comapction request."
 """Hive's words, to the letter."""
 
 _CQ = COMPACTION_QUEUE.c
-_WORKING = _CQ.CQ_STATE == CompactionState.WORKING.value
 
 
 class EmbeddedCompactions(EmbeddedTxns):
@@ -111,7 +114,7 @@ class EmbeddedCompactions(EmbeddedTxns):
             before = find_states(connection, compaction_ids)
             for compaction_id, state in before.items():
                 if state is CompactionState.INITIATED:
-                    row = _require(connection, compaction_id)
+                    row = require_entry(connection, compaction_id)
                     now = self._now(connection)
                     end = CompactionState.ABORTED
                     complete(connection, row, end, ABORTED_BY_REQUEST, now=now)
@@ -122,6 +125,8 @@ class EmbeddedCompactions(EmbeddedTxns):
     def next_compaction(
         self, worker: str, *, pool: str | None = None, only: int | None = None
     ) -> Compaction | None:
+        if not self._has_entries(CompactionState.INITIATED, CompactionState.WORKING):
+            return None
         with self._store.write() as connection:
             now = self._time(connection)
             self._revoke(connection, now)
@@ -152,11 +157,16 @@ class EmbeddedCompactions(EmbeddedTxns):
                 START=now,
                 RETRY_AFTER=None,
             )
-            return read_entry(_require(connection, compaction_id))
+            return read_entry(require_entry(connection, compaction_id))
+
+    def _has_entries(self, *states: CompactionState) -> bool:
+        """Whether there are any in these states: an idle worker need not write."""
+        with self._store.read() as connection:
+            return bool(find_entries(connection, _CQ.CQ_STATE.in_(states)))
 
     def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
         with self._store.write() as connection:
-            row = _require_own(connection, compaction_id)
+            row = require_own(connection, compaction_id)
             if row.CQ_TXN_ID is not None:
                 raise InternalError(f"compaction {compaction_id} has begun already")
             now = self._time(connection)
@@ -185,25 +195,29 @@ class EmbeddedCompactions(EmbeddedTxns):
             write_id=top,
         )
         insert_components(connection, txn_id, [component])
-        if row.CQ_TYPE == CompactionType.REBALANCE:
-            keep_changes_out(connection, table, row.CQ_PARTITION)
+        _keep_changes_out(connection, row)
         change_entry(connection, row.CQ_ID, TXN_ID=txn_id, HIGHEST_WRITE_ID=top, LAST_HEARTBEAT=now)
         return OpenedCompaction(txn_id=txn_id, txns=txns, write_ids=write_ids)
 
-    def heartbeat_compaction(self, compaction_id: int) -> None:
+    def heartbeat_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
         with self._store.write(durable=not self._store.one_host) as connection:
-            row = _require_own(connection, compaction_id)
+            row = require_own(connection, compaction_id, txn_id)
             if row.CQ_TXN_ID is not None:
                 require_open(connection, row.CQ_TXN_ID)
                 self._beat_txn(connection, row.CQ_TXN_ID)
             change_entry(connection, compaction_id, LAST_HEARTBEAT=self._time(connection))
 
     def finish_compaction(
-        self, compaction_id: int, highest_write_id: WriteId | None = None
+        self,
+        compaction_id: int,
+        highest_write_id: WriteId | None = None,
+        *,
+        txn_id: TxnId | None = None,
     ) -> None:
         try:
             with self._store.write() as connection:
-                self._finish(connection, compaction_id, highest_write_id)
+                row = require_own(connection, compaction_id, txn_id)
+                self._finish(connection, row, highest_write_id)
         except CommitFailedError:
             with self._store.read() as connection:
                 state = find_states(connection, [compaction_id]).get(compaction_id)
@@ -211,18 +225,18 @@ class EmbeddedCompactions(EmbeddedTxns):
                 raise
 
     def _finish(
-        self, connection: Connection, compaction_id: int, highest_write_id: WriteId | None
+        self, connection: Connection, row: Row[Any], highest_write_id: WriteId | None
     ) -> None:
-        row = _require_own(connection, compaction_id)
         now = self._time(connection)
         if row.CQ_TXN_ID is not None:
             require_open(connection, row.CQ_TXN_ID)
             finish(connection, row.CQ_TXN_ID, now=now)
+        _keep_changes_out(connection, row)
         if highest_write_id is None:
             highest_write_id = row.CQ_HIGHEST_WRITE_ID
         change_entry(
             connection,
-            compaction_id,
+            row.CQ_ID,
             STATE=CompactionState.READY_FOR_CLEANING.value,
             WORKER_ID=None,
             WORKER_HOST=None,
@@ -233,41 +247,45 @@ class EmbeddedCompactions(EmbeddedTxns):
             COMMIT_TIME=now,
         )
 
-    def end_compaction(self, compaction_id: int, state: CompactionState, message: str) -> None:
+    def end_compaction(
+        self,
+        compaction_id: int,
+        state: CompactionState,
+        message: str,
+        *,
+        txn_id: TxnId | None = None,
+    ) -> None:
         with self._store.write() as connection:
-            row = _require(connection, compaction_id)
+            row = require_entry(connection, compaction_id)
             if row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
-                row = _require_own(connection, compaction_id)
+                row = require_own(connection, compaction_id, txn_id)
                 _abort(connection, row)
             complete(connection, row, state, message, now=self._now(connection))
 
-    def return_compaction(self, compaction_id: int) -> None:
+    def return_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
         with self._store.write() as connection:
-            row = _require_own(connection, compaction_id)
+            row = require_own(connection, compaction_id, txn_id)
             _abort(connection, row)
             now = self._time(connection)
             give_back(connection, compaction_id, retry_after=now + PAUSE)
 
     def revoke_compactions(self) -> Collection[int]:
+        if not self._has_entries(CompactionState.WORKING):
+            return ()
         with self._store.write() as connection:
             return self._revoke(connection, self._time(connection))
 
     def _revoke(self, connection: Connection, now: int) -> Collection[int]:
-        rows = find_entries(connection, _WORKING)
-        if not rows:
-            return ()
+        process = Process.current()
         cutoff = now - int(self._worker_timeout * 1000)
-        self._reap_txns(connection, Process.current(), now)
-        agents = (row.CQ_AGENT_INFO for row in rows if row.CQ_WORKER_HOST == self._host)
-        gone = ended_processes(agents, Process.current())
-        still_open = _open_of(connection, [row.CQ_TXN_ID for row in rows])
-        lost = [
-            row
-            for row in rows
-            if row.CQ_LAST_HEARTBEAT < cutoff
-            or (row.CQ_WORKER_HOST == self._host and row.CQ_AGENT_INFO in gone)
-            or (row.CQ_TXN_ID is not None and row.CQ_TXN_ID not in still_open)
-        ]
+        self._reap_txns(connection, process, now)
+        lost = find_lost(
+            connection,
+            host=self._host,
+            process=process,
+            cutoff=cutoff,
+            before_beginning=max(cutoff, self._cutoff(now)),
+        )
         for row in lost:
             _abort(connection, row)
             give_back(connection, row.CQ_ID, retry_after=None)
@@ -277,7 +295,7 @@ class EmbeddedCompactions(EmbeddedTxns):
 
     def postpone_cleaning(self, compaction_id: int, message: str, *, retry_after: int) -> None:
         with self._store.write() as connection:
-            row = _require_ready(connection, compaction_id)
+            row = require_ready(connection, compaction_id)
             change_entry(
                 connection,
                 compaction_id,
@@ -288,7 +306,7 @@ class EmbeddedCompactions(EmbeddedTxns):
 
     def mark_cleaned(self, compaction_id: int) -> None:
         with self._store.write() as connection:
-            row = _require_ready(connection, compaction_id)
+            row = require_ready(connection, compaction_id)
             forget_written(connection, row)
             now = self._now(connection)
             complete(connection, row, CompactionState.SUCCEEDED, None, now=now)
@@ -344,49 +362,22 @@ class EmbeddedCompactions(EmbeddedTxns):
             purge(connection)
 
 
-def _require(connection: Connection, compaction_id: int) -> Row[Any]:
-    row = find_entry(connection, compaction_id)
-    if row is None:
-        raise MetastoreError(f"compaction {compaction_id} is not in the queue (any more)")
-    return row
-
-
-def _require_own(connection: Connection, compaction_id: int) -> Row[Any]:
-    """An entry that this process works on; MetastoreError for another."""
-    row = _require(connection, compaction_id)
-    own = row.CQ_AGENT_INFO == str(Process.current())
-    if row.CQ_STATE != CompactionState.WORKING or not own:
-        raise MetastoreError(
-            f"compaction {compaction_id} is not this worker's any more",
-            detail=f"it is {CompactionState(row.CQ_STATE).words}",
-        )
-    return row
-
-
-def _require_ready(connection: Connection, compaction_id: int) -> Row[Any]:
-    row = _require(connection, compaction_id)
-    if row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
-        words = CompactionState(row.CQ_STATE).words
-        raise MetastoreError(f"compaction {compaction_id} is {words}, not ready for cleaning")
-    return row
-
-
 def _abort(connection: Connection, row: Row[Any]) -> None:
     """Aborts an entry's transaction if it is open."""
     txn_id = row.CQ_TXN_ID
     if txn_id is not None and find_state(connection, txn_id) is TxnState.OPEN:
         abort_txns(connection, [txn_id], AbortReason.COMPACTION)
+    if txn_id is not None:
+        _keep_changes_out(connection, row)  # its result may be there all the same
 
 
-def _open_of(connection: Connection, txn_ids: Collection[int | None]) -> set[int]:
-    known = [txn_id for txn_id in txn_ids if txn_id is not None]
-    return set(
-        connection.scalars(
-            select(TXNS.c.TXN_ID).where(
-                TXNS.c.TXN_ID.in_(known), TXNS.c.TXN_STATE == TxnState.OPEN.value
-            )
-        )
-    )
+def _keep_changes_out(connection: Connection, row: Row[Any]) -> None:
+    """Has nobody who began before now commit changes of rows that a rebalance gives other
+    ROW__IDs: locks see to that only where they are on.
+    """
+    if row.CQ_TYPE == CompactionType.REBALANCE:
+        table = TableName(row.CQ_DATABASE, row.CQ_TABLE)
+        keep_changes_out(connection, table, row.CQ_PARTITION)
 
 
 def _locks(row: Row[Any]) -> LockRequest:

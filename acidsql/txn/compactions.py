@@ -125,6 +125,10 @@ class OpenedCompaction:
 
 
 class CompactionQueue(Protocol):
+    """``txn_id`` of a worker's calls: the transaction that it was given. Then one whose entry was
+    taken away from it, and given to another worker of its process, is told so, too.
+    """
+
     def enqueue_compaction(self, request: CompactionRequest) -> EnqueueAnswer:
         """Asks for a compaction. It is not accepted where one of the same table or partition is
         initiated or working, or is ready for cleaning and nothing was written since. Hive:
@@ -156,30 +160,41 @@ class CompactionQueue(Protocol):
         process's any more.
         """
 
-    def heartbeat_compaction(self, compaction_id: int) -> None:
+    def heartbeat_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
         """Keeps a worker's entry and transaction. MetastoreError if it was given to another."""
 
     def finish_compaction(
-        self, compaction_id: int, highest_write_id: WriteId | None = None
+        self,
+        compaction_id: int,
+        highest_write_id: WriteId | None = None,
+        *,
+        txn_id: TxnId | None = None,
     ) -> None:
         """Commits the worker's transaction; the entry is ready for cleaning. ``highest_write_id``:
         the highest that its result took in. MetastoreError as above. Hive: markCompacted.
         """
 
-    def end_compaction(self, compaction_id: int, state: CompactionState, message: str) -> None:
+    def end_compaction(
+        self,
+        compaction_id: int,
+        state: CompactionState,
+        message: str,
+        *,
+        txn_id: TxnId | None = None,
+    ) -> None:
         """Ends an entry as REFUSED, FAILED or ABORTED, and aborts its transaction; one that is
         ready for cleaning, too. Hive: markRefused, markFailed.
         """
 
-    def return_compaction(self, compaction_id: int) -> None:
+    def return_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
         """Gives an entry back that was begun and cannot be ended: it is initiated again, and
         nobody takes it for some seconds.
         """
 
     def revoke_compactions(self) -> Collection[int]:
         """Makes entries of workers that are dead, or gave no sign of life for
-        hive.compactor.worker.timeout, initiated again, and aborts their transactions. Hive:
-        revokeTimedoutWorkers.
+        hive.compactor.worker.timeout (hive.txn.timeout before they begin), or whose transaction is
+        over, initiated again, and aborts their transactions. Hive: revokeTimedoutWorkers.
         """
 
     def abort_compactions(

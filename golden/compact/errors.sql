@@ -42,6 +42,7 @@ ROLLBACK;
 -- a dry run says what would be asked for
 SET acidsql.dry.run=true;
 ALTER TABLE t COMPACT 'major';
+ABORT COMPACTIONS 1 2;
 RESET acidsql.dry.run;
 SHOW COMPACTIONS;
 EXPLAIN ALTER TABLE p COMPACT 'minor';

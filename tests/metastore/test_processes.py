@@ -214,7 +214,7 @@ def test_a_killed_worker_s_compaction_is_taken_up(
     """By the next who asks for work; its transaction is aborted, its lock free."""
     if not Process.current().machine:
         pytest.skip("this system does not tell when a process started")
-    metastore = reopen()
+    metastore = reopen(clock=lambda: 0.0)
     metastore.enqueue_compaction(requests(1)[0])
     worker = start("compact_and_hang", 0)
     go(worker)

@@ -202,7 +202,7 @@ def forget_written(connection: Connection, row: Row[Any]) -> None:
             _CTC.CTC_DATABASE == row.CQ_DATABASE,
             _CTC.CTC_TABLE == row.CQ_TABLE,
             _CTC.CTC_PARTITION.is_not_distinct_from(row.CQ_PARTITION),
-            _CTC.CTC_WRITEID <= row.CQ_HIGHEST_WRITE_ID,
+            _CTC.CTC_WRITEID <= (row.CQ_HIGHEST_WRITE_ID or 0),
         )
     )
 

@@ -76,7 +76,7 @@ class CompactionTxnContract(QueueFixture):
         self, queue: CompactionQueue, manager: TxnManager
     ) -> None:
         """Whoever began before cannot commit a change of rows that are elsewhere now, nor may
-        anybody begin one meanwhile; inserts go on.
+        anybody begin one meanwhile, with locks or without; inserts go on.
         """
         insert(manager)
         began, inserter = manager.begin([T]), manager.begin([T])
@@ -87,10 +87,15 @@ class CompactionTxnContract(QueueFixture):
         asked = manager.begin([T], asking(on(T, SHARED_WRITE)))
         assert asked.locks is not None
         assert asked.locks.state is LockState.WAITING
+        meanwhile = manager.begin([T])
         queue.finish_compaction(number)
         manager.commit(inserter.txn_id, [component(T, inserter.write_ids[T])])
         with pytest.raises(WriteConflictError, match="rebalanced"):
             manager.commit(began.txn_id, [component(T, began.write_ids[T], OperationType.DELETE)])
+        with pytest.raises(WriteConflictError, match="rebalanced"):
+            manager.commit(
+                meanwhile.txn_id, [component(T, meanwhile.write_ids[T], OperationType.UPDATE)]
+            )
         late = manager.begin([T])
         manager.commit(late.txn_id, [component(T, late.write_ids[T], OperationType.DELETE)])
 

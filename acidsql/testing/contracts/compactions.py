@@ -240,6 +240,39 @@ class CompactionQueueContract(QueueFixture):
         ended = {txn.txn_id: txn.state for txn in manager.list_txns()}
         assert ended == {first: TxnState.ABORTED}
 
+    def test_a_worker_that_lost_its_entry_cannot_end_another_s(
+        self, queue: CompactionQueue, manager: TxnManager
+    ) -> None:
+        """Though both are of one process: they say in which transaction they work."""
+        number = queue.enqueue_compaction(request()).compaction_id
+        queue.next_compaction(WORKER)
+        first = queue.begin_compaction(number).txn_id
+        manager.abort_txns([first])
+        queue.next_compaction("node1-18")
+        second = queue.begin_compaction(number).txn_id
+        with pytest.raises(MetastoreError, match="not this worker's any more"):
+            queue.heartbeat_compaction(number, txn_id=first)
+        with pytest.raises(MetastoreError, match="not this worker's any more"):
+            queue.finish_compaction(number, txn_id=first)
+        with pytest.raises(MetastoreError, match="not this worker's any more"):
+            queue.end_compaction(number, FAILED, "late", txn_id=first)
+        with pytest.raises(MetastoreError, match="not this worker's any more"):
+            queue.return_compaction(number, txn_id=first)
+        queue.heartbeat_compaction(number, txn_id=second)
+        queue.finish_compaction(number, txn_id=second)
+        assert states(queue) == {number: READY}
+
+    def test_a_worker_that_has_not_begun_may_be_silent_for_less_long(
+        self, queue: CompactionQueue, clock: Clock
+    ) -> None:
+        """As long as a transaction."""
+        number = queue.enqueue_compaction(request()).compaction_id
+        queue.next_compaction(WORKER)
+        clock.now += 300
+        assert not queue.revoke_compactions()
+        clock.now += 0.001
+        assert list(queue.revoke_compactions()) == [number]
+
     def test_an_aborted_transaction_cannot_finish(
         self, queue: CompactionQueue, manager: TxnManager
     ) -> None:

@@ -5,14 +5,17 @@ test. No Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from acidsql.ddl.compactions import COLUMNS, compact
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, ExecutionError
+from acidsql.metastore.store import CommitFailedError
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.steps.plans import CatalogCommand
 from acidsql.result import Result
@@ -177,6 +180,29 @@ def test_concatenate_is_a_major_compaction_that_is_waited_for(plain: Session) ->
     plain.sql("SET hive.transactional.concatenate.noblock=true")
     result = run(plain, "ALTER TABLE p PARTITION (ds='b') CONCATENATE", sleep=never)
     assert result.notes == ("Compaction enqueued with id 2",)
+
+
+def test_a_commit_without_an_answer_is_looked_up(
+    plain: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker whose result was committed all the same is not told that it failed."""
+    plain.sql("ALTER TABLE t COMPACT 'minor'")
+    assert plain.store.next_compaction("node-1-7") is not None
+    plain.store.begin_compaction(1)
+    write = plain.store._store.write
+
+    @contextmanager
+    def no_answer(**options: bool) -> Iterator[Connection]:
+        with write(**options) as connection:
+            yield connection
+        raise CommitFailedError("the connection went away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(plain.store._store, "write", no_answer)
+        plain.store.finish_compaction(1)
+        with pytest.raises(CommitFailedError):
+            plain.store.mark_cleaned(1)
+    assert [row["state"] for row in rows(plain, "SHOW COMPACTIONS")] == ["succeeded"]
 
 
 # ---- what is asked for
