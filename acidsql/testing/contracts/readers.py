@@ -155,7 +155,7 @@ class ReaderContract(StoreContract):
         assert manager.list_readers() == ()
 
     def test_more_tables_are_kept_by_the_same_read(self, manager: TxnManager) -> None:
-        """As it sees them at its snapshot."""
+        """It sees them at its own snapshot."""
         insert(manager)
         opened = manager.open_reader(reading(T))
         insert(manager, U)
