@@ -213,6 +213,16 @@ class ReaderContract(StoreContract):
         with pytest.raises(SnapshotTooOldError, match="not kept for it any more"):
             manager.read_also(reader, opened, reading(U))
 
+    def test_the_dead_are_reaped_on_demand(self, manager: TxnManager, clock: Clock) -> None:
+        """With the transactions: nothing of them is on record any more."""
+        insert(manager)
+        reader = open_reader(manager, T)
+        manager.reap()
+        assert manager.renew_readers([reader]) == set()
+        clock.now += 300.001
+        manager.reap()
+        assert manager.renew_readers([reader]) == {reader}
+
     def test_a_read_outlives_its_transaction(self, manager: TxnManager) -> None:
         """It keeps what that kept, by a lease of its own; one that was aborted keeps nothing."""
         insert(manager)
