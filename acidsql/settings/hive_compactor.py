@@ -150,11 +150,13 @@ COMPACTOR = (
         "hive.compactor.delayed.cleanup.enabled",
         False,
         "Keep compacted files for hive.compactor.cleaner.retention.time.seconds.",
+        honoured=True,
     ),
     time(
         "hive.compactor.cleaner.retention.time.seconds",
         "300s",
         "How long compacted files are kept.",
+        honoured=True,
     ),
     whole(
         "hive.compactor.cleaner.retry.maxattempts",
@@ -162,12 +164,14 @@ COMPACTOR = (
         "After so many failures the Cleaner gives up.",
         low=0,
         high=10,
+        honoured=True,
     ),
     time(
         "hive.compactor.cleaner.retry.retention.time",
         "300s",
         "The wait before the Cleaner tries again, doubled each time.",
         "hive.compactor.cleaner.retry.retentionTime",
+        honoured=True,
     ),
     switch(
         "metastore.compactor.clean.aborts.using.cleaner",
