@@ -519,3 +519,33 @@ def test_a_writer_at_work_is_left_alone(session: Session, warehouse: Path) -> No
     assert examine(session) == []
     session.store.abort(txn)
     assert {f.title for f in examine(session)} == {"empty file", "missing version file"}
+
+
+def test_a_killed_repair_leaves_nothing_to_the_next(session: Session, warehouse: Path) -> None:
+    """A copy that never took the file's name goes with the next repair; who may read the file
+    stays as it was.
+    """
+    path = warehouse / "t" / BUCKET
+    path.chmod(0o640)
+    with_keys(path, {STATS: "0,0,0"})
+    add(f"{STRAYS}/unfinished_x")(warehouse / "t")
+    repair(session)
+    assert not list((warehouse / "t" / STRAYS).iterdir())
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert session.health("t").total.rows == 3
+
+
+def test_files_without_events_are_looked_into(session: Session, warehouse: Path) -> None:
+    """Files of an insert-only table, and originals, are read too: one that cannot be is found."""
+    session.sql(
+        "CREATE TABLE m (id INT) STORED AS ORC TBLPROPERTIES"
+        " ('transactional'='true', 'transactional_properties'='insert_only')"
+    )
+    session.sql("INSERT INTO m VALUES (1)")
+    path = warehouse / "m" / FIRST / "000000_0"
+    orc.write_table(pa.table({"id": [[1]]}), path)
+    assert [f.title for f in examine(session, "m")] == ["columns that are not the table's"]
+    path.write_bytes(b"nonsense")
+    assert [f.title for f in examine(session, "m")] == ["file that cannot be read"]
+    add("000000_0", b"nonsense")(warehouse / "t")
+    assert [f.title for f in examine(session)] == ["file that cannot be read"]

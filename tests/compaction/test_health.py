@@ -203,7 +203,7 @@ def test_a_transaction_elsewhere(session: Session) -> None:
 
 def test_the_initiators_reasons(session: Session) -> None:
     """What it will do and why; why not; and the statement that does it now."""
-    assert "of 10 allowed" in said(session.health("t"), "initiator")["will do"]
+    assert "1 of 10 delta directories allowed" in said(session.health("t"), "initiator")["will do"]
     for number in range(11):
         session.sql(f"INSERT INTO t VALUES ({number}, 'x')")
     health = session.health("t")

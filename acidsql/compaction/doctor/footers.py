@@ -17,7 +17,14 @@ from acidsql.acid.orc_types import (
     OrcKind,
     OrcType,
 )
-from acidsql.acid.paths import Base, DeleteDelta, is_reserved, parse_bucket_file, parse_directory
+from acidsql.acid.paths import (
+    Base,
+    DeleteDelta,
+    is_reserved,
+    original_bucket,
+    parse_bucket_file,
+    parse_directory,
+)
 from acidsql.catalog.model import Column, Table
 from acidsql.compaction.doctor.finding import (
     FAILS,
@@ -50,7 +57,9 @@ def _is_data(file: FileEntry) -> bool:
     """Whether a reader takes it for data: the names of others have findings of their own."""
     directory, _, name = file.path.rpartition("/")
     parsed = parse_directory(directory) if is_reserved(directory) else None
-    return parsed is None or isinstance(parsed, Base) or parse_bucket_file(name) is not None
+    if parsed is None or isinstance(parsed, Base):
+        return True
+    return parse_bucket_file(name) is not None or original_bucket(name) is not None
 
 
 def _of_file(io: FileIO, root: Root, file: FileEntry) -> Iterator[Finding]:
