@@ -171,9 +171,9 @@ class CompactionQueue(Protocol):
         ready for cleaning, too. Hive: markRefused, markFailed.
         """
 
-    def return_compaction(self, compaction_id: int) -> None:
+    def return_compaction(self, compaction_id: int, *, at_once: bool = False) -> None:
         """Gives an entry back that was begun and cannot be ended: it is initiated again, and
-        nobody takes it for some seconds.
+        nobody takes it for some seconds, unless it may be taken ``at_once``.
         """
 
     def revoke_compactions(self) -> Collection[int]:
