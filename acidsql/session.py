@@ -27,6 +27,8 @@ from acidsql.utf8 import check_text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from acidsql.compaction.examination import Report
+    from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
@@ -138,6 +140,14 @@ class Session:
         with self.turn.taken():
             _, plan = self._spine.plan(text)
             return "\n".join(explain(plan, self.settings, self.store))
+
+    def health(self, table: str, report: Report | None = None) -> TableHealth:
+        """The health of a table (``db.t``, ``t PARTITION (day='x')``): what DESCRIBE HEALTH tells,
+        as an object; ``print`` and notebooks show it as a picture. ``report(done, known)`` hears of
+        the footers that are read. Starts nothing.
+        """
+        with self.turn.taken():
+            return self._spine.health(table, report)
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
         """A transaction. ``tables``: those that are sure to be written to."""

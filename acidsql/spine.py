@@ -19,9 +19,10 @@ from acidsql.changes.unit_of_work import Leg, carry_out
 from acidsql.compaction.background import Background
 from acidsql.compaction.decision import decision_on
 from acidsql.ddl import run_catalog_command
+from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
-from acidsql.errors import Error, NestingError, UnsupportedStatementError, Warning
+from acidsql.errors import Error, NestingError, ProgrammingError, UnsupportedStatementError, Warning
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import deepest, nested_too_deeply
 from acidsql.planner.bind import Surroundings, bind
@@ -30,6 +31,7 @@ from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
     BoundAnalyze,
     BoundCreateTableAs,
+    BoundDescribeHealth,
     BoundDropDatabase,
     BoundUse,
     CatalogAction,
@@ -70,6 +72,8 @@ from acidsql.txn.reading import Hold, Reads, ReadSnapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from acidsql.compaction.examination import Report
+    from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
@@ -277,6 +281,33 @@ class Spine:
             reads=self.reads,
             needs_compaction=self._needs_compaction,
             compact_until=self._compact_unless_served,
+            health=lambda table, partition: self._health(table, partition).facts,
+        )
+
+    def health(self, table: str, report: Report | None = None) -> TableHealth:
+        """The health of a table, or of one partition: ``table`` is what follows DESCRIBE HEALTH.
+        ``report``: hears how many footers of how many have been read.
+        """
+        source, planned = self.plan(f"DESCRIBE HEALTH {table}")
+        action = planned.action if isinstance(planned, CatalogCommand) else None
+        if not isinstance(action, BoundDescribeHealth):
+            raise ProgrammingError("the health of a table is asked for by its name")
+        with placed_in(source), file_errors("DESCRIBE HEALTH"):
+            return self._health(action.table, action.partition, report)
+
+    def _health(
+        self, table: Table, partition: Partition | None, report: Report | None = None
+    ) -> TableHealth:
+        from acidsql.compaction.examination import silent, table_health
+
+        return table_health(
+            self.store,
+            self.engine.files,
+            self.settings,
+            table,
+            None if partition is None else [partition],
+            now=self.clock(),
+            report=report or silent,
         )
 
     def _needs_compaction(self, table: Table, partition: Partition) -> bool:

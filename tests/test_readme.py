@@ -75,7 +75,7 @@ def options_of(parser: ArgumentParser) -> set[str]:
 
 def test_synopsis_names_every_option() -> None:
     """The README's synopsis has each option of the command and its sub-commands, and no other."""
-    main = parser_for([])
+    main = parser_for([*COMMANDS])
     (commands,) = (action for action in main._actions if action.dest == "command")
     assert commands.choices is not None
     parsers = {"": main, **{name: commands.choices[name] for name in COMMANDS}}
@@ -84,7 +84,7 @@ def test_synopsis_names_every_option() -> None:
 
 def test_help_says_what_every_option_is_for() -> None:
     """`acidsql --help` names each option and each output format, with a word on it."""
-    main = parser_for([])
+    main = parser_for([*COMMANDS])
     assert [
         action.option_strings
         for action in main._actions

@@ -17,6 +17,8 @@ COMMANDS = {
     "compactor": ("acidsql.cli.compactor", "compact and clean up, as a daemon or once"),
     "demo": ("acidsql.cli.demo", "load and change real data, and check the result"),
     "store": ("acidsql.cli.store", "move the metastore of a warehouse: store copy FROM TO"),
+    "inspect": ("acidsql.cli.inspect", "show the health of tables: inspect [TABLE | DIRECTORY]"),
+    "doctor": ("acidsql.cli.doctor", "find files that readers pass over or fail on, and mend them"),
 }
 SESSIONLESS = frozenset(("store",))
 """Sub-commands that open no session, and so have none of its options."""
@@ -172,18 +174,23 @@ def _add_session_options(parser: argparse.ArgumentParser, **given: Any) -> None:
     group.add_argument("--hiveconf", help="a setting, as SET NAME=VALUE", **many)
 
 
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
+def add_output_format(parser: argparse._ActionsContainer, without: str) -> None:
+    """Adds the option --outputformat. ``without``: what output is without it."""
+    parser.add_argument(
         "--outputformat",
         choices=FORMATS,
         type=str.lower,
         metavar="FORMAT",
         help=(
             "table, vertical, csv, tsv or json (one object a line), of which csv2, tsv2 and jsonl"
-            " are other names; default: table on a terminal, else tsv"
+            f" are other names; default: {without}"
         ),
     )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    add_output_format(group, "table on a terminal, else tsv")
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,

@@ -22,15 +22,20 @@ Tasks = Callable[[], tuple[int, int] | None]
 
 @contextmanager
 def progress(
-    stream: TextIO, tasks: Tasks, *, patience: float = PATIENCE_SECONDS, beat: float = BEAT_SECONDS
+    stream: TextIO,
+    tasks: Tasks,
+    *,
+    patience: float = PATIENCE_SECONDS,
+    beat: float = BEAT_SECONDS,
+    noun: str = "tasks",
 ) -> Iterator[None]:
     """Shows the line on ``stream`` while the block runs. ``tasks``: (done, known) of the jobs that
-    run, None while none does.
+    run, None while none does; ``noun``: what is counted.
     """
     done = threading.Event()
     line = threading.Thread(
         target=_show,
-        args=(stream, tasks, done, patience, beat),
+        args=(stream, tasks, done, patience, beat, noun),
         daemon=True,
         name="acidsql-progress",
     )
@@ -43,7 +48,7 @@ def progress(
 
 
 def _show(
-    stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, beat: float
+    stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, beat: float, noun: str
 ) -> None:
     began = time.monotonic()
     shown = False
@@ -52,7 +57,7 @@ def _show(
         counts = None
         with suppress(Exception):  # Spark may be starting or gone; the statement itself will tell
             counts = tasks()
-        stream.write(_ERASE + progress_line(counts, time.monotonic() - began))
+        stream.write(_ERASE + progress_line(counts, time.monotonic() - began, noun))
         stream.flush()
         shown, wait = True, beat
     if shown:
@@ -60,7 +65,7 @@ def _show(
         stream.flush()
 
 
-def progress_line(tasks: tuple[int, int] | None, seconds: float) -> str:
+def progress_line(tasks: tuple[int, int] | None, seconds: float, noun: str = "tasks") -> str:
     """The line: ``[########----------------] 4 of 12 tasks, 3 s``; ``running, 3 s`` while Spark
     runs no job.
     """
@@ -68,4 +73,4 @@ def progress_line(tasks: tuple[int, int] | None, seconds: float) -> str:
         return f"running, {seconds:.0f} s"
     done, known = tasks
     filled = _BAR * done // max(known, 1)
-    return f"[{'#' * filled}{'-' * (_BAR - filled)}] {done:,} of {known:,} tasks, {seconds:.0f} s"
+    return f"[{'#' * filled}{'-' * (_BAR - filled)}] {done:,} of {known:,} {noun}, {seconds:.0f} s"

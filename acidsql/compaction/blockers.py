@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import partition_values
 from acidsql.catalog.show_create import literal, quoted
+from acidsql.compaction.cleaner import NO_CLEANUP, kept_until
 from acidsql.compaction.health import PartitionHealth, TableHealth
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
+from acidsql.txn.readers import ReaderInfo
 
 _MOST_MENDS = 10
 
@@ -24,15 +26,21 @@ def blockers_of(health: TableHealth, settings: Settings) -> Iterator[str]:
     total, table = health.total, health.table
     if table is None or not (total.obsolete or total.aborted or total.garbage):
         return
-    if not settings.flag("hive.compactor.cleaner.on"):
-        yield "hive.compactor.cleaner.on is false"
-    if table.properties.get("NO_CLEANUP", table.properties.get("no_cleanup", "")).lower() == "true":
+    if any(table.properties.get(name, "").lower() == "true" for name in NO_CLEANUP):
         yield "the table has NO_CLEANUP"
-    waiting = [c for c in health.compactions if c.state is CompactionState.READY_FOR_CLEANING]
+    waiting = _waiting(health)
     if total.obsolete and not waiting:
         yield "no compaction waits for the cleaner: obsolete directories go with the next one"
     for entry in waiting:
         yield from _of_entry(health, entry)
+        until = kept_until(entry, table, settings)
+        if until > health.now:
+            yield f"compaction {entry.compaction_id}: its files are kept until {_time(until)}"
+
+
+def _waiting(health: TableHealth) -> list[Compaction]:
+    """The compactions of which the cleaner has still to remove what they made obsolete."""
+    return [c for c in health.compactions if c.state is CompactionState.READY_FOR_CLEANING]
 
 
 def _of_entry(health: TableHealth, entry: Compaction) -> Iterator[str]:
@@ -43,8 +51,20 @@ def _of_entry(health: TableHealth, entry: Compaction) -> Iterator[str]:
     for write in health.open_writes:
         if entry.highest_write_id is not None and write.write_id <= entry.highest_write_id:
             yield f"{what}: transaction {write.txn_id} of {write.user}@{write.host} is open"
-    if entry.request.properties.get("NO_CLEANUP", "").lower() == "true":
-        yield f"{what} has NO_CLEANUP"
+    for reader in health.readers:
+        if _is_older(reader, entry):
+            who = f"{reader.user}@{reader.host} reads it since {_time(reader.started)}"
+            statement = f": {' '.join(reader.statement.split())}" if reader.statement else ""
+            yield f"{what}: {who}{statement}"
+
+
+def _is_older(reader: ReaderInfo, entry: Compaction) -> bool:
+    """Whether a registration is from before the compaction's commit, so that it may need what that
+    has replaced.
+    """
+    if reader.txn_id is not None:
+        return entry.next_txn_id is None or reader.txn_id < entry.next_txn_id
+    return entry.committed is None or reader.started <= entry.committed
 
 
 def _time(milliseconds: int) -> str:
@@ -61,6 +81,8 @@ def mends_of(health: TableHealth) -> Iterator[str]:
     if health.problems or any(p.layout.unreadable for p in health.partitions):
         yield f"acidsql doctor {health.name}"
     due = [p for p in health.partitions if p.decision is not None and p.decision.type is not None]
+    if not _waiting(health):
+        due += [p for p in health.partitions if p.figures.obsolete and p not in due]
     for partition in due[:_MOST_MENDS]:
         yield compact_statement(health, partition)
     total = health.total

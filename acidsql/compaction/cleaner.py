@@ -162,10 +162,7 @@ class Cleaner:
 
     def _is_due(self, compaction: Compaction, table: Table) -> bool:
         """Whether its files need not be kept for snapshots of some age any more."""
-        kept = [self.settings.number(RETENTION), _retention_of(table)]
-        if self.settings.flag("hive.compactor.delayed.cleanup.enabled"):
-            kept.append(self.settings.number("hive.compactor.cleaner.retention.time.seconds"))
-        return (compaction.committed or 0) + int(max(kept) * 1000) <= self._now()
+        return kept_until(compaction, table, self.settings) <= self._now()
 
     def _job(
         self, compaction: Compaction, table: Table, partition: Partition | None
@@ -258,6 +255,16 @@ class Cleaner:
         self.store.mark_cleaned(compaction.compaction_id)
         crash_points.reached("entry succeeded")
         return True
+
+
+def kept_until(compaction: Compaction, table: Table, settings: Settings) -> int:
+    """Until when the files that a compaction has replaced are kept for snapshots of some age, in
+    epoch milliseconds.
+    """
+    kept = [settings.number(RETENTION), _retention_of(table)]
+    if settings.flag("hive.compactor.delayed.cleanup.enabled"):
+        kept.append(settings.number("hive.compactor.cleaner.retention.time.seconds"))
+    return (compaction.committed or 0) + int(max(kept) * 1000)
 
 
 def _retention_of(table: Table) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved
@@ -38,9 +39,15 @@ from acidsql.files.urls import path_of
 from acidsql.settings import Settings
 from acidsql.txn.locks import NO_TXN, LockState
 from acidsql.txn.manager import TxnState
+from acidsql.txn.readers import Readers
 
-Told = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Hears how many footers of how many have been read."""
+
+
+class HealthStore(Store, Readers, Protocol):
+    """What is asked of a store about a table's health."""
+
 
 Named = tuple[str | None, Layout]
 """A partition's name, or None, and what lies there."""
@@ -49,11 +56,11 @@ Judge = Callable[[Where], Decision]
 
 
 def silent(done: int, known: int) -> None:
-    """The ``Told`` of whoever does not follow the work."""
+    """The ``Report`` of whoever does not follow the work."""
 
 
 def table_health(
-    store: Store,
+    store: HealthStore,
     io: FileIO,
     settings: Settings,
     table: Table,
@@ -62,7 +69,7 @@ def table_health(
     now: float,
     small_size: int = SMALL_BYTES,
     footers: bool = True,
-    told: Told = silent,
+    report: Report = silent,
 ) -> TableHealth:
     """The health of a table, or of these partitions of it. ``now``: epoch seconds. ``footers``:
     whether rows are to be known. OSError if a directory cannot be listed.
@@ -72,7 +79,7 @@ def table_health(
     known = store.list_partitions(table) if partitions is None else partitions
     named = _layouts(io, table, known, write_ids, txns)
     if footers and table.file_format is FileFormat.ORC:
-        counted = with_rows(io, [layout for _, layout in named], told)
+        counted = with_rows(io, [layout for _, layout in named], report)
         named = [(name, layout) for (name, _), layout in zip(named, counted, strict=True)]
     entries = tuple(e for e in store.compactions() if e.request.table == table.name)
     judge = _judge_of(store, io, settings, now) if write_ids is not None else None
@@ -105,7 +112,7 @@ def table_health(
 
 
 def path_health(
-    io: FileIO, path: str, *, now: float, small_size: int = SMALL_BYTES, told: Told = silent
+    io: FileIO, path: str, *, now: float, small_size: int = SMALL_BYTES, report: Report = silent
 ) -> TableHealth:
     """The health of a directory that no catalog knows: layout and footers, by names alone. OSError
     if it cannot be listed.
@@ -118,7 +125,7 @@ def path_health(
     ]
     if not roots:
         layouts = [plain_layout(io, path)]
-    counted = with_rows(io, layouts, told)
+    counted = with_rows(io, layouts, report)
     judged = tuple(
         PartitionHealth(name=root or None, layout=one, figures=figures_of(one, small_size))
         for root, one in zip(roots or [""], counted, strict=True)
@@ -195,14 +202,14 @@ def _judged(judge: Judge | None, table: Table, named: Named) -> Decision | None:
 # ---- the others
 
 
-def _with_others(store: Store, settings: Settings, health: TableHealth) -> TableHealth:
+def _with_others(store: HealthStore, settings: Settings, health: TableHealth) -> TableHealth:
     """The health, with who else is at the table."""
     table, write_ids = health.table, health.write_ids
     if table is None or write_ids is None:
         return health
     locks = store.list_locks()
     statements = {lock.txn_id: lock.statement for lock in locks if lock.txn_id != NO_TXN}
-    mine = [
+    held = [
         lock
         for lock in locks
         if (lock.component.database, lock.component.table)
@@ -214,7 +221,8 @@ def _with_others(store: Store, settings: Settings, health: TableHealth) -> Table
         health,
         open_writes=open_writes,
         oldest_txn=_oldest_txn(store, open_writes, statements),
-        oldest_lock=min(mine, key=lambda lock: lock.acquired_at, default=None),
+        readers=tuple(r for r in store.list_readers() if r.table == table.name),
+        oldest_lock=min(held, key=lambda lock: lock.acquired_at, default=None),
     )
     known = replace(known, blockers=tuple(blockers_of(known, settings)))
     return replace(known, mends=tuple(mends_of(known)))

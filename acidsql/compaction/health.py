@@ -19,6 +19,7 @@ from acidsql.compaction.decision import Decision
 from acidsql.compaction.layout import HiddenEntry, Kind, Layout, State
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
+from acidsql.txn.readers import ReaderInfo
 
 SMALL_BYTES = 16 << 20
 """A file under this size is small: opening it takes longer than reading it."""
@@ -113,10 +114,11 @@ class TableHealth:
     """The health of a table. ``table``: None for a directory that no catalog knows. ``now``: when
     it was looked at, in epoch milliseconds.
 
-    ``hidden``: what lies beside the partitions of a table that has some. ``compactions``: the
-    table's entries in the queue and its history; ``blockers``: what keeps the
-    cleaner from removing what is obsolete, in words; ``mends``: commands that make it better;
-    ``small_size``: the bytes under which a file was counted as small.
+    ``readers``: who has registered to read it, the oldest first. ``hidden``: what lies beside the
+    partitions of a table that has some. ``compactions``: the table's entries in the queue and its
+    history; ``blockers``: what keeps the cleaner from removing what is obsolete, in words;
+    ``mends``: commands that make it better; ``small_size``: the bytes under which a file was
+    counted as small.
     """
 
     name: str
@@ -130,6 +132,7 @@ class TableHealth:
     open_writes: tuple[OpenWrite, ...] = ()
     oldest_txn: OpenTxn | None = None
     oldest_lock: LockInfo | None = None
+    readers: tuple[ReaderInfo, ...] = ()
     compactions: tuple[Compaction, ...] = ()
     blockers: tuple[str, ...] = ()
     mends: tuple[str, ...] = ()

@@ -132,10 +132,10 @@ def plain_layout(io: FileIO, root: str) -> Layout:
 
 
 def with_rows(
-    io: FileIO, layouts: Sequence[Layout], told: Callable[[int, int], None]
+    io: FileIO, layouts: Sequence[Layout], report: Callable[[int, int], None]
 ) -> list[Layout]:
     """The layouts with the rows that the footers tell; each file that is or was visible is looked
-    at once. ``told``: hears how many files of how many are done.
+    at once. ``report``: hears how many files of how many are done.
     """
     wanted = [
         f"{layout.root}/{file.path}"
@@ -146,10 +146,10 @@ def with_rows(
     ]
     rows: dict[str, int | None] = {}
     for start in range(0, len(wanted), _AT_ONCE):
-        told(start, len(wanted))
+        report(start, len(wanted))
         some = wanted[start : start + _AT_ONCE]
         rows |= zip(some, look_at_all(lambda path: _rows(io, path), some), strict=True)
-    told(len(wanted), len(wanted))
+    report(len(wanted), len(wanted))
     return [_counted(layout, rows) for layout in layouts]
 
 

@@ -27,7 +27,6 @@ from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState
 from acidsql.txn.manager import TxnInfo, TxnState
 
-CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 MOST_LISTED = 100
 """The most tables and partitions that have numbers of their own: those with the largest ones.
 Hive: hive.txn.acid.metrics.max.cache.size."""

@@ -16,6 +16,7 @@ from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHeal
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
+from acidsql.txn.readers import ReaderInfo
 
 Fact = tuple[str, str, str]
 """Section, item, value."""
@@ -24,6 +25,7 @@ WIDTH = 80
 _MOST_PARTITIONS = 5
 _MOST_DIRECTORIES = 40
 _MOST_LINES = 20
+_LONG_OPEN_MS = 3_600_000
 _BESIDE = 49
 """Characters of a line that are neither bar nor write ids."""
 
@@ -72,6 +74,11 @@ def facts(health: TableHealth) -> list[Fact]:
         rows += [("cleaner", "waits because", why) for why in health.blockers[:_MOST_LINES]]
         rows += _gain(health.total)
     rows += [("mend", "run", command) for command in health.mends]
+    rows += [
+        ("mend", "run if nobody needs it any more", f"ABORT TRANSACTIONS {write.txn_id}")
+        for write in health.open_writes[:_MOST_LINES]
+        if health.now - write.started >= _LONG_OPEN_MS
+    ]
     return rows
 
 
@@ -122,6 +129,8 @@ def _of_write_ids(health: TableHealth) -> Iterator[Fact]:
         yield "transactions", "oldest open", value
     if health.oldest_lock is not None:
         yield "transactions", "oldest lock", _lock(health.oldest_lock, health.now)
+    if health.readers:
+        yield "transactions", "oldest of the readers", _reader(health.readers[0], health.now)
 
 
 def _of_initiator(health: TableHealth) -> Iterator[Fact]:
@@ -161,6 +170,11 @@ def _holder(holder: OpenWrite | OpenTxn, now: int) -> str:
 def _lock(lock: LockInfo, now: int) -> str:
     who = f"{lock.component.type} of {lock.user}@{lock.host}, {_since(lock.acquired_at, now)}"
     return f"{who}: {one_line(lock.statement)}" if lock.statement else who
+
+
+def _reader(reader: ReaderInfo, now: int) -> str:
+    who = f"{reader.user}@{reader.host}, {_since(reader.started, now)}"
+    return f"{who}: {one_line(reader.statement)}" if reader.statement else who
 
 
 def one_line(text: str, most: int = 200) -> str:
@@ -317,7 +331,7 @@ _FADED = {State.OBSOLETE: "0.35", State.ABORTED: "0.2", State.UNDECIDED: "0.6"}
 
 
 def html_picture(health: TableHealth) -> str:
-    """The same for a notebook. All text is escaped: names are whatever users made them."""
+    """The words and the layout for a notebook. All text is escaped, as users may name things so."""
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in fact) + "</tr>"
         for fact in facts(health)

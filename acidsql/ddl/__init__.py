@@ -13,6 +13,7 @@ from acidsql.ddl.create_as import create_table_as
 from acidsql.ddl.databases import create_database, describe_database, drop_database
 from acidsql.ddl.partitions import run_partition_command
 from acidsql.ddl.show import (
+    describe_health,
     describe_table,
     show_columns,
     show_create_table,
@@ -34,6 +35,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundCreateView,
     BoundDescribe,
     BoundDescribeDatabase,
+    BoundDescribeHealth,
     BoundDropDatabase,
     BoundDropPartitions,
     BoundDropTable,
@@ -114,7 +116,7 @@ def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result: 
 ShowAction = (
     BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
     | BoundShowPartitions
-    | BoundDescribe | BoundShowCreateTable
+    | BoundDescribe | BoundDescribeHealth | BoundShowCreateTable
 )  # fmt: skip
 
 
@@ -137,6 +139,8 @@ def run_show(warehouse: Warehouse, action: ShowAction) -> Result:
             return show_partitions(warehouse, action)
         case BoundDescribe():
             return describe_table(action)
+        case BoundDescribeHealth():
+            return describe_health(warehouse, action)
         case BoundShowCreateTable():
             return show_create_table(action)
         case _:

@@ -9,9 +9,11 @@ from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.show_create import show_create, shown_properties
 from acidsql.catalog.statistics import merged, of_partitions
 from acidsql.ddl.answers import matching, one_column
+from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.planner.bind.bound_catalog import (
     BoundDescribe,
+    BoundDescribeHealth,
     BoundShowColumns,
     BoundShowCreateTable,
     BoundShowPartitions,
@@ -23,6 +25,12 @@ from acidsql.result import Result, Stats
 def describe_table(action: BoundDescribe) -> Result:
     names = ["col_name", "data_type", "comment"]
     return Result.of_text(Stats(), names, _described(action))
+
+
+def describe_health(warehouse: Warehouse, action: BoundDescribeHealth) -> Result:
+    with file_errors("DESCRIBE HEALTH"):
+        facts = warehouse.health(action.table, action.partition)
+    return Result.of_text(Stats(), ["section", "item", "value"], facts)
 
 
 def _described(action: BoundDescribe) -> list[describe.Row]:

@@ -16,6 +16,7 @@ from acidsql.parser.statements import (
     CreateView,
     Describe,
     DescribeDatabase,
+    DescribeHealth,
     DropDatabase,
     DropTable,
     DropView,
@@ -329,6 +330,12 @@ def describe(node: Node, text: str) -> Describe:
     )
 
 
+def describe_health(node: Node, text: str) -> DescribeHealth:
+    return DescribeHealth(
+        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+    )
+
+
 def load_data(node: Node, text: str) -> LoadData:
     target = node.node("load_target")
     assert target is not None
@@ -366,6 +373,6 @@ def repair_table(node: Node, text: str) -> RepairTable:
 BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
-    show_create_table, show_partitions, show_table_properties, show_columns, describe, load_data,
-    analyze_table, repair_table,
+    show_create_table, show_partitions, show_table_properties, show_columns, describe,
+    describe_health, load_data, analyze_table, repair_table,
 )  # fmt: skip

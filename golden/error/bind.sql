@@ -26,6 +26,8 @@ DELETE FROM t WHERE idd = 1;
 DELETE FROM t x WHERE t.id = 1;
 DESCRIBE nope;
 DESCRIBE t nope;
+DESCRIBE HEALTH nope;
+DESCRIBE HEALTH t PARTITION (ds = 'x');
 SHOW CREATE TABLE nope;
 DROP TABLE nope;
 SET hive.exec.drop.ignorenonexistent=false;

@@ -25,3 +25,8 @@ DESCRIBE FORMATTED t `a b`;
 DESCRIBE extended;
 DESCRIBE formatted.formatted;
 DESCRIBE database;
+DESCRIBE HEALTH t;
+DESC HEALTH db.t PARTITION (ds = 'x');
+DESCRIBE health;
+DESCRIBE HEALTH health;
+DESCRIBE `health` id;

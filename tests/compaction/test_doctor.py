@@ -77,7 +77,13 @@ def test_own_tables_are_well(session: Session) -> None:
     session.sql("INSERT INTO plain VALUES (1)")
     session.sql("TRUNCATE TABLE b")
     session.sql(f"CREATE TABLE empty (id INT) {ACID}")
-    for name in ("t", "p", "b", "plain", "empty"):
+    session.sql(
+        "CREATE TABLE m (id INT) STORED AS ORC TBLPROPERTIES"
+        " ('transactional'='true', 'transactional_properties'='insert_only')"
+    )
+    session.sql("INSERT INTO m VALUES (1)")
+    session.sql("TRUNCATE TABLE m")
+    for name in ("t", "p", "b", "plain", "empty", "m"):
         assert examine(session, name) == []
 
 
@@ -267,7 +273,10 @@ DAMAGES = {
         does=remove(VERSION_FILE), title="missing version file", severity=WARNING, mended=True
     ),
     "half a pair": Damage(
-        does=add(f"{FIRST}/_acidsql_with_delete_delta", b""),
+        does=both(
+            rename(FIRST, "delta_0000001_0000001"),
+            add("delta_0000001_0000001/_acidsql_with_delete_delta", b""),
+        ),
         title="half a minor compaction",
         severity=WARNING,
     ),
@@ -500,3 +509,43 @@ def test_mending_is_refused_where_nobody_knows(session: Session, warehouse: Path
     with pytest.raises(Error, match="not mended: give it its name"):
         mend(session.store, session.files, table_of(session), finding)
     assert finding in examine(session)
+
+
+def test_a_writer_at_work_is_left_alone(session: Session, warehouse: Path) -> None:
+    """Directories of open write ids are half done at any moment: nothing is said of their files."""
+    txn = session.store.open_txn()
+    write_id = session.store.allocate_write_id(txn, TableName("default", "t"))
+    add(f"delta_{write_id:07d}_{write_id:07d}_0000/bucket_00000", b"")(warehouse / "t")
+    assert examine(session) == []
+    session.store.abort(txn)
+    assert {f.title for f in examine(session)} == {"empty file", "missing version file"}
+
+
+def test_a_killed_repair_leaves_nothing_to_the_next(session: Session, warehouse: Path) -> None:
+    """A copy that never took the file's name goes with the next repair; who may read the file
+    stays as it was.
+    """
+    path = warehouse / "t" / BUCKET
+    path.chmod(0o640)
+    with_keys(path, {STATS: "0,0,0"})
+    add(f"{STRAYS}/unfinished_x")(warehouse / "t")
+    repair(session)
+    assert not list((warehouse / "t" / STRAYS).iterdir())
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert session.health("t").total.rows == 3
+
+
+def test_files_without_events_are_looked_into(session: Session, warehouse: Path) -> None:
+    """Files of an insert-only table, and originals, are read too: one that cannot be is found."""
+    session.sql(
+        "CREATE TABLE m (id INT) STORED AS ORC TBLPROPERTIES"
+        " ('transactional'='true', 'transactional_properties'='insert_only')"
+    )
+    session.sql("INSERT INTO m VALUES (1)")
+    path = warehouse / "m" / FIRST / "000000_0"
+    orc.write_table(pa.table({"id": [[1]]}), path)
+    assert [f.title for f in examine(session, "m")] == ["columns that are not the table's"]
+    path.write_bytes(b"nonsense")
+    assert [f.title for f in examine(session, "m")] == ["file that cannot be read"]
+    add("000000_0", b"nonsense")(warehouse / "t")
+    assert [f.title for f in examine(session)] == ["file that cannot be read"]

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.acid_directory import FileEntry, id_range
 from acidsql.acid.ids import WriteId
-from acidsql.acid.paths import is_reserved
+from acidsql.acid.paths import is_reserved, parse_directory
+from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.compaction.layout import Layout
 from acidsql.files.fileio import Listing
@@ -96,6 +97,18 @@ class Root:
     names: Mapping[str, Sequence[str]] = field(repr=False)
     files: Mapping[str, Sequence[FileEntry]] = field(repr=False)
     layout: Layout
+    write_ids: ValidWriteIdList
+
+    def is_at_work(self, directory: str) -> bool:
+        """Whether somebody may be writing an ACID directory: one of its write ids is open, or newer
+        than the look.
+        """
+        name = parse_directory(directory)
+        if name is None:
+            return False
+        low, high, _ = id_range(name)
+        still_open = any(low <= write_id <= high for write_id in self.write_ids.open)
+        return still_open or high > self.write_ids.high_watermark
 
     @property
     def acid_directories(self) -> Iterator[str]:

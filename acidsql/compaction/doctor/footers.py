@@ -17,7 +17,14 @@ from acidsql.acid.orc_types import (
     OrcKind,
     OrcType,
 )
-from acidsql.acid.paths import Base, DeleteDelta, is_reserved, parse_bucket_file, parse_directory
+from acidsql.acid.paths import (
+    Base,
+    DeleteDelta,
+    is_reserved,
+    original_bucket,
+    parse_bucket_file,
+    parse_directory,
+)
 from acidsql.catalog.model import Column, Table
 from acidsql.compaction.doctor.finding import (
     FAILS,
@@ -50,7 +57,9 @@ def _is_data(file: FileEntry) -> bool:
     """Whether a reader takes it for data: the names of others have findings of their own."""
     directory, _, name = file.path.rpartition("/")
     parsed = parse_directory(directory) if is_reserved(directory) else None
-    return parsed is None or isinstance(parsed, Base) or parse_bucket_file(name) is not None
+    if parsed is None or isinstance(parsed, Base):
+        return True
+    return parse_bucket_file(name) is not None or original_bucket(name) is not None
 
 
 def _of_file(io: FileIO, root: Root, file: FileEntry) -> Iterator[Finding]:
@@ -301,10 +310,10 @@ def columns_problem(columns: Sequence[Column], stored: OrcType, *, acid: bool) -
     lower = [name.lower() for name in stored.names]
     by_name = not acid and all(column.name in lower for column in columns)
     for at, (name, kind) in enumerate(zip(lower, stored.children, strict=True)):
-        place = table_names.get(name) if by_name else at
-        if place is None or place >= len(columns):
+        position = table_names.get(name) if by_name else at
+        if position is None or position >= len(columns):
             continue
-        column = columns[place]
+        column = columns[position]
         if name != column.name and table_names.get(name, at) != at:
             return f'column "{name}" stands where the table has "{column.name}"'
         if not may_become(kind, orc_type(column.type)):

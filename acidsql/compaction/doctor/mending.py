@@ -5,7 +5,9 @@ moved aside, what rows tell is computed from them. Each cure may be done again, 
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
+from contextlib import suppress
 from typing import assert_never
 
 from pyarrow import orc
@@ -42,6 +44,9 @@ from acidsql.storage.row_ids import row_ids
 
 STRAYS = ".acidsql_strays"
 """The hidden directory of a root into which strays are moved, under the names that they had."""
+
+_UNFINISHED = "unfinished_"
+"""What the names of copies there begin with whose footers are being put right."""
 
 
 def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
@@ -113,7 +118,8 @@ def rewrite_tail(io: FileIO, root: str, path: str) -> str:
     last = _last_ids(io, source, tail, operation=2 if deletes else 0)
     rows = tail.row_count
     keys = footer_keys(last, inserts=0 if deletes else rows, deletes=rows if deletes else 0)
-    staged = f"{root}/{STRAYS}/{uuid.uuid4().hex}"
+    _remove_unfinished(io, root)
+    staged = f"{root}/{STRAYS}/{_UNFINISHED}{uuid.uuid4().hex}"
     io.make_directory(parent(staged))
     io.copy_file(source, staged)
     try:
@@ -125,6 +131,13 @@ def rewrite_tail(io: FileIO, root: str, path: str) -> str:
         raise
     io.sync_directory(parent(source))
     return "footer keys computed from the rows"
+
+
+def _remove_unfinished(io: FileIO, root: str) -> None:
+    """Removes copies that a doctor made who was killed before they took a file's name."""
+    for name in io.names(f"{root}/{STRAYS}"):
+        if name.startswith(_UNFINISHED):
+            io.delete_file(f"{root}/{STRAYS}/{name}")
 
 
 def _last_ids(io: FileIO, path: str, tail: OrcTail, *, operation: int) -> list[RowId]:
@@ -153,5 +166,10 @@ def _replace(io: FileIO, root: str, path: str, staged: str) -> None:
     checksum = f"{above}/.{name}.crc"
     if io.exists(f"{root}/{checksum}"):
         move_aside(io, root, checksum)
+    new, old = real_path(staged), real_path(f"{root}/{path}")
+    shutil.copymode(old, new)
+    with suppress(PermissionError):  # only root gives files away
+        owner = os.stat(old)
+        os.chown(new, owner.st_uid, owner.st_gid)
     # os.replace: no step of FileIO takes a name that is taken, as nothing else ever should
-    os.replace(real_path(staged), real_path(f"{root}/{path}"))
+    os.replace(new, old)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
+from acidsql.acid.compacted import partner, partner_file
 from acidsql.acid.paths import (
     ACID_VERSION_FILE,
     FLUSH_LENGTH_SUFFIX,
     NO_VISIBILITY,
     Base,
     DeleteDelta,
-    Delta,
     is_hidden,
     is_reserved,
     original_bucket,
@@ -35,8 +35,6 @@ from acidsql.compaction.layout import Kind, LaidDirectory, State
 _LEFT_OVER = re.compile(r"_SUCCESS|_committed_.*|_started_.*|\._SUCCESS\.crc")
 _AT_WORK = re.compile(r"_temporary|\.spark-staging-.*|\.hive-staging.*|_tmp[._].*")
 _CHECKSUM = re.compile(r"\.(.+)\.crc")
-_WITH_DELETES, _WITH_INSERTS = "_acidsql_with_delete_delta", "_acidsql_with_delta"
-"""The marks of the two directories that one minor compaction makes: each belongs to the other."""
 
 
 def findings_by_name(root: Root) -> Iterator[Finding]:
@@ -46,7 +44,7 @@ def findings_by_name(root: Root) -> Iterator[Finding]:
     yield from _halves(root)
     yield from _overlaps(root)
     for directory in root.acid_directories:
-        if parse_directory(directory) is not None:
+        if parse_directory(directory) is not None and not root.is_at_work(directory):
             yield from _in_directory(root, directory)
     yield from _originals(root)
     yield from _hidden_strays(root)
@@ -138,21 +136,17 @@ def _nested(root: Root) -> Iterator[Finding]:
 
 
 def _halves(root: Root) -> Iterator[Finding]:
-    present = set(root.acid_directories)
-    for directory in sorted(present):
-        name = parse_directory(directory)
-        marks = root.names.get(directory, ())
-        partner = None
-        if isinstance(name, Delta) and _WITH_DELETES in marks:
-            partner = f"delete_{directory}"
-        elif isinstance(name, DeleteDelta) and _WITH_INSERTS in marks:
-            partner = directory.removeprefix("delete_")
-        if partner is not None and partner not in present:
+    names = {directory: parse_directory(directory) for directory in root.acid_directories}
+    for directory, name in sorted(names.items()):
+        other = None if name is None else partner(name)
+        if name is None or other is None or isinstance(name, Base) or other in names.values():
+            continue
+        if partner_file(name) in root.names.get(directory, ()):
             yield Finding(
                 severity=Severity.WARNING,
                 title="half a minor compaction",
                 path=root.full(directory),
-                detail=f'it belongs together with "{partner}", which is not there',
+                detail=f'it belongs together with "{other}", which is not there',
                 hive3="takes the directories it was made of for obsolete, the other kind too",
                 hive4="takes the directories it was made of for obsolete, the other kind too",
                 acidsql=PASSES,

@@ -107,6 +107,7 @@ def take_root(
         names={"": io.names(path), **dict(zip(first, inner, strict=True))},
         files=files,
         layout=layout,
+        write_ids=write_ids,
     )
 
 

@@ -34,6 +34,7 @@ from acidsql.parser.statements import (
     CreateView,
     Describe,
     DescribeDatabase,
+    DescribeHealth,
     DropDatabase,
     DropTable,
     DropView,
@@ -72,6 +73,7 @@ Show = (
     | ShowTableProperties
     | ShowColumns
     | Describe
+    | DescribeHealth
 )
 
 
@@ -172,6 +174,10 @@ def print_show(statement: Show) -> str:
             column = name(statement.column) if statement.column else None
             return words(
                 "DESCRIBE", mode, qualified(statement.name), partition(statement.partition), column
+            )
+        case DescribeHealth():
+            return words(
+                "DESCRIBE HEALTH", qualified(statement.name), partition(statement.partition)
             )
         case _:
             assert_never(statement)

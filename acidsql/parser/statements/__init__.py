@@ -62,6 +62,7 @@ from acidsql.parser.statements.tables import (
     CreateView,
     Describe,
     DescribeDatabase,
+    DescribeHealth,
     DropDatabase,
     DropTable,
     DropView,
@@ -103,7 +104,7 @@ CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties
-    | ShowColumns | Describe
+    | ShowColumns | Describe | DescribeHealth
     | LoadData | AnalyzeTable | RepairTable | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
@@ -142,6 +143,7 @@ __all__ = [
     "Delete",
     "Describe",
     "DescribeDatabase",
+    "DescribeHealth",
     "DropDatabase",
     "DropPartitions",
     "DropTable",

@@ -163,6 +163,15 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeHealth:
+    """DESCRIBE HEALTH, which Hive does not have."""
+
+    span: Span
+    name: QualifiedName
+    partition: PartitionSpec | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowCreateTable:
     span: Span
     name: QualifiedName

@@ -315,6 +315,18 @@ class BoundDescribe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribeHealth:
+    """DESCRIBE HEALTH of a table or of one partition."""
+
+    table: Table
+    partition: Partition | None = None
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        return (("reads", "directories and footers of files"), ("changes", "nothing"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundShowCreateTable:
     table: Table
     qualified: bool
@@ -346,12 +358,12 @@ CatalogAction = (
     | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
     | BoundShowPartitions
-    | BoundDescribe | BoundShowCreateTable | BoundCompact | BoundUnbuilt
+    | BoundDescribe | BoundDescribeHealth | BoundShowCreateTable | BoundCompact | BoundUnbuilt
 )  # fmt: skip
 
 READING_ACTIONS = (
     BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews,
     BoundShowColumns, BoundShowTableProperties, BoundShowPartitions, BoundDescribe,
-    BoundShowCreateTable,
+    BoundDescribeHealth, BoundShowCreateTable,
 )  # fmt: skip
 """Actions that change nothing in the catalog."""

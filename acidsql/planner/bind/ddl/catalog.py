@@ -29,6 +29,7 @@ from acidsql.planner.bind.ddl.create import absolute, bind_create_table, bind_cr
 from acidsql.planner.bind.ddl.load import bind_load, bind_repair, bind_truncate
 from acidsql.planner.bind.ddl.show import (
     bind_describe,
+    bind_describe_health,
     bind_show_columns,
     bind_show_partitions,
     bind_show_table_properties,
@@ -72,7 +73,7 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
         case (
             ast.ShowTables() | ast.ShowViews() | ast.ShowCreateTable() | ast.ShowPartitions()
             | ast.ShowTableProperties()
-            | ast.ShowColumns() | ast.Describe()
+            | ast.ShowColumns() | ast.Describe() | ast.DescribeHealth()
         ):  # fmt: skip
             return bind_show(names, statement)
         case _:
@@ -94,6 +95,7 @@ ShowStatement = (
     | ast.ShowTableProperties
     | ast.ShowColumns
     | ast.Describe
+    | ast.DescribeHealth
 )
 
 
@@ -137,6 +139,8 @@ def bind_show(names: Names, statement: ShowStatement) -> CatalogAction:
             return bind_show_columns(names, statement)
         case ast.Describe():
             return bind_describe(names, statement)
+        case ast.DescribeHealth():
+            return bind_describe_health(names, statement)
         case _:
             assert_never(statement)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.catalog.model import Column, Partition, Table
+from acidsql.catalog.model import Column, Partition, Table, TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, ColumnNotFoundError
 from acidsql.expressions.pruning import Pruning, prune
@@ -13,6 +13,7 @@ from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis
 from acidsql.planner.bind.bound_catalog import (
     BoundDescribe,
+    BoundDescribeHealth,
     BoundShowColumns,
     BoundShowPartitions,
     BoundShowTableProperties,
@@ -49,6 +50,17 @@ def bind_describe(names: Names, statement: ast.Describe) -> BoundDescribe:
             else ()
         ),
     )
+
+
+def bind_describe_health(names: Names, statement: ast.DescribeHealth) -> BoundDescribeHealth:
+    """DESCRIBE HEALTH t [PARTITION (..)]."""
+    table = names.table(statement.name)
+    if table.kind is TableKind.VIEW:
+        raise BindError(f"{table.name} is a view and has no files", span=statement.name.span)
+    partition = None
+    if statement.partition is not None:
+        partition = existing(names, table, statement.partition, full=True)[1][0]
+    return BoundDescribeHealth(table=table, partition=partition)
 
 
 def _described_column(names: Names, table: Table, name: ast.Name) -> Column:

@@ -1,0 +1,147 @@
+"""``acidsql doctor``: what is wrong with the files of tables, and what can be mended of it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+
+from acidsql.catalog.model import Table
+from acidsql.cli.console import counted
+from acidsql.cli.main import open_session
+from acidsql.cli.options import add_output_format
+from acidsql.cli.tables import absolute, find_table, is_path, print_rows
+from acidsql.compaction.doctor.finding import Cure, Finding
+from acidsql.compaction.doctor.mending import mend
+from acidsql.compaction.doctor.rounds import examine_path, examine_table, tables_of
+from acidsql.compaction.picture import visible
+from acidsql.errors import Error, ExecutionError, ProgrammingError
+from acidsql.files.local_files import LOCAL
+from acidsql.session import Session
+
+_COLUMNS = tuple(
+    (name, "string")
+    for name in (
+        "severity", "table", "finding", "path", "detail", "hive3", "hive4", "acidsql", "mend",
+        "repair",
+    )
+)  # fmt: skip
+
+_ROUNDS = 3
+"""What is mended may let more be seen: files of write ids that were not given out, say."""
+
+Row = tuple[str, Finding]
+"""A table's name, or a directory, and what is wrong with it."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = (
+        "Without a table: all of the warehouse. Exit code 0: nothing is wrong, or nothing is any"
+        " more; 1: something is. --repair deletes no row and guesses nothing: what readers pass"
+        " over is moved into the hidden directory .acidsql_strays, footer keys are computed from"
+        " the rows, staged files of ended transactions go."
+    )
+    doc = "a table (t, db.t) or a directory that no catalog knows"
+    parser.add_argument("table", metavar="TABLE", nargs="?", help=doc)
+    parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+    add_output_format(parser, "a paragraph for each finding")
+
+
+def run(args: Namespace) -> int:
+    """Examines, mends if asked to, prints what is left; 0 if nothing is. Error if it cannot."""
+    try:
+        if args.table and is_path(args.table) and "://" not in args.table:
+            path = absolute(args.table)
+            if args.repair:
+                raise ProgrammingError(
+                    "--repair is for tables of the catalog",
+                    hint="Whose files these are, and who uses them, nobody knows here.",
+                )
+            if not LOCAL.exists(path):
+                raise ProgrammingError(f'there is no directory "{path}"')
+            left = [(path, finding) for finding in examine_path(LOCAL, path)]
+            return _report(args, left, mended=0)
+        with open_session(args) as session:
+            return _examine(args, session)
+    except OSError as error:
+        where = f' "{error.filename}"' if error.filename else ""
+        raise ExecutionError(
+            f"cannot read or write{where}", detail=error.strerror or str(error)
+        ) from error
+
+
+def _examine(args: Namespace, session: Session) -> int:
+    tables = [find_table(session, args.table)] if args.table else list(tables_of(session.store))
+    left: list[Row] = []
+    mended = 0
+    for table in tables:
+        findings = examine_table(session.store, session.files, table)
+        for _ in range(_ROUNDS if args.repair else 0):
+            cured = _repair(session, table, findings)
+            mended += cured
+            if not cured:
+                break
+            findings = examine_table(session.store, session.files, table)
+        left += [(str(table.name), finding) for finding in findings]
+    return _report(args, left, mended=mended)
+
+
+def _repair(session: Session, table: Table, findings: Sequence[Finding]) -> int:
+    """Mends what can be; returns how many cures were carried out. What cannot is told."""
+    done: set[Cure] = set()
+    for finding in findings:
+        if finding.cure is None or finding.cure in done:
+            continue
+        try:
+            what = mend(session.store, session.files, table, finding)
+        except (Error, OSError) as error:
+            _say(f"{finding.path}: {error}")
+            continue
+        done.add(finding.cure)
+        _say(f"{finding.path}: {finding.title}: {what}")
+    return len(done)
+
+
+def _say(text: str) -> None:
+    print("\n".join(map(visible, text.split("\n"))), file=sys.stderr)
+
+
+def _report(args: Namespace, left: Sequence[Row], *, mended: int) -> int:
+    if args.outputformat:
+        print_rows(args, _COLUMNS, map(_cells, left))
+    else:
+        for name, finding in left:
+            print("\n".join(_paragraph(name, finding)))
+    what = f"{counted(len(left), 'finding')}{' left' if args.repair else ''}"
+    _say(f"{what}, {mended:,} mended" if args.repair else what)
+    return 1 if left else 0
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    name, finding = row
+    return (
+        finding.severity,
+        name,
+        finding.title,
+        finding.path,
+        finding.detail,
+        finding.hive3,
+        finding.hive4,
+        finding.acidsql,
+        finding.mend,
+        "no" if finding.cure is None else "yes",
+    )
+
+
+def _paragraph(name: str, finding: Finding) -> Iterator[str]:
+    yield visible(f"{finding.severity}: {finding.title}")
+    for head, text in (
+        ("table", name),
+        ("path", finding.path),
+        ("detail", finding.detail),
+        ("Hive 3", finding.hive3),
+        ("Hive 4", finding.hive4),
+        ("acidsql", finding.acidsql),
+        ("mend", finding.mend + ("" if finding.cure is None else " (--repair does)")),
+    ):
+        yield f"  {head + ':':<9}{visible(text)}"
