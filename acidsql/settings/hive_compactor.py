@@ -70,7 +70,12 @@ COMPACTOR = (
         "`compactorthreshold.hive.compactor.delta.pct.threshold` of a table overrides it.",
         honoured=True,
     ),
-    whole("hive.compactor.max.num.delta", 500, "The most deltas one job compacts."),
+    whole(
+        "hive.compactor.max.num.delta",
+        500,
+        "The most deltas a minor compaction takes at once; it takes more in steps.",
+        honoured=True,
+    ),
     whole(
         "hive.compactor.abortedtxn.threshold",
         1000,
@@ -117,7 +122,12 @@ COMPACTOR = (
         "and files have no ROW__IDs, ask for a major one.",
         honoured=True,
     ),
-    switch("hive.compactor.gather.stats", True, "Major compaction gathers statistics."),
+    switch(
+        "hive.compactor.gather.stats",
+        True,
+        "Major compaction gathers statistics. No effect: a compaction changes no row, so those of rows and"
+        " columns hold as they did.",
+    ),
     text(
         "hive.compactor.job.queue",
         "",
