@@ -271,6 +271,7 @@ class Cursor:
     def _take(self, result: Result) -> None:
         self._result = result
         self.messages += [(type(warning), warning) for warning in result.warnings]
+        self.messages += [(errors.Warning, errors.Warning(note)) for note in result.notes]
         stats = result.stats
         self.rowcount = stats.rows_changed if stats.statement in DML else -1
         if result.columns:

@@ -80,6 +80,7 @@ class Result:
     statement's snapshot; the same rows come as Arrow (``to_arrow``, ``__arrow_c_stream__``: polars,
     DuckDB and pandas take the result as it is), as pandas, as tuples. ``warnings``: what the user
     should know though nothing failed, such as literals that their columns cannot hold.
+    ``notes``: the lines that Hive prints beside rows, such as "Compaction enqueued with id 3".
     """
 
     def __init__(
@@ -90,10 +91,12 @@ class Result:
         fetch: Callable[[], pa.Table] | None = None,
         make_df: Callable[[], DataFrame | None] | None = None,
         warnings: Iterable[Warning] = (),
+        notes: Iterable[str] = (),
     ) -> None:
         self.columns = tuple(columns)
         self.stats = stats
         self.warnings: tuple[Warning, ...] = tuple(warnings)
+        self.notes: tuple[str, ...] = tuple(notes)
         self._fetch = fetch
         self._make_df = make_df
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None

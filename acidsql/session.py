@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.transactional import TransactionWork
+from acidsql.compaction.background import Background
 from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
@@ -77,6 +78,11 @@ class Session:
         self._store: EmbeddedMetastore | None = store
         self._engine = Engine(self.settings, store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
+        self._background = Background(
+            settings=self.settings,
+            clock=clock or time.time,
+            open_store=lambda: self._open_store(metastore, clock),
+        )
         self._spine = Spine(
             root=self.warehouse,
             user=self.user,
@@ -85,6 +91,7 @@ class Session:
             engine=self._engine,
             settings=self.settings,
             turn=self.turn,
+            background=self._background,
         )
         self._transaction = self._spine.transaction
         if database != DEFAULT_DATABASE:
@@ -154,7 +161,7 @@ class Session:
         """
         with self.turn.taken():
             self._transaction.commit()
-            self._spine.recovery.after()
+            self._spine.clean_up()
 
     def rollback(self) -> None:
         """Gives the open transaction up; nothing of it was ever visible. Without one there is
@@ -276,6 +283,7 @@ class Session:
         if self.turn.is_elsewhere:
             return
         with self.turn.taken():
+            self._background.stop()
             if self._store is not None:
                 with suppress(Error):  # the store's reaper ends what could not be ended here
                     self._transaction.rollback()

@@ -7,12 +7,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from acidsql.ddl.answers import done
+from acidsql.ddl.compactions import abort_compactions, show_compactions
 from acidsql.ddl.locks import show_locks
 from acidsql.ddl.transactions import abort_transactions, show_transaction, show_transactions
 from acidsql.ddl.variables import reset_variables, set_variable
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error, Span
 from acidsql.planner.bind.bound import BoundReset, BoundSet, SessionAction
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
     BoundCommit,
@@ -30,13 +32,13 @@ from acidsql.session_transaction import SessionTransaction
 from acidsql.settings import Variables
 
 
-def run_session_statement(
+def run_session_statement(  # noqa: C901 (flat: a case for each kind)
     warehouse: Warehouse,
     variables: Variables,
     transaction: SessionTransaction,
     action: SessionAction,
 ) -> Result:
-    """Runs a statement about settings or transactions."""
+    """Runs a statement about settings, transactions or compactions."""
     match action:
         case BoundShowTransactions():
             return show_transactions(warehouse)
@@ -44,6 +46,10 @@ def run_session_statement(
             return show_transaction(warehouse, action)
         case BoundShowLocks():
             return show_locks(warehouse.store, action)
+        case BoundShowCompactions():
+            return show_compactions(warehouse, action)
+        case BoundAbortCompactions():
+            return abort_compactions(warehouse, action)
         case BoundAbortTransactions():
             return abort_transactions(warehouse, action)
         case BoundStartTransaction():

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
-from acidsql.catalog.model import DEFAULT_DATABASE, TableName
+from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableName
 from acidsql.changes.at_once import PlainWork
 from acidsql.changes.recovery import Recovery
 from acidsql.changes.transactional import TransactionWork
 from acidsql.changes.unit_of_work import Leg, carry_out
+from acidsql.compaction.background import Background
+from acidsql.compaction.decision import decision_on
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
@@ -30,6 +32,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.explain import explain, explain_ran
 from acidsql.planner.steps.names import name_of_statement, words_of
@@ -65,8 +68,12 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
-_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze)
-"""Commands that read rows first: Ctrl-C can stop them."""
+_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
+"""Commands that read rows first, or wait: Ctrl-C can stop them."""
+
+
+def _asks_for_compaction(plan: Plan) -> bool:
+    return isinstance(plan, CatalogCommand) and isinstance(plan.action, BoundCompact)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,6 +87,7 @@ class Spine:
     engine: Engine
     settings: Settings
     turn: Turn
+    background: Background
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
     transaction: SessionTransaction = field(init=False)
@@ -156,10 +164,17 @@ class Spine:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
         if self._changes(plan) and not self.transaction.is_open:
-            self.recovery.after()
+            self.clean_up(requested=_asks_for_compaction(plan))
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
+
+    def clean_up(self, *, requested: bool = False) -> None:
+        """After a commit: takes away what killed processes have left, and has compacted what is
+        due, or was ``requested``; or leaves it to others.
+        """
+        self.recovery.after()
+        self.background.committed(requested=requested)
 
     def _changes(self, plan: Plan) -> bool:
         """Whether a statement changes the store, or what it knows of."""
@@ -244,7 +259,19 @@ class Spine:
             engine=self.engine,
             settings=self.settings,
             reads=self.reads,
+            needs_compaction=self._needs_compaction,
+            compact_until=self._compact_unless_served,
         )
+
+    def _needs_compaction(self, table: Table, partition: Partition) -> bool:
+        files = self.engine.files
+        return decision_on(self.store, files, self.settings, table, partition).type is not None
+
+    def _compact_unless_served(self, compaction_id: int) -> None:
+        # few sessions compact, and what does so is much
+        from acidsql.compaction.assembly import compact_unless_served
+
+        compact_unless_served(self.store, self.engine, self.settings, compaction_id)
 
     # ---- reading
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from acidsql.settings import values
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 pytest_plugins = ("pytester",)
 
 os.environ.pop("ACIDSQL_METASTORE", None)  # warehouses of tests have metastores of their own
+
+# Directories are as a test has made them: sessions compact by the way only where a test is about it.
+values._DEFAULTS["acidsql.compactor.auto"] = False
 
 # How fast an example runs is the machine's business, not a promise of ours.
 settings.register_profile("acidsql", deadline=None)

@@ -56,6 +56,7 @@ AT_ONCE = 100
 """The most writes that are looked after at the end of one statement."""
 
 _STAGING = re.compile(r"\.acidsql_([1-9][0-9]{0,17})_.+")
+_REMOVED = "_removed"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,9 +156,25 @@ def remove_staging(store: TxnManager, io: FileIO, table: Table) -> None:
     txns = store.valid_txns()
     for path, txn_id in staged:
         if txn_id <= txns.high_watermark and txn_id not in txns.open:
+            path = _out_of_reach(io, path)
             io.delete_tree(path)
             if io.exists(path):
                 raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+
+
+def _out_of_reach(io: FileIO, path: str) -> str:
+    """The path of a staging directory that is about to go, renamed where that takes one step: a
+    writer who does not know yet that it has lost then finds nothing to give a name to, and never a
+    part of its files. (What a compaction publishes would be read.)
+    """
+    removed = path.removesuffix(_REMOVED) + _REMOVED
+    if path == removed or not io.renames(path):
+        return path
+    try:
+        io.move_directory(path, removed)
+    except OSError:  # another cleaner was faster, or it is a file system of its own
+        return path
+    return removed
 
 
 class _Fate(Enum):

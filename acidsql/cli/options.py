@@ -14,6 +14,7 @@ FORMATS = ("table", "vertical", "csv", "tsv", "json", "csv2", "tsv2", "jsonl")
 # Sub-commands: the module with ``run(args) -> int``, and perhaps ``add_arguments(parser)``;
 # imported only when called for.
 COMMANDS = {
+    "compactor": ("acidsql.cli.compactor", "compact and clean up, as a daemon or once"),
     "demo": ("acidsql.cli.demo", "load and change real data, and check the result"),
     "store": ("acidsql.cli.store", "move the metastore of a warehouse: store copy FROM TO"),
 }

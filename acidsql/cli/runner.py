@@ -160,6 +160,8 @@ class Runner:
         for warning in result.warnings:
             # also where notes are silent: something is lost
             self.console.say(f"warning: {warning}")
+        for line in result.notes:
+            self.note(line)
         if not result.columns or result.stats.rows_changed:  # EXPLAIN ANALYZE has both
             self.count(result.stats)
         if not result.columns:

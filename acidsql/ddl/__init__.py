@@ -8,6 +8,7 @@ from acidsql.catalog.model import TableKind
 from acidsql.ddl.alterations import alter_table, convert_table, rename_table
 from acidsql.ddl.analyze import analyze_table
 from acidsql.ddl.answers import done, matching, one_column
+from acidsql.ddl.compactions import compact
 from acidsql.ddl.create_as import create_table_as
 from acidsql.ddl.databases import create_database, describe_database, drop_database
 from acidsql.ddl.partitions import run_partition_command
@@ -53,6 +54,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.result import Result
 
 
@@ -99,6 +101,8 @@ def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result: 
             return create_view(warehouse, action)
         case BoundDropView():
             return drop_view(warehouse, action)
+        case BoundCompact():
+            return compact(warehouse, action)
         case BoundUnbuilt():
             raise UnsupportedStatementError(
                 f"{action.words} is not supported yet", span=action.span

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
@@ -15,6 +17,9 @@ from acidsql.txn.reading import Reads
 class Warehouse:
     """A store, the file systems its tables lie on, and an engine for what is to be read, of which
     ``reads`` keeps the files. ``root``: the directory of the store.
+
+    ``needs_compaction``: whether the initiator would have a partition compacted.
+    ``compact_until``: carries the compaction of this id out, unless others do or will.
     """
 
     root: str
@@ -23,3 +28,5 @@ class Warehouse:
     engine: Engine
     settings: Settings
     reads: Reads
+    needs_compaction: Callable[[Table, Partition], bool]
+    compact_until: Callable[[int], None]

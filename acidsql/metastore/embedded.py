@@ -88,6 +88,11 @@ class EmbeddedMetastore(
         """The URL it was opened by, its password and all: not to be shown. None for the file."""
         return self._store.url
 
+    @property
+    def host(self) -> str:
+        """What this host is called in transactions, locks and compactions."""
+        return self._host
+
     def close(self) -> None:
         """Closes its connections; transactions stay as they are. Closing twice is no error."""
         self._store.close()

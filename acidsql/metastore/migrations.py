@@ -102,6 +102,10 @@ def add_compactions(connection: Connection) -> None:
         connection.execute(insert(NEXT_COMPACTION_QUEUE_ID).values(NCQ_NEXT=1))
 
 
+def add_compactor_daemons(connection: Connection) -> None:
+    create_missing_tables(connection)
+
+
 def add_readers(connection: Connection) -> None:
     """Adds the tables of who reads what, and of what is gone already."""
     create_missing_tables(connection)
@@ -115,6 +119,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_properties,
     add_directories_to_delete,
     add_compactions,
+    add_compactor_daemons,
     add_readers,
 )
 

@@ -67,6 +67,7 @@ _NEXT_WRITE_ID = select(NEXT_WRITE_ID.c.NWI_NEXT).where(_OF_TABLE)
 _FIRST_WRITE_ID = insert(NEXT_WRITE_ID)
 _ADVANCE = update(NEXT_WRITE_ID).where(_OF_TABLE).values(NWI_NEXT=NEXT_WRITE_ID.c.NWI_NEXT + 1)
 _INSERT_WRITE_ID = insert(TXN_TO_WRITE_ID)
+_NEWEST_TXN = select(func.max(TXNS.c.TXN_ID))
 _OPEN_TXNS = select(
     TXNS.c.TXN_ID, TXNS.c.TXN_HOST, TXNS.c.TXN_AGENT_INFO, TXNS.c.TXN_LAST_HEARTBEAT
 ).where(TXNS.c.TXN_STATE == TxnState.OPEN)
@@ -206,13 +207,17 @@ def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str 
 
 
 def keep_house(connection: Connection, top: TxnId) -> None:
-    """Now and then forgets what no snapshot and no conflict check can ask for any more; ``top`` is
-    the newest transaction.
+    """Does ``purge`` now and then; ``top`` is the newest transaction."""
+    if top % HOUSEKEEPING_INTERVAL == 0:
+        purge(connection)
+
+
+def purge(connection: Connection) -> None:
+    """Forgets what no snapshot and no conflict check can ask for any more.
 
     Hive: AcidHouseKeeperService, AcidTxnCleanerService.
     """
-    if top % HOUSEKEEPING_INTERVAL:
-        return
+    top = connection.scalar(_NEWEST_TXN) or 0
     connection.execute(
         delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1))
     )

@@ -164,3 +164,16 @@ HIVE_LOCKS = Table(
 )
 
 NEXT_LOCK_ID = Table("NEXT_LOCK_ID", METADATA, Column("NL_NEXT", BigInteger, nullable=False))
+
+COMPACTOR_DAEMONS = Table(
+    "COMPACTOR_DAEMONS",
+    METADATA,
+    Column("CD_ID", Id, primary_key=True),
+    Column("CD_HOST", String(128), nullable=False),
+    Column("CD_AGENT_INFO", String(128), nullable=False),
+    Column("CD_ROLES", String(128), nullable=False),
+    Column("CD_POOLS", String(4000), nullable=False),
+    Column("CD_STARTED", BigInteger, nullable=False),
+    Column("CD_LAST_HEARTBEAT", BigInteger, nullable=False),
+)
+"""Ours: the processes that compact, so that sessions leave it to them."""

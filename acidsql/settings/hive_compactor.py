@@ -8,19 +8,20 @@ COMPACTOR = (
     switch(
         "hive.compactor.initiator.on",
         False,
-        "Run the Initiator in this metastore (Hive 3: and the Cleaner).",
+        "Run the Initiator in this metastore (Hive 3: and the Cleaner). No effect: `acidsql "
+        "compactor` and its options say what runs where.",
         "metastore.compactor.initiator.on",
     ),
     switch(
         "metastore.compactor.cleaner.on",
         False,
-        "Run the Cleaner in this metastore.",
+        "Run the Cleaner in this metastore. No effect, as above.",
         "hive.compactor.cleaner.on",
     ),
     whole(
         "hive.compactor.worker.threads",
         0,
-        "Workers in this process.",
+        "Workers in this process. No effect: `acidsql compactor --workers` says how many.",
         "metastore.compactor.worker.threads",
     ),
     time(
@@ -34,60 +35,94 @@ COMPACTOR = (
         "10800ms",
         "How long an idle worker sleeps at first.",
         unit="ms",
+        honoured=True,
     ),
     time(
         "hive.compactor.worker.max.sleep.time",
         "320000ms",
         "How long an idle worker sleeps at most.",
         unit="ms",
+        honoured=True,
     ),
     time(
         "hive.compactor.check.interval",
         "300s",
         "How often the Initiator looks for tables to compact.",
+        honoured=True,
     ),
-    whole("hive.compactor.request.queue", 1, "Tables the Initiator looks at side by side."),
+    whole(
+        "hive.compactor.request.queue",
+        1,
+        "Tables the Initiator looks at side by side. No effect: it looks at one after the other.",
+    ),
     whole(
         "hive.compactor.delta.num.threshold",
         10,
-        "More delta directories than this: minor compaction.",
+        "More directories of deltas and delete deltas than this: minor compaction, without a "
+        "base major. Property `compactorthreshold.hive.compactor.delta.num.threshold` of a "
+        "table overrides it.",
+        honoured=True,
     ),
     fraction(
         "hive.compactor.delta.pct.threshold",
         "0.1",
-        "Deltas larger than this share of the base: major compaction.",
+        "Deltas larger than this share of the base: major compaction. Property "
+        "`compactorthreshold.hive.compactor.delta.pct.threshold` of a table overrides it.",
+        honoured=True,
     ),
     whole("hive.compactor.max.num.delta", 500, "The most deltas one job compacts."),
     whole(
         "hive.compactor.abortedtxn.threshold",
         1000,
-        "More aborted transactions of a table than this: compaction or clean-up.",
+        "More aborted transactions of a table than this: major compaction, where "
+        "metastore.compactor.clean.aborts.using.cleaner is off.",
+        honoured=True,
     ),
     time(
         "hive.compactor.aborted.txn.time.threshold",
         "12h",
-        "An aborted transaction older than this: compaction or clean-up; negative: never.",
+        "An aborted transaction older than this: minor compaction, likewise; negative: never.",
         unit="h",
+        honoured=True,
     ),
     whole(
         "hive.compactor.initiator.failed.compacts.threshold",
         2,
-        "After so many failures in a row a table is not compacted by itself.",
+        "After so many failures in a row a table or partition is compacted by itself only "
+        "after a pause: hive.compactor.check.interval, then twice the time between the last "
+        "two failures.",
         "metastore.compactor.initiator.failed.compacts.threshold",
         low=1,
         high=20,
+        honoured=True,
     ),
     time(
         "metastore.compactor.initiator.failed.retry.time",
         "7d",
-        "Failures older than this do not count.",
+        "The longest such pause. (Hive: the one pause.)",
         "hive.compactor.initiator.failed.retry.time",
         unit="d",
+        honoured=True,
     ),
-    switch("hive.compactor.compact.insert.only", True, "Compact insert-only tables."),
-    switch("hive.compactor.crud.query.based", False, "Compact full ACID tables by queries."),
+    switch(
+        "hive.compactor.compact.insert.only",
+        True,
+        "Compact insert-only tables by themselves.",
+        honoured=True,
+    ),
+    switch(
+        "hive.compactor.crud.query.based",
+        False,
+        "In Hive, compact full ACID tables by queries. Here: where a minor compaction is due "
+        "and files have no ROW__IDs, ask for a major one.",
+        honoured=True,
+    ),
     switch("hive.compactor.gather.stats", True, "Major compaction gathers statistics."),
-    text("hive.compactor.job.queue", "", "The Hadoop queue of compaction jobs."),
+    text(
+        "hive.compactor.job.queue",
+        "",
+        "The Hadoop queue of compaction jobs. No effect: Spark's settings say where its jobs run.",
+    ),
     time(
         "metastore.compactor.worker.pool.timeout",
         "12h",
@@ -99,14 +134,16 @@ COMPACTOR = (
     whole(
         "hive.compactor.wait.timeout",
         300_000,
-        "COMPACT .. AND WAIT looks at least so often, in milliseconds.",
+        "COMPACT .. AND WAIT looks at least so often what a daemon has done, in milliseconds.",
         kind="long",
+        honoured=True,
     ),
     time(
         "hive.compactor.cleaner.run.interval",
         "5000ms",
         "How often the Cleaner looks for work.",
         unit="ms",
+        honoured=True,
     ),
     whole("hive.compactor.cleaner.threads.num", 1, "Directories the Cleaner cleans side by side."),
     switch(
@@ -139,8 +176,10 @@ COMPACTOR = (
     switch(
         "metastore.compactor.clean.aborts.using.cleaner",
         True,
-        "The Cleaner removes what aborted transactions left.",
+        "What aborted transactions left is removed apart from compactions; off: it makes one "
+        "due, too.",
         "hive.compactor.clean.aborts.using.cleaner",
+        honoured=True,
     ),
     whole(
         "metastore.compactor.history.retention.succeeded",
@@ -149,14 +188,17 @@ COMPACTOR = (
         "hive.compactor.history.retention.succeeded",
         low=0,
         high=100,
+        honoured=True,
     ),
     whole(
         "metastore.compactor.history.retention.failed",
         3,
-        "Failed ones kept.",
+        "Failed ones kept, at least as many as "
+        "hive.compactor.initiator.failed.compacts.threshold says, and two.",
         "hive.compactor.history.retention.failed",
         low=0,
         high=100,
+        honoured=True,
     ),
     whole(
         "metastore.compactor.history.retention.did.not.initiate",
@@ -167,14 +209,16 @@ COMPACTOR = (
         "hive.compactor.history.retention.attempted",
         low=0,
         high=100,
+        honoured=True,
     ),
     whole(
         "metastore.compactor.history.retention.refused",
         3,
-        "Refused ones kept.",
+        "Refused ones kept, and as many aborted ones.",
         "hive.compactor.history.retention.refused",
         low=0,
         high=100,
+        honoured=True,
     ),
     time(
         "metastore.compactor.history.retention.timeout",
@@ -182,25 +226,29 @@ COMPACTOR = (
         "Unsuccessful ones older than this are forgotten after a success.",
         "hive.compactor.history.retention.timeout",
         unit="d",
+        honoured=True,
     ),
     time(
         "metastore.compaction.housekeeper.interval",
         "300s",
         "How often the history is purged.",
         "hive.metastore.compaction.housekeeper.interval",
+        honoured=True,
     ),
     whole(
         "metastore.compactor.fetch.size",
         1000,
-        "The most tables looked at in one go.",
+        "The most tables and partitions the Initiator looks at in one go; the others are next.",
         "hive.compactor.fetch.size",
         low=100,
         high=5000,
+        honoured=True,
     ),
     text(
         "metastore.compactor.run.as.user",
         "",
-        "The user who compacts; empty: the owner of the directory.",
+        "The user who compacts; empty: the owner of the directory. No effect: it is the user "
+        "of the process.",
         "hive.compactor.run.as.user",
     ),
 )

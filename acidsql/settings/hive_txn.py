@@ -88,8 +88,9 @@ TXN = (
     time(
         "metastore.acid.housekeeper.interval",
         "60s",
-        "What a killed process has left and could not be deleted is tried again after so long."
-        " Timed-out transactions are aborted by whoever opens one, writes, or waits for a lock.",
+        "How often the housekeeper of `acidsql compactor` runs. What a killed process has left and"
+        " could not be deleted is tried again after so long. Timed-out transactions are aborted by"
+        " whoever opens one, writes, or waits for a lock, too.",
         "hive.metastore.acid.housekeeper.interval",
         honoured=True,
     ),
@@ -319,6 +320,7 @@ ACID = (
         "hive.transactional.concatenate.noblock",
         False,
         "ALTER TABLE .. CONCATENATE on a transactional table does not wait for its compaction.",
+        honoured=True,
     ),
     switch(
         "hive.optimize.acid.meta.columns",

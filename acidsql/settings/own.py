@@ -102,6 +102,16 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.compactor.auto",
+        kind="bool",
+        default="true",
+        doc=(
+            "A session that writes compacts small tables and cleans up, in a thread of its own,"
+            " where no daemon does."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.reader.lease",
         kind="seconds",
         default="24h",
@@ -111,6 +121,13 @@ OWN: tuple[Setting, ...] = (
             "How long a result that is not fetched yet, and a DataFrame that `.df` gave, keep the"
             " files that they read, at most. Then they fail where a compaction's cleaner has been."
         ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.compactor.auto.max.bytes",
+        kind="bytes",
+        default="16m",
+        doc="The largest table or partition that such a session compacts.",
         honoured=True,
     ),
     Setting(

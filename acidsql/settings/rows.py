@@ -42,8 +42,10 @@ def whole(
     )
 
 
-def fraction(name: str, default: str, doc: str, *aliases: str) -> Setting:
-    return Setting(name=name, kind="float", default=default, doc=doc, aliases=aliases)
+def fraction(name: str, default: str, doc: str, *aliases: str, honoured: bool = False) -> Setting:
+    return Setting(
+        name=name, kind="float", default=default, doc=doc, aliases=aliases, honoured=honoured
+    )
 
 
 def time(

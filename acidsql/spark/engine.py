@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 class Engine:
     """One session's hands: ``queries`` reads, ``write`` makes files, ``publisher`` gives them their
-    names. ``spark``: a session that was handed in; without one, one is started on first need.
+    names. ``spark``: a session that was handed in; without one, one is started on first need, if it
+    ``may_start``. ``files``: other file systems than those of the settings.
     """
 
     def __init__(
@@ -46,8 +47,18 @@ class Engine:
         spark: SparkSession | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
+        files: FileIO | None = None,
+        may_start: bool = True,
     ) -> None:
-        self.resources = Resources(settings, catalog, spark=spark, master=master, conf=conf)
+        self.resources = Resources(
+            settings,
+            catalog,
+            spark=spark,
+            master=master,
+            conf=conf,
+            files=files,
+            may_start=may_start,
+        )
         self.queries = Queries(self.resources)
         self.publisher = Publisher(self.resources)
         self._writes = WriteSteps(self.resources, self.queries)

@@ -46,29 +46,55 @@ def read_events(
     None where no file needs a filter. FormatError names a file that is not as it must be.
     """
     layouts = [layout(columns, file.columns, original=file.file.original) for file in files]
-    if not all(_is_as_stored(column) for one in layouts for column in one.file_columns):
-        return None
-    if not _sees_far_times() and any(holds(c.type, is_timestamp) for c in columns):
+    if not _are_readable(layouts, columns):
         return None
     first = first_rows([file for file in files if file.file.original])
     parts = [_nothing(columns)]
     weight = 0
-    for file, of_file in zip(files, layouts, strict=True):
-        try:
+    try:
+        for file, of_file in zip(files, layouts, strict=True):
             for batch in _batches(io, file, of_file, first):
-                kept = _live(batch, file, write_ids, dead)
-                weight += kept.nbytes
-                if weight > max_bytes or needs_java(kept):
+                parts.append(_live(batch, file, write_ids, dead))
+                weight += parts[-1].nbytes
+                if weight > max_bytes or needs_java(parts[-1]):
                     return None
-                parts.append(kept)
-        except _FarTimeError:
-            return None
+    except _FarTimeError:
+        return None
     return pa.concat_tables(parts)
+
+
+def _are_readable(layouts: Sequence[Layout], columns: Sequence[Column]) -> bool:
+    """Whether Arrow gives the values of all files as Spark does."""
+    as_stored = all(_is_as_stored(column) for one in layouts for column in one.file_columns)
+    return as_stored and (
+        _sees_far_times() or not any(holds(c.type, is_timestamp) for c in columns)
+    )
 
 
 def _is_as_stored(column: FileColumn) -> bool:
     is_padded = column.kind.kind is OrcKind.CHAR and not isinstance(column.column.type, CharType)
     return column.same and not is_padded
+
+
+def read_plain(
+    io: FileIO, files: Sequence[ScanFile], columns: tuple[Column, ...], max_bytes: int
+) -> pa.Table | None:
+    """All rows of files without events: the table's columns by their ordinals. None as above."""
+    layouts = [layout(columns, file.columns, original=True) for file in files]
+    if not _are_readable(layouts, columns):
+        return None
+    parts = [_nothing(columns).select(_value_names(columns))]
+    weight = 0
+    try:
+        for file, of_file in zip(files, layouts, strict=True):
+            for stripe in _stripes(io, file):
+                parts.append(_values(stripe.columns, len(stripe), of_file, file))
+                weight += parts[-1].nbytes
+                if weight > max_bytes or needs_java(parts[-1]):
+                    return None
+    except _FarTimeError:
+        return None
+    return pa.concat_tables(parts)
 
 
 class _FarTimeError(Exception):
@@ -90,7 +116,8 @@ def _batches(
             if any(column.null_count for column in ids):
                 raise FormatError(f'file "{file.path}" holds events without ids')
             values = _children(stripe.column(_position(stripe, ROW_FIELD)))
-        yield _named(ids, values, of_file, file)
+        data = _values(values, len(stripe), of_file, file)
+        yield pa.Table.from_arrays([*ids, *data.columns], names=_names(of_file.columns))
 
 
 def _stripes(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
@@ -130,17 +157,15 @@ def _original_ids(file: ScanFile, first: int, count: int) -> list[pa.Array]:
     return [pa.array(column) for column in (write_ids, bucket, rows, write_ids)]
 
 
-def _named(
-    ids: Sequence[pa.Array], values: Sequence[pa.Array], of_file: Layout, file: ScanFile
-) -> pa.Table:
-    count = len(ids[0])
+def _values(values: Sequence[pa.Array], count: int, of_file: Layout, file: ScanFile) -> pa.Table:
+    """The table's columns; NULL where a file is older than one."""
     positions = {name: number for number, name in enumerate(file.columns.names)}
     stored = {c.column.name: values[positions[c.name]] for c in of_file.file_columns}
     arrays = [
         _typed(stored[c.name], c) if c.name in stored else pa.nulls(count, arrow_type(c.type))
         for c in of_file.columns
     ]
-    return pa.Table.from_arrays([*ids, *arrays], names=_names(of_file.columns))
+    return pa.Table.from_arrays(arrays, names=_value_names(of_file.columns))
 
 
 def _typed(array: pa.Array, column: Column) -> pa.Array:
@@ -176,7 +201,11 @@ def _nothing(columns: Sequence[Column]) -> pa.Table:
 
 
 def _names(columns: Sequence[Column]) -> list[str]:
-    return [*_LEADING, *(f"c{ordinal}" for ordinal in range(len(columns)))]
+    return [*_LEADING, *_value_names(columns)]
+
+
+def _value_names(columns: Sequence[Column]) -> list[str]:
+    return [f"c{ordinal}" for ordinal in range(len(columns))]
 
 
 @lru_cache(maxsize=1)

@@ -19,7 +19,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import TransactionAbortedError, Warning
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
@@ -279,9 +279,10 @@ def acid_directory(
     txns: ValidTxnList | None = None,
     *,
     events: bool = True,
+    listing: Listing | None = None,
 ) -> AcidDirectory:
     """What a reader with these ids sees of a table's or partition's directory. ``events``: files
-    may hold ACID events.
+    may hold ACID events. ``listing``: what is there, if that is known already.
     """
 
     def is_original(path: str) -> bool:
@@ -293,12 +294,12 @@ def acid_directory(
             return io.read(file) if io.exists(file) else None
         return None
 
-    listing = io.listing(root)
+    listed = listing or io.listing(root)
     return choose(
-        listing.files,
+        listed.files,
         write_ids,
         txns,
-        directories=listing.directories,
+        directories=listed.directories,
         is_original=is_original,
         read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
         read_hidden=read_hidden,

@@ -42,6 +42,13 @@ Outcome = Callable[[Step], str]
 _HOLDER = re.compile(r"\(\S+@\S+\) (holds \S+ on \S+) since [0-9: +-]+")
 """Who holds a lock since when, in the errors of those who wait for it."""
 
+_OF_THE_RUN = (
+    "workerhost", "workerid", "enqueuetime", "starttime", "duration", "initiatorhost", "committime",
+)  # fmt: skip
+"""Columns of SHOW COMPACTIONS that say where and when it was."""
+
+_NOTHING = (" --- ", "0")
+
 
 def run_compiled(mode: str, text: str, session: Session) -> str:
     """Runs the modes ``parse``, ``plan`` and ``error``. ScriptError when a statement does what the
@@ -120,12 +127,17 @@ def _executed(session: Session, step: Step, warehouse: Path) -> str:
 
 
 def outcome_text(result: Result, step: Step) -> str:
-    """A header and rows for a statement that gives rows, else its counts, else ``ok``."""
+    """A header and rows for a statement that gives rows, else its counts, its notes, or ``ok``."""
     if result.columns:
         header = ", ".join(f"{c.name} {c.type}" for c in result.columns)
         printers = [plain_text(c.type) for c in result.columns]
+        columns = [c.name for c in result.columns]
+        masked = _OF_THE_RUN if result.stats.statement == "SHOW COMPACTIONS" else ()
         rows = [
-            "\t".join(_cell(v, printer) for v, printer in zip(row, printers, strict=True))
+            "\t".join(
+                f"${name.upper()}" if name in masked and v not in _NOTHING else _cell(v, printer)
+                for name, v, printer in zip(columns, row, printers, strict=True)
+            )
             for row in result.rows()
         ]
         return "\n".join([f"[{header}]", *(sorted(rows) if _is_sorted(result, step) else rows)])
@@ -135,7 +147,8 @@ def outcome_text(result: Result, step: Step) -> str:
         "updated": stats.rows_updated,
         "deleted": stats.rows_deleted,
     }
-    return ", ".join(f"{count} {verb}" for verb, count in counts.items() if count) or "ok"
+    counted = ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
+    return counted or "\n".join(result.notes) or "ok"
 
 
 def _cell(value: object, printer: Printer) -> str:

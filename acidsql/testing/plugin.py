@@ -33,6 +33,8 @@ COMPILED_MODES = ("parse", "plan", "error")
 """Modes that need neither Spark nor Java."""
 ROOT_FOLDER = "."
 """What stands for the root itself where a folder is named."""
+ALONE = {"acidsql.compactor.auto": "false"}
+"""Nobody compacts by the way, so that files are the same each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,7 @@ def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
     """
     from acidsql.session import Session
 
-    with Session(str(acidsql_warehouse), metastore="") as session:
+    with Session(str(acidsql_warehouse), metastore="", settings=ALONE) as session:
         yield session
 
 
@@ -210,6 +212,8 @@ def check_run(
     """Runs a script on the project's session."""
     from acidsql.testing import golden
 
+    for name, value in ALONE.items():
+        acidsql_session.settings.set(name, value)
     _set_variant(request.node, acidsql_session)
     _compare(
         request.node,

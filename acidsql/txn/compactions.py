@@ -138,10 +138,13 @@ class CompactionQueue(Protocol):
         id. Hive: TxnHandler.markFailed of an entry without id.
         """
 
-    def next_compaction(self, worker: str, *, pool: str | None = None) -> Compaction | None:
+    def next_compaction(
+        self, worker: str, *, pool: str | None = None, only: int | None = None
+    ) -> Compaction | None:
         """Takes the oldest initiated entry, which is ``working`` then, for a worker of this
         process: of ``pool``; or of none, or of one that nobody has served for
-        metastore.compactor.worker.pool.timeout. Hive: FindNextCompactFunction.
+        metastore.compactor.worker.pool.timeout. ``only``: this entry of whatever pool, or none.
+        Hive: FindNextCompactFunction.
         """
 
     def begin_compaction(self, compaction_id: int) -> OpenedCompaction:

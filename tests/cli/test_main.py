@@ -85,6 +85,13 @@ def test_silence_keeps_only_rows(run: Run) -> None:
     assert run("-S", "-e", f"{CREATE}; SHOW TABLES") == Ran(0, "t\n", "")
 
 
+def test_what_hive_tells_on_its_console_is_told(run: Run) -> None:
+    """On stderr, before the summary, and not with -S."""
+    ran = run("-e", f"{CREATE}; ALTER TABLE t COMPACT 'minor'")
+    assert (ran.code, ran.out) == (0, "")
+    assert "Compaction enqueued with id 1\n" in ran.err
+
+
 def test_losses_are_told(run: Run) -> None:
     """A literal that its column cannot hold is named on stderr at its place, also with -S; the exit
     code stays 0.

@@ -13,10 +13,11 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction.merging.carrying_out import Merged, carry_out
 from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
+from acidsql.compaction.worker import Worker
 from acidsql.files.urls import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
-from acidsql.txn.compactions import CompactionType
+from acidsql.txn.compactions import Compaction, CompactionRequest, CompactionType
 
 MAJOR, MINOR, REBALANCE = CompactionType.MAJOR, CompactionType.MINOR, CompactionType.REBALANCE
 
@@ -104,3 +105,37 @@ def rows(session: Session, table: str) -> list[tuple[Any, ...]]:
     """Every row with its ROW__ID, sorted by that."""
     found = session.sql(f"SELECT ROW__ID, * FROM {table}").rows()
     return sorted(((*i.values(), *values) for i, *values in found), key=repr)
+
+
+def enqueue(
+    session: Session, table: str, type: CompactionType, partition: str | None = None, **options: Any
+) -> int:
+    answer = session.store.enqueue_compaction(
+        CompactionRequest(
+            table=TableName("default", table),
+            partition=partition,
+            type=type,
+            initiator="here-manual",
+            **options,
+        )
+    )
+    assert answer.accepted
+    return answer.compaction_id
+
+
+def worker(session: Session, name: str = "here-1") -> Worker:
+    return Worker(session.store, session.files, session.engine, session.settings, name)
+
+
+def work(
+    session: Session, table: str, type: CompactionType, partition: str | None = None, **options: Any
+) -> Compaction:
+    """Enqueues a compaction and has a worker carry it out; its entry then."""
+    compaction_id = enqueue(session, table, type, partition, **options)
+    assert worker(session).run_once()
+    return entry(session, compaction_id)
+
+
+def entry(session: Session, compaction_id: int) -> Compaction:
+    (found,) = (c for c in session.store.compactions() if c.compaction_id == compaction_id)
+    return found

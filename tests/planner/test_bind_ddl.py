@@ -48,6 +48,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundShowPartitions,
     BoundUnbuilt,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.tables import unenforced, unreadable
 from acidsql.settings import Settings
 
@@ -545,9 +546,9 @@ def test_a_partition_is_described(bound: Bind) -> None:
             "Compaction can only be requested on one partition at a time.",
         ),
         (
-            "ALTER TABLE p PARTITION (ds='x') COMPACT 'major'",
-            10214,
-            "Invalid partition spec specified",
+            "ALTER TABLE p PARTITION (ds='x', hr=1) COMPACT 'major'",
+            10006,
+            "Partition not found {ds=x, hr=1}",
         ),
         (
             "ALTER TABLE p PARTITION (ds='a') SET LOCATION '/x'",
@@ -610,10 +611,14 @@ def test_a_partition_is_dropped_once(bound: Bind) -> None:
 
 
 def test_a_partition_to_compact_is_named(bound: Bind) -> None:
-    """A partial spec will do where it names one."""
-    made = bound("ALTER TABLE p PARTITION (ds='b') COMPACT 'minor'")
-    assert isinstance(made, BoundUnbuilt)
+    """By all its columns; or all of the table are asked for."""
+    made = bound("ALTER TABLE p PARTITION (ds='b', hr=2) COMPACT 'minor'")
+    assert isinstance(made, BoundCompact)
     assert made.facts[0] == ("table", "default.p partition(ds=b/hr=2)")
+    assert [p.values for p in made.partitions] == [("b", "2")]
+    every = bound("ALTER TABLE p COMPACT 'minor'")
+    assert isinstance(every, BoundCompact)
+    assert (len(every.partitions), every.is_named) == (4, False)
 
 
 def test_an_existing_partition_may_be_added_again_on_demand(bound: Bind) -> None:

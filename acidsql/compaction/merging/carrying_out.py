@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acidsql import crash_points
+from acidsql.acid.ids import TxnId
+from acidsql.catalog.model import Table
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.compaction.merging.publishing import Output, outputs, publish, remove_halves
-from acidsql.compaction.merging.small import merge_small, small_deletes
+from acidsql.compaction.merging.small import merge_plain, merge_small, small_deletes
+from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
+from acidsql.files.urls import path_of
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
 from acidsql.spark.start.translation import translated
 from acidsql.storage.write.driver_writer import stage_file
 from acidsql.storage.write.target import StagedFile, WriteTarget
+from acidsql.txn.compactions import CompactionType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +44,6 @@ def carry_out(
     io, target = engine.files, merge.target(settings)
     try:
         with translated():
-            remove_halves(io, merge.root, f"{target.staging_path}/half")
             crash_points.reached("compaction begun")
             files = stage(engine, merge, target)
             crash_points.reached("compaction staged")
@@ -47,6 +52,14 @@ def carry_out(
     finally:
         io.delete_tree(target.staging_path)
     return _merged(merge, wanted, files)
+
+
+def remove_left_halves(io: FileIO, table: Table, root: str, txn_id: TxnId) -> None:
+    """Removes what compactions that were killed half-way have left below ``root``."""
+    hidden = f"{path_of(table.location)}/.acidsql_{txn_id}_{uuid.uuid4().hex[:8]}"
+    with translated():
+        remove_halves(io, root, f"{hidden}/half")
+        io.delete_tree(hidden)
 
 
 def _merged(merge: Merge, wanted: Sequence[Output], files: Sequence[StagedFile]) -> Merged:
@@ -66,38 +79,61 @@ def _merged(merge: Merge, wanted: Sequence[Output], files: Sequence[StagedFile])
 def stage(engine: Engine, merge: Merge, target: WriteTarget) -> list[StagedFile]:
     """The finished files of a compaction below the target's staging directory."""
     directory = f"{target.staging_path}/files"
-    resources = engine.resources
-    if not merge.table.is_insert_only:
-        files = merge_small(engine.files, resources.known, merge, target, directory)
-        return _stage_by_job(engine, merge, target, directory) if files is None else files
-    from acidsql.spark.write.compacting import stage_compacted_plain
-
-    return stage_compacted_plain(
-        engine.spark, engine.files, resources.reader, target, directory, merge.plain_snapshot
-    )
+    small = merge_plain if merge.table.is_insert_only else merge_small
+    files = small(engine.files, engine.resources.known, merge, target, directory)
+    if files is None:
+        with engine.resources.running.tagged():
+            return _stage_by_job(engine, merge, target, directory)
+    return files
 
 
 def _stage_by_job(
     engine: Engine, merge: Merge, target: WriteTarget, directory: str
 ) -> list[StagedFile]:
-    from acidsql.spark.write.compacting import stage_compacted_deletes, stage_compacted_inserts
+    from acidsql.spark.write import compacting
 
-    io, resources, spark = engine.files, engine.resources, engine.spark
+    io, reader, spark = engine.files, engine.resources.reader, engine.spark
+    if merge.table.is_insert_only:
+        return compacting.stage_compacted_plain(
+            spark, io, reader, target, directory, merge.plain_snapshot
+        )
+    if merge.inputs.type is CompactionType.REBALANCE:
+        return compacting.stage_rebalanced(
+            spark,
+            io,
+            reader,
+            target,
+            directory,
+            merge.snapshot(),
+            buckets=merge.bucket_count,
+            order_by=merge.order_by,
+        )
     snapshot = merge.insert_snapshot if merge.inputs.is_minor else merge.snapshot()
-    inserts = resources.known.footers.insert_files(io, snapshot.insert_files)
+    inserts = engine.resources.known.footers.insert_files(io, snapshot.insert_files)
     files: list[StagedFile] = []
     if any(file.rows for file in inserts):
-        rows = resources.reader.events(snapshot)
-        files += stage_compacted_inserts(spark, io, target, directory, rows, inserts)
+        files += compacting.stage_compacted_inserts(
+            spark, io, target, directory, reader.events(snapshot), inserts
+        )
+    return files + _deletes_by_job(engine, merge, target, directory)
+
+
+def _deletes_by_job(
+    engine: Engine, merge: Merge, target: WriteTarget, directory: str
+) -> list[StagedFile]:
+    """The delete events of a minor compaction: three numbers each, so they mostly fit the driver
+    where the rows do not.
+    """
     if not merge.inputs.is_minor:
-        return files
-    deletes = resources.known.footers.delete_files(io, merge.snapshot().delete_files)
-    if not any(file.rows for file in deletes):
-        return files
-    few = small_deletes(io, resources.known, merge, target)
+        return []
+    io, known = engine.files, engine.resources.known
+    deletes = known.footers.delete_files(io, merge.snapshot().delete_files)
+    few = small_deletes(io, known, merge, target)
     if few is None:
-        return files + stage_compacted_deletes(
-            spark, io, target, directory, deletes, merge.write_ids
+        from acidsql.spark.write.compacting import stage_compacted_deletes
+
+        return stage_compacted_deletes(
+            engine.spark, io, target, directory, deletes, merge.write_ids
         )
     io.make_directory(directory)
-    return files + in_parallel(lambda file: stage_file(io, directory, file), few)
+    return in_parallel(lambda file: stage_file(io, directory, file), few)

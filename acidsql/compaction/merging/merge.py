@@ -50,6 +50,12 @@ class Merge:
         """The table as if its partition were all of it: the rows that move know no others."""
         return replace(self.table, partition_columns=())
 
+    @property
+    def bucket_count(self) -> int:
+        """How many buckets a rebalance makes: as many as were asked for, or as there are."""
+        files = self.inputs.directory.insert_files
+        return self.buckets or max(1, len({file.bucket for file in files}))
+
     def target(self, settings: Settings) -> WriteTarget:
         """Where its rows go."""
         return WriteTarget(

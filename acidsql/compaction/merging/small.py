@@ -8,18 +8,28 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.acid.bucket_codec import bucket_ids
+from acidsql.acid.bucket_codec import bucket_ids, encode
+from acidsql.acid.ids import NO_STATEMENT, BucketId
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import FileFormat
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents
-from acidsql.storage.event_rows import CURRENT, read_events
+from acidsql.storage.event_rows import CURRENT, read_events, read_plain
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.row_ids import RowIds, repeats, row_ids, sort_order
-from acidsql.storage.write.driver_writer import EventFile, row_values, runs, stage_file
+from acidsql.storage.write.driver_writer import (
+    EventFile,
+    bucket_order,
+    row_values,
+    runs,
+    stage_file,
+    stage_plain_file,
+)
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
+from acidsql.txn.compactions import CompactionType
 
 _EVENT_BYTES = 2 * ID_BYTES
 """What a delete event weighs in memory."""
@@ -36,6 +46,10 @@ def merge_small(
     rows = _insert_rows(io, known, merge, target)
     if rows is None:
         return None
+    if merge.inputs.type is CompactionType.REBALANCE:
+        if merge.order_by is not None:
+            return None
+        rows = _renumbered(rows, merge.bucket_count)
     files = list(insert_files(target, rows))
     if merge.inputs.is_minor:
         deletes = small_deletes(io, known, merge, target)
@@ -44,6 +58,40 @@ def merge_small(
         files += deletes
     io.make_directory(directory)
     return in_parallel(lambda file: stage_file(io, directory, file), files)
+
+
+def merge_plain(
+    io: FileIO, known: KnownFiles, merge: Merge, target: WriteTarget, directory: str
+) -> list[StagedFile] | None:
+    """The same of an insert-only table: files without events, one for each bucket."""
+    is_orc = merge.table.file_format is FileFormat.ORC
+    if not is_orc or target.force_path == "big" or bytes_of(merge) > target.max_bytes:
+        return None
+    files = known.footers.insert_files(io, merge.plain_snapshot.insert_files)
+    rows = read_plain(io, files, merge.table.columns, target.max_bytes)
+    if rows is None:
+        return None
+    io.make_directory(directory)
+    values = row_values(rows, target.table.columns)
+    return [
+        stage_plain_file(io, target, directory, bucket, part)
+        for bucket, part in bucket_order(target.table, values)
+    ]
+
+
+def _renumbered(rows: pa.Table, buckets: int) -> pa.Table:
+    """The rows in the order of their ids, numbered through, in buckets of one size. Hive:
+    CompactionQueryBuilderForRebalance.
+    """
+    ids = row_ids(rows)
+    order = np.lexsort((ids.rows, ids.bucket_properties, ids.write_ids))
+    numbers = np.arange(len(order), dtype=np.int64)
+    of_bucket = max(1, -(-len(order) // buckets))
+    properties = (encode(BucketId(0), NO_STATEMENT) + (numbers // of_bucket << 16)).astype(np.int32)
+    write_ids = ids.write_ids[order]
+    leading = [pa.array(column) for column in (write_ids, properties, numbers, write_ids)]
+    values = rows.take(pa.array(order)).columns[len(leading) :]
+    return pa.Table.from_arrays([*leading, *values], names=rows.column_names)
 
 
 def _insert_rows(

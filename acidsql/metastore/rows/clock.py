@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, insert, select, true, update
 
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
-from acidsql.metastore.txn_tables import AUX_TABLE, HIVE_LOCKS, READERS, TXNS
+from acidsql.metastore.txn_tables import AUX_TABLE, COMPACTOR_DAEMONS, HIVE_LOCKS, READERS, TXNS
 from acidsql.txn.manager import TxnState
 
 CLOCK_OFFSET = "ClockOffset"
@@ -66,6 +66,7 @@ def _move(connection: Connection, difference: int, now: int) -> None:
         (HIVE_LOCKS, HIVE_LOCKS.c.HL_LAST_HEARTBEAT, HIVE_LOCKS.c.HL_LAST_HEARTBEAT > 0),
         (DIRECTORIES_TO_DELETE, DIRECTORIES_TO_DELETE.c.DD_TIME, true()),
         (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_LAST_HEARTBEAT, true()),
+        (COMPACTOR_DAEMONS, COMPACTOR_DAEMONS.c.CD_LAST_HEARTBEAT, true()),
         (READERS, READERS.c.RD_LAST_HEARTBEAT, true()),
     )
     for table, beat, living in beats:

@@ -41,7 +41,7 @@ from acidsql.metastore.stores.marker import remove_marker
 
 BUSY_TIMEOUT_SECONDS = 30
 _VERSION = str(VERSION_OF_STORE.compile(compile_kwargs={"literal_binds": True}))
-"""As text: it is asked in each write transaction."""
+"""Kept as text: it is asked in each write transaction."""
 _BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
 
 _HINTS = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ CatalogAction = (
     | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
     | BoundShowPartitions
-    | BoundDescribe | BoundShowCreateTable | BoundUnbuilt
+    | BoundDescribe | BoundShowCreateTable | BoundCompact | BoundUnbuilt
 )  # fmt: skip
 
 READING_ACTIONS = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import Span
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,9 @@ class BoundSetAutocommit:
 
 
 TransactionAction = (
-    BoundShowTransactions
+    BoundShowCompactions
+    | BoundAbortCompactions
+    | BoundShowTransactions
     | BoundShowTransaction
     | BoundShowLocks
     | BoundAbortTransactions

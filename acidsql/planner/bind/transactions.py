@@ -4,14 +4,12 @@ UNLOCK TABLE.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import partition_name
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
-from acidsql.planner.bind.bound_catalog import BoundUnbuilt
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
     BoundCommit,
@@ -25,20 +23,11 @@ from acidsql.planner.bind.bound_transactions import (
 )
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.partitions import Spec, not_full, shown, static_spec
+from acidsql.planner.bind.partitions import Spec, not_full, static_spec
 from acidsql.planner.bind.tables import did_you_mean
+from acidsql.txn.compactions import CompactionState, CompactionType
 
-COMPACTION_TYPES = ("MAJOR", "MINOR", "REBALANCE")
-COMPACTION_STATES = (
-    "initiated",
-    "working",
-    "ready for cleaning",
-    "succeeded",
-    "failed",
-    "did not initiate",
-    "refused",
-    "aborted",
-)
+COMPACTION_TYPES = (CompactionType.MAJOR, CompactionType.MINOR, CompactionType.REBALANCE)
 COMPACTION_COLUMNS = (
     "compactionid", "dbname", "tabname", "partname", "type", "state", "workerhost", "workerid",
     "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
@@ -48,13 +37,12 @@ MAX_LIMIT = 2**15 - 1
 """Hive sends the limit of SHOW COMPACTIONS as a Java short."""
 MANAGER = "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager"
 
-Facts = tuple[tuple[str, str], ...]
 LockStatement = ast.LockTable | ast.UnlockTable | ast.LockDatabase | ast.UnlockDatabase
 
 
 def bind_transaction(  # noqa: C901 (flat: a case for each kind)
     names: Names, statement: ast.TransactionStatement
-) -> TransactionAction | BoundUnbuilt:
+) -> TransactionAction:
     """What a statement about transactions, compactions or locks asks for."""
     match statement:
         case ast.StartTransaction():
@@ -74,11 +62,7 @@ def bind_transaction(  # noqa: C901 (flat: a case for each kind)
         case ast.ShowCompactions():
             return bind_show_compactions(names, statement)
         case ast.AbortCompactions():
-            return BoundUnbuilt(
-                words="ABORT COMPACTIONS",
-                span=statement.span,
-                facts=(("ids", _listed(statement.ids)),),
-            )
+            return BoundAbortCompactions(ids=statement.ids)
         case ast.ShowLocks():
             return bind_show_locks(names, statement)
         case _:
@@ -95,42 +79,47 @@ def bind_start(statement: ast.StartTransaction) -> BoundStartTransaction:
 # ---- compactions
 
 
-def bind_show_compactions(names: Names, statement: ast.ShowCompactions) -> BoundUnbuilt:
+def bind_show_compactions(names: Names, statement: ast.ShowCompactions) -> BoundShowCompactions:
+    """Which compactions to show; a table's or database's name is looked up."""
     source, span = names.source, statement.span
-    facts = list(_subject(names, statement.database, statement.name, statement.partition))
-    if statement.compaction_id is not None:
-        facts.append(("compaction id", str(statement.compaction_id)))
-    if statement.pool is not None:
-        facts.append(("pool", statement.pool))
-    if statement.type is not None:
-        facts.append(
-            (
-                "type",
-                _word(
-                    "type",
-                    statement.type.upper(),
-                    statement.type,
-                    COMPACTION_TYPES,
-                    after_word(source, span, "TYPE"),
-                ),
-            )
-        )
-    if statement.status is not None:
-        state = " ".join(statement.status.lower().replace("_", " ").split())
-        status_span = after_word(source, span, "STATUS")
-        facts.append(
-            ("state", _word("state", state, statement.status, COMPACTION_STATES, status_span))
-        )
-    if statement.order_by:
-        facts.append(("order by", _listed(_ordered_column(key) for key in statement.order_by)))
-    if statement.limit is not None:
-        if statement.limit > MAX_LIMIT:
-            raise BindError(
-                f"LIMIT of SHOW COMPACTIONS is at most {MAX_LIMIT}",
-                span=after_word(source, span, "LIMIT"),
-            )
-        facts.append(("limit", str(statement.limit)))
-    return BoundUnbuilt(words="SHOW COMPACTIONS", span=span, facts=tuple(facts))
+    table, partition = None, None
+    if statement.name is not None:
+        table = names.table(statement.name)
+        partition = _partition(names, table, statement.partition)
+    limit = statement.limit
+    if limit is not None and limit > MAX_LIMIT:
+        message = f"LIMIT of SHOW COMPACTIONS is at most {MAX_LIMIT}"
+        raise BindError(message, span=after_word(source, span, "LIMIT"))
+    return BoundShowCompactions(
+        compaction_id=statement.compaction_id,
+        database=names.database(statement.database) if statement.database else None,
+        table=None if table is None else table.name,
+        partition=partition,
+        pool=statement.pool,
+        type=_type(names, statement),
+        state=_state(names, statement),
+        order_by=tuple((_ordered_column(key), key.descending) for key in statement.order_by),
+        limit=limit,
+    )
+
+
+def _type(names: Names, statement: ast.ShowCompactions) -> CompactionType | None:
+    written = statement.type
+    if written is None:
+        return None
+    known = {one.name: one for one in COMPACTION_TYPES}
+    span = after_word(names.source, statement.span, "TYPE")
+    return known[_word("type", written.upper(), written, tuple(known), span)]
+
+
+def _state(names: Names, statement: ast.ShowCompactions) -> CompactionState | None:
+    written = statement.status
+    if written is None:
+        return None
+    words = " ".join(written.lower().replace("_", " ").split())
+    known = {state.words: state for state in CompactionState}
+    span = after_word(names.source, statement.span, "STATUS")
+    return known[_word("state", words, written, tuple(known), span)]
 
 
 def _word(what: str, word: str, written: str, known: tuple[str, ...], span: Span) -> str:
@@ -147,7 +136,7 @@ def _ordered_column(key: ast.SortKey) -> str:
         raise ColumnNotFoundError(
             message, code=10002, hint=did_you_mean(name, COMPACTION_COLUMNS), span=key.key.span
         )
-    return f"{name} {'DESC' if key.descending else 'ASC'}"
+    return name
 
 
 # ---- locks
@@ -160,10 +149,7 @@ def bind_show_locks(names: Names, statement: ast.ShowLocks) -> BoundShowLocks:
     if statement.name is None:
         return BoundShowLocks()
     table = names.table(statement.name)
-    if statement.partition is None:
-        return BoundShowLocks(table=table.name)
-    spec = _full_spec(names, table, statement.partition)
-    partition = partition_name(list(spec), list(spec.values()))
+    partition = _partition(names, table, statement.partition)
     return BoundShowLocks(table=table.name, partition=partition)
 
 
@@ -175,7 +161,7 @@ def refuse_lock(names: Names, statement: LockStatement) -> UnsupportedStatementE
         case ast.LockDatabase() | ast.UnlockDatabase():
             names.database(statement.name)
         case _:
-            _subject(names, None, statement.name, statement.partition)
+            _partition(names, names.table(statement.name), statement.partition)
     message = (
         "Current transaction manager does not support explicit lock requests.  Transaction"
         f" manager:   {MANAGER}"
@@ -188,24 +174,12 @@ def refuse_lock(names: Names, statement: LockStatement) -> UnsupportedStatementE
     )
 
 
-def _subject(
-    names: Names,
-    database: ast.Name | None,
-    name: ast.QualifiedName | None,
-    partition: ast.PartitionSpec | None,
-) -> Facts:
-    """The database, table or partition that a statement is about."""
-    if database is not None:
-        return (("database", names.database(database)),)
-    if name is None:
-        return ()
-    table = names.table(name)
-    facts: Facts = (("table", str(table.name)),)
-    return (
-        facts
-        if partition is None
-        else (*facts, ("partition", shown(_full_spec(names, table, partition))))
-    )
+def _partition(names: Names, table: Table, written: ast.PartitionSpec | None) -> str | None:
+    """The partition (``p=1/q=2``) that a clause names by all its columns; it need not exist."""
+    if written is None:
+        return None
+    spec = _full_spec(names, table, written)
+    return partition_name(list(spec), list(spec.values()))
 
 
 def _full_spec(names: Names, table: Table, partition: ast.PartitionSpec) -> Spec:
@@ -213,7 +187,3 @@ def _full_spec(names: Names, table: Table, partition: ast.PartitionSpec) -> Spec
     if len(spec) < len(table.partition_columns):
         raise not_full(table, spec, partition.span)
     return spec
-
-
-def _listed(items: Iterable[object]) -> str:
-    return ", ".join(map(str, items))

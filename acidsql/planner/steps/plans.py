@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import (
     SessionAction,
 )
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, CatalogAction
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
     BoundCommit,
@@ -233,7 +234,7 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
             return SessionCommand(action=bound)
         case BoundShowTransactions() | BoundShowTransaction() | BoundShowLocks():
             return SessionCommand(action=bound)
-        case BoundAbortTransactions():
+        case BoundAbortTransactions() | BoundShowCompactions() | BoundAbortCompactions():
             return SessionCommand(action=bound)
         case BoundStartTransaction() | BoundCommit() | BoundRollback() | BoundSetAutocommit():
             return SessionCommand(action=bound)

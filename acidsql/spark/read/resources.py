@@ -35,7 +35,8 @@ MAX_KEPT = 24
 
 class Resources:
     """``running`` is the Spark that runs the statements, ``files`` the file systems, ``known`` what
-    footers and delete events have told, ``counter`` what counts rows by them.
+    footers and delete events have told, ``counter`` what counts rows by them. ``may_start``: Spark,
+    see RunningSpark.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class Resources:
         spark: SparkSession | None,
         master: str | None,
         conf: Mapping[str, str] | None,
+        files: FileIO | None = None,
+        may_start: bool = True,
     ) -> None:
         self.settings = settings
         self.catalog = catalog
-        self.files: FileIO = FileSystems(settings, self._hadoop_files)
-        self.running = RunningSpark(settings, spark, master, conf)
+        self.files: FileIO = files or FileSystems(settings, self._hadoop_files)
+        self.running = RunningSpark(settings, spark, master, conf, may_start=may_start)
         self.known = KnownFiles.of(self.files, self._in_tasks)
         self.counter = RowCounter(self.known)
         self._reader: SnapshotReader | None = None

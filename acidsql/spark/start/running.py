@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql import interrupts
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import holds, is_timestamp
+from acidsql.errors import ExecutionError
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
 from acidsql.spark.start.translation import silence, translated
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
 _BEAT_SECONDS = 0.1
 
 
+class SparkNotStartedError(ExecutionError):
+    """What is to be done needs Spark, which may not be started for it."""
+
+
 class RunningSpark:
     """The Spark session of one session of ours; it follows the settings named ``spark.*`` and
     ``acidsql.ansi``. ``user_spark``: a session that was handed in, from which it is derived.
+    ``may_start``: else whoever needs it gets SparkNotStartedError.
     """
 
     def __init__(
@@ -34,8 +40,11 @@ class RunningSpark:
         user_spark: SparkSession | None,
         master: str | None,
         conf: Mapping[str, str] | None,
+        *,
+        may_start: bool = True,
     ) -> None:
         self._settings = settings
+        self._may_start = may_start
         self._user_spark = user_spark
         self._master = master
         self._conf = dict(conf or {})
@@ -55,6 +64,8 @@ class RunningSpark:
     @property
     def session(self) -> SparkSession:
         """The session, started if need be; ExecutionError if Spark cannot be started."""
+        if not self._may_start:
+            raise SparkNotStartedError("this needs Spark, which is not started for it")
         with self._starting():
             if self._ours is None:
                 jvm.check_own_process()

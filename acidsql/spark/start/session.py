@@ -13,6 +13,7 @@ import contextlib
 import os
 import re
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -71,6 +72,8 @@ _DERIVED_CONF = {
 
 # Whoever sets one of these, here or in spark-defaults.conf, has tables in Spark's own catalog.
 _CATALOG_CONF = ("spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
+_STARTING = threading.Lock()
+"""A process has one Java process, whoever of its sessions and threads is the first to want it."""
 
 
 def start(
@@ -82,7 +85,7 @@ def start(
     conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute
     slower later (one-shot commands). ExecutionError if there is no Java or Spark does not start.
     """
-    with _quiet_python():
+    with _STARTING, _quiet_python():
         from pyspark.sql import SparkSession
 
         if master is not None and master.startswith("sc://"):

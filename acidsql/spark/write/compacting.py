@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.acid.bucket_codec import decode
-from acidsql.acid.ids import MAX_BUCKET_ID
+from acidsql.acid.bucket_codec import decode, encode
+from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import spark_url
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _BUCKET = 1
 """The place of the bucket property among ID_COLUMN_NUMBERS."""
 
+_WRITE_ID, _NUMBER = "acidsql_write_id", "acidsql_number"
+
 PLAIN_FILE_BYTES = 256 << 20
 """So many bytes of small files without events become one."""
 
@@ -50,11 +53,56 @@ def stage_compacted_inserts(
     files: Sequence[ScanFile],
 ) -> list[StagedFile]:
     """Finished files of ``rows`` (``SnapshotReader.events``), which come from ``files``."""
+    return _stage(spark, io, target, directory, rows, bucket_count(files))
+
+
+def _stage(
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    directory: str,
+    rows: DataFrame,
+    buckets: int,
+) -> list[StagedFile]:
     folder = f"{directory}/rows"
     with refusals():
-        events = sinks.compacted_events(target, rows, bucket_count(files))
+        events = sinks.compacted_events(target, rows, buckets)
         sinks.orc_writer(target, events).orc(spark_url(folder))
     return finish_parts(spark, io, target, finish.finish_kept, sinks.part_files(io, folder))
+
+
+def stage_rebalanced(
+    spark: SparkSession,
+    io: FileIO,
+    reader: SnapshotReader,
+    target: WriteTarget,
+    directory: str,
+    snapshot: TableSnapshot,
+    *,
+    buckets: int,
+    order_by: str | None,
+) -> list[StagedFile]:
+    """Finished files of all rows numbered through, in buckets of one size: in the order of their
+    ids, or ``order_by``; then all get the target's write id. Hive:
+    CompactionQueryBuilderForRebalance.
+    """
+    columns = target.table.columns
+    view = reader.view(snapshot, row_id=True)
+    row = spark.sql(f"SELECT count(*) FROM {view}").first()
+    of_bucket = max(1, -(-(row[0] if row else 0) // buckets))
+    ids = f"{ROW_ID_COLUMN}.writeid, {ROW_ID_COLUMN}.bucketid, {ROW_ID_COLUMN}.rowid"
+    number = f"row_number() OVER (ORDER BY {order_by or ids}) - 1L"
+    write_id = f"{ROW_ID_COLUMN}.writeid" if order_by is None else f"{max(0, target.write_id)}L"
+    names = ", ".join(identifier(c.name) for c in columns)
+    numbered = spark.sql(f"SELECT {write_id}, {number}, {names} FROM {view}").toDF(
+        _WRITE_ID, _NUMBER, *data_names(columns)
+    )
+    first = encode(BucketId(0), NO_STATEMENT)
+    properties = f"CAST({first} + ({_NUMBER} DIV {of_bucket}) * {1 << 16} AS int)"
+    values = (_WRITE_ID, properties, _NUMBER, _WRITE_ID)
+    leading = [f"{v} AS {n}" for v, n in zip(values, (*ID_FIELDS, sinks.CURRENT), strict=True)]
+    rows = numbered.selectExpr(*leading, *data_names(columns))
+    return _stage(spark, io, target, directory, rows, buckets)
 
 
 def bucket_count(files: Sequence[ScanFile]) -> int:

@@ -149,7 +149,7 @@ class CompactionTxnContract(QueueFixture):
     def test_a_dropped_table_takes_its_compactions_along(
         self, queue: CompactionQueue, manager: TxnManager, catalog: Catalog
     ) -> None:
-        """Those that are asked for, carried out and over; a worker notices."""
+        """Whether asked for, carried out or over; a worker notices."""
         catalog.create_table(table(columns=columns(a="int"), location=""))
         work(queue, cleaned=True)
         number = queue.enqueue_compaction(request()).compaction_id

@@ -19,6 +19,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUnbuilt,
     PartitionAction,
 )
+from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.ddl.alter_columns import (
     bind_add_columns,
     bind_change_column,
@@ -48,10 +49,16 @@ from acidsql.planner.bind.ddl.table_properties import (
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import existing, not_full, shown
 from acidsql.planner.bind.tables import check_table_name, did_you_mean
+from acidsql.txn.compactions import CompactionType
 
 Facts = tuple[tuple[str, str], ...]
 BoundAlteration = (
-    BoundAlterTable | BoundRenameTable | BoundConvertTable | PartitionAction | BoundUnbuilt
+    BoundAlterTable
+    | BoundRenameTable
+    | BoundConvertTable
+    | PartitionAction
+    | BoundCompact
+    | BoundUnbuilt
 )
 
 
@@ -211,19 +218,28 @@ def bind_rename_table(names: Names, table: Table, statement: ast.RenameTable) ->
     )
 
 
-def bind_concatenate(names: Names, table: Table, statement: ast.Concatenate) -> BoundUnbuilt:
+def bind_concatenate(
+    names: Names, table: Table, statement: ast.Concatenate
+) -> BoundCompact | BoundUnbuilt:
     """ALTER TABLE .. CONCATENATE; Hive makes it a major compaction, to be waited for, where the
     table is transactional."""
     span = statement.name.span
     facts: Facts = ()
+    partitions = None
     if statement.partition is not None:
-        spec, _ = existing(names, table, statement.partition)
+        spec, partitions = existing(names, table, statement.partition)
         if len(spec) < len(table.partition_columns):
             raise not_full(table, spec, statement.partition.span)
         facts = (("partition", shown(spec)),)
     if table.is_transactional:
-        return _unbuilt(
-            "CONCATENATE", statement.span, table, *facts, ("as", "COMPACT 'major' AND WAIT")
+        return BoundCompact(
+            table=table,
+            type=CompactionType.MAJOR,
+            partitions=partitions or tuple(names.catalog.list_partitions(table)),
+            is_named=partitions is not None,
+            wait=not names.around.settings.flag("hive.transactional.concatenate.noblock"),
+            words="ALTER TABLE .. CONCATENATE",
+            span=statement.span,
         )
     if table.kind is not TableKind.MANAGED:
         raise BindError(

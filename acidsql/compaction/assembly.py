@@ -1,0 +1,127 @@
+"""The parts that compact, put together: for a daemon, and for a session whose user waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from acidsql.changes.recovery import Recovery
+from acidsql.compaction.cleaner import Cleaner
+from acidsql.compaction.daemon import Roles, Turn
+from acidsql.compaction.housekeeper import Housekeeper, HouseStore
+from acidsql.compaction.initiator import Initiator, name_of_role
+from acidsql.compaction.journal import Journal
+from acidsql.compaction.worker import Worker
+from acidsql.errors import Error
+from acidsql.files.fileio import FileIO
+from acidsql.settings import Settings
+from acidsql.spark.engine import Engine
+from acidsql.txn.compactions import Compaction, CompactionState
+from acidsql.txn.daemons import CompactorDaemon
+
+
+def assemble(
+    store: HouseStore,
+    files: FileIO,
+    settings: Settings,
+    journal: Journal,
+    *,
+    clock: Callable[[], float],
+    engines: Sequence[Engine],
+    pools: Sequence[str],
+    initiator: bool,
+    cleaner: bool,
+) -> Roles:
+    """What a daemon does. ``engines``: one for each worker; ``pools``: those that the workers serve
+    in turn, none for the entries of no pool.
+    """
+    names = [name_of_role(number) for number in range(len(engines))]
+    workers = {
+        name: Worker(
+            store, files, engine, settings, name, pool=pools[n % len(pools)] if pools else None
+        ).run_once
+        for n, (name, engine) in enumerate(zip(names, engines, strict=True))
+    }
+
+    def cancel() -> None:
+        for engine in engines:
+            engine.cancel()
+
+    return Roles(
+        initiator=_initiator(store, files, settings, journal, clock) if initiator else None,
+        workers=workers,
+        cleaner=_cleaner(store, files, settings, clock).run_once if cleaner else None,
+        housekeeper=_housekeeper(store, files, settings, clock),
+        cancel=cancel,
+        pools=tuple(pools) or ("",),
+    )
+
+
+def _initiator(
+    store: HouseStore,
+    files: FileIO,
+    settings: Settings,
+    journal: Journal,
+    clock: Callable[[], float],
+) -> Turn:
+    return Initiator(
+        store=store,
+        files=files,
+        settings=settings,
+        clock=clock,
+        name=name_of_role(),
+        say=lambda where, what: journal.say("initiator", what, where),
+    ).run_once
+
+
+def _cleaner(
+    store: HouseStore, files: FileIO, settings: Settings, clock: Callable[[], float]
+) -> Cleaner:
+    return Cleaner(store=store, files=files, settings=settings, clock=clock)
+
+
+def _housekeeper(
+    store: HouseStore, files: FileIO, settings: Settings, clock: Callable[[], float]
+) -> Turn:
+    housekeeper = Housekeeper(store=store, settings=settings, clock=clock)
+    recovery = Recovery(
+        open_store=lambda: store,
+        files=files,
+        pause=lambda: settings.number("metastore.acid.housekeeper.interval"),
+    )
+
+    def keep_house() -> bool:
+        housekeeper.run_once()
+        recovery.before()
+        recovery.after()
+        return False
+
+    return keep_house
+
+
+def compact_unless_served(
+    store: HouseStore, engine: Engine, settings: Settings, compaction_id: int
+) -> None:
+    """Carries an entry out here and now, with Spark if need be, if it is initiated and no daemon
+    has workers for it; what it made obsolete is removed if nobody reads it. An entry whose worker
+    has died is initiated again.
+
+    Ctrl-C raises KeyboardInterrupt; what was begun is back in the queue then.
+    """
+    entry = next((c for c in store.compactions() if c.compaction_id == compaction_id), None)
+    if entry is not None and entry.state is CompactionState.WORKING:
+        store.revoke_compactions()
+    if entry is None or _is_served(entry, store.compactor_daemons()):
+        return
+    taken = store.next_compaction(name_of_role(), only=compaction_id)
+    if taken is not None:
+        Worker(store, engine.files, engine, settings, name_of_role()).carry_out(taken)
+        with suppress(Error, OSError):  # the next cleaner does it
+            _cleaner(store, engine.files, settings, time.time).run_once()
+
+
+def _is_served(entry: Compaction, daemons: Iterable[CompactorDaemon]) -> bool:
+    """Whether a daemon has workers for the entry's pool."""
+    pool = entry.request.pool or ""
+    return any("worker" in daemon.roles and pool in daemon.pools for daemon in daemons)

@@ -1,0 +1,154 @@
+"""Where catalog, store and directories are apart: partitions, write ids, what was staged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from acidsql.acid.acid_directory import id_range
+from acidsql.acid.ids import WriteId
+from acidsql.acid.paths import parse_directory
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partitions import name_of
+from acidsql.compaction.doctor.finding import (
+    NOTHING,
+    PASSES,
+    Finding,
+    RemoveStaging,
+    Root,
+    SeedWriteIds,
+    Severity,
+)
+from acidsql.compaction.layout import hidden_entries
+from acidsql.files.fileio import FileIO, Listing
+from acidsql.files.urls import is_inside, path_of
+
+
+def findings_by_catalog(
+    io: FileIO, table: Table, partitions: Sequence[Partition]
+) -> Iterator[Finding]:
+    """Directories without a partition, and the reverse. A store of objects has no directories that
+    could be missing.
+    """
+    home = path_of(table.location)
+    if io.renames(home) and not io.exists(home):
+        yield _missing(home, f"the directory of table {table.name} is not there")
+        return
+    if not table.partition_columns:
+        return
+    known = {path_of(partition.location): partition for partition in partitions}
+    for location, partition in known.items():
+        if io.renames(location) and not io.exists(location):
+            what = f"the directory of partition {name_of(table, partition)} is not there"
+            yield _missing(location, what)
+    yield from _unknown(table, home, known.keys(), io.listing(home))
+
+
+def _missing(path: str, detail: str) -> Finding:
+    return Finding(
+        severity=Severity.ERROR,
+        title="missing directory",
+        path=path,
+        detail=detail,
+        hive3="reads no rows",
+        hive4="reads no rows",
+        acidsql="reads no rows",
+        mend="mount or restore it; of a partition that is to go, MSCK REPAIR TABLE .. SYNC"
+        " PARTITIONS",
+    )
+
+
+def _unknown(
+    table: Table, home: str, known: Collection[str], listing: Listing
+) -> Iterator[Finding]:
+    depth = len(table.partition_columns)
+    roots: dict[str, str] = {}
+    elsewhere = [path for path in known if path.removeprefix(f"{home}/").count("/") != depth - 1]
+    for file in listing.files:
+        parts = file.path.split("/")
+        root = f"{home}/{'/'.join(parts[:depth])}" if len(parts) > depth else home
+        if root in known or any(is_inside(f"{home}/{file.path}", path) for path in elsewhere):
+            continue
+        roots.setdefault(root, file.path)
+    for root, path in sorted(roots.items()):
+        yield _apart(table, home, root, path)
+
+
+def _apart(table: Table, home: str, root: str, path: str) -> Finding:
+    keys = [column.name for column in table.partition_columns]
+    names = root.removeprefix(f"{home}/").split("/")
+    like = root != home and [n.partition("=")[0].lower() for n in names] == keys
+    return Finding(
+        severity=Severity.WARNING,
+        title="directory without a partition" if like else "file outside of the partitions",
+        path=root if like else f"{home}/{path}",
+        detail=f"the catalog knows no partition there, and there are files: {path}",
+        hive3=PASSES,
+        hive4=PASSES,
+        acidsql=PASSES,
+        mend=(
+            "MSCK REPAIR TABLE makes it a partition; or remove it: only you know"
+            if like
+            else "LOAD DATA it into a partition, or remove it"
+        ),
+    )
+
+
+# ---- staging
+
+
+def findings_of_staging(io: FileIO, table: Table, txns: ValidTxnList) -> Iterator[Finding]:
+    """What transactions that have ended have staged in a table's directory."""
+    home = path_of(table.location)
+    for entry in hidden_entries(io, home, txns):
+        if entry.is_garbage and entry.txn_id is not None:
+            yield Finding(
+                severity=Severity.NOTE,
+                title="staging of an ended transaction",
+                path=f"{home}/{entry.path}",
+                detail=f"transaction {entry.txn_id} has ended and will never need it",
+                hive3=NOTHING,
+                hive4=NOTHING,
+                acidsql="removes it after the next statement that writes",
+                mend="remove it",
+                cure=RemoveStaging(),
+            )
+
+
+# ---- write ids
+
+
+def findings_of_write_ids(
+    table: Table, roots: Sequence[Root], write_ids: ValidWriteIdList
+) -> Iterator[Finding]:
+    """Directories whose write id was never given out. ``write_ids``: taken after the roots were
+    listed.
+    """
+    given_out = max((write_ids.high_watermark, *write_ids.exceptions))
+    behind: list[tuple[WriteId, str]] = []
+    for root in roots:
+        for directory in root.acid_directories:
+            name = parse_directory(directory)
+            if name is None:
+                continue
+            if id_range(name)[1] > given_out:
+                behind.append((id_range(name)[1], root.full(directory)))
+    if behind:
+        highest, path = max(behind)
+        nobody = given_out == 0
+        yield Finding(
+            severity=Severity.ERROR,
+            title="write ids behind the files",
+            path=path,
+            detail=f"it has rows of write id {highest}, and {given_out} is the highest of table"
+            f" {table.name} here; {len(behind)} directories are like it",
+            hive3="does not see it, until the id is given to somebody else's rows",
+            hive4="does not see it, until the id is given to somebody else's rows",
+            acidsql="does not see it, until the id is given to somebody else's rows",
+            mend=(
+                f"take over the write ids up to {highest}"
+                if nobody
+                else "INSERT the rows from a table of their own: others have write ids here already"
+            ),
+            cure=SeedWriteIds(highest=highest) if nobody else None,
+        )

@@ -1,0 +1,117 @@
+"""A finding: what is wrong, what each reader does with it, and what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.ids import WriteId
+from acidsql.acid.paths import is_reserved
+from acidsql.catalog.model import Table
+from acidsql.compaction.layout import Layout
+from acidsql.files.fileio import Listing
+
+
+class Severity(StrEnum):
+    """ERROR: a reader fails, or reads what it should not, or not what it should. WARNING: one
+    would, should something else happen. NOTE: it only lies about.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveAside:
+    """Moves a file that no reader reads into the hidden directory of strays. ``root``: of the table
+    or partition; ``path``: below it.
+    """
+
+    root: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveStaging:
+    """Removes what ended transactions have staged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteVersion:
+    """Writes the version file of an ACID directory."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedWriteIds:
+    """Has a table that nobody has written to here take over the write ids of its files."""
+
+    highest: WriteId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteTail:
+    """Puts footer keys right, which are computed from the rows of the file. ``root``: below which
+    the new file is made.
+    """
+
+    root: str
+    path: str
+
+
+Cure = MoveAside | RemoveStaging | WriteVersion | SeedWriteIds | RewriteTail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """``title`` names the kind of it, ``detail`` what is so here. ``hive3``, ``hive4``,
+    ``acidsql``: what each does with it. ``mend``: what mends it, in words; ``cure``: what
+    ``--repair`` does, None where it will not guess.
+    """
+
+    severity: Severity
+    title: str
+    path: str
+    detail: str
+    hive3: str
+    hive4: str
+    acidsql: str
+    mend: str
+    cure: Cure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A root as it was found. ``names``: all names, hidden ones too, in the root itself ("") and in
+    each of its ACID directories; ``files``: those of each of these that are not hidden.
+    """
+
+    table: Table | None
+    path: str
+    listing: Listing = field(repr=False)
+    names: Mapping[str, Sequence[str]] = field(repr=False)
+    files: Mapping[str, Sequence[FileEntry]] = field(repr=False)
+    layout: Layout
+
+    @property
+    def acid_directories(self) -> Iterator[str]:
+        """The names of the first level that are reserved for ACID directories."""
+        return (p for p in self.listing.directories if is_reserved(p) and "/" not in p)
+
+    @property
+    def holds_events(self) -> bool:
+        """Whether its files are those of a full ACID table, as far as is known."""
+        return self.table is None or self.table.is_full_acid
+
+    def full(self, path: str) -> str:
+        return f"{self.path}/{path}"
+
+
+PASSES = "passes over it"
+FAILS = "fails"
+READS = "reads it as it is"
+NOTHING = "does not look at it"

@@ -1,0 +1,157 @@
+"""What mends a finding. No row is ever deleted, and nothing is guessed: what readers do not see is
+moved aside, what rows tell is computed from them. Each cure may be done again, or stop halfway.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import assert_never
+
+from pyarrow import orc
+
+from acidsql.acid.bucket_codec import bucket_ids
+from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending
+from acidsql.acid.orc_tail import OrcTail, edit_tail
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.paths import (
+    ACID_VERSION,
+    ACID_VERSION_FILE,
+    DeleteDelta,
+    parse_bucket_file,
+    parse_directory,
+)
+from acidsql.acid.row_id import RowId
+from acidsql.catalog.model import Table
+from acidsql.changes.recovery import remove_staging
+from acidsql.changes.unit_of_work import Store
+from acidsql.compaction.doctor.finding import (
+    Finding,
+    MoveAside,
+    RemoveStaging,
+    RewriteTail,
+    SeedWriteIds,
+    WriteVersion,
+)
+from acidsql.errors import OperationalError
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import parent, real_path, split_url
+from acidsql.storage.columns import read_columns
+from acidsql.storage.footers import read_footer
+from acidsql.storage.row_ids import row_ids
+
+STRAYS = ".acidsql_strays"
+"""The hidden directory of a root into which strays are moved, under the names that they had."""
+
+
+def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
+    """Mends a finding; returns what was done, in words. OperationalError, and nothing changed, if
+    it cannot be done without guessing; OSError; what the store raises.
+    """
+    match finding.cure:
+        case None:
+            raise OperationalError(f"not mended: {finding.mend}")
+        case MoveAside(root=root, path=path):
+            return f"moved to {move_aside(io, root, path)}"
+        case RemoveStaging():
+            remove_staging(store, io, table)
+            return "removed"
+        case WriteVersion(directory=directory):
+            write_version(io, directory)
+            return f"{ACID_VERSION_FILE} added"
+        case SeedWriteIds(highest=highest):
+            store.seed_write_id(table.name, highest)
+            return f"write ids up to {highest} count as committed"
+        case RewriteTail(root=root, path=path):
+            return rewrite_tail(io, root, path)
+        case _:
+            assert_never(finding.cure)
+
+
+def move_aside(io: FileIO, root: str, path: str) -> str:
+    """Moves a file into the hidden directory of strays; returns where it is."""
+    target = f"{root}/{STRAYS}/{path}"
+    while io.exists(target):
+        target = f"{root}/{STRAYS}/{path}.{uuid.uuid4().hex[:8]}"
+    source = f"{root}/{path}"
+    if not io.exists(source):
+        return target
+    io.make_directory(parent(target))
+    io.move_file(source, target)
+    io.end_move(source)
+    for directory in {parent(source), parent(target)}:
+        io.sync_directory(directory)
+    return target
+
+
+def write_version(io: FileIO, directory: str) -> None:
+    path = f"{directory}/{ACID_VERSION_FILE}"
+    if not io.exists(path):
+        io.write(path, ACID_VERSION)
+        io.sync_directory(directory)
+
+
+# ---- footers
+
+
+def rewrite_tail(io: FileIO, root: str, path: str) -> str:
+    """Puts the footer keys of a published file right: a copy of it is changed and takes its name in
+    one step, so that every reader finds the old or the new one. Only a local file system can do
+    that. The rows, and where they lie in the file, stay.
+    """
+    source = f"{root}/{path}"
+    if split_url(source) is not None:
+        raise OperationalError(
+            "not mended: only on a local file system can one file take the place of another"
+        )
+    name = parse_directory(path.partition("/")[0])
+    bucket = parse_bucket_file(path.rpartition("/")[2])
+    if name is None or bucket is None:
+        raise OperationalError("not mended: its name does not tell what it holds")
+    deletes = isinstance(name, DeleteDelta)
+    tail = read_footer(io, source)
+    last = _last_ids(io, source, tail, operation=2 if deletes else 0)
+    rows = tail.row_count
+    keys = footer_keys(last, inserts=0 if deletes else rows, deletes=rows if deletes else 0)
+    staged = f"{root}/{STRAYS}/{uuid.uuid4().hex}"
+    io.make_directory(parent(staged))
+    io.copy_file(source, staged)
+    try:
+        edit = edit_tail(tail, keys)
+        staged = io.replace_tail(staged, edit.offset, edit.data)
+        _replace(io, root, path, staged)
+    except BaseException:
+        io.delete_file(staged)
+        raise
+    io.sync_directory(parent(source))
+    return "footer keys computed from the rows"
+
+
+def _last_ids(io: FileIO, path: str, tail: OrcTail, *, operation: int) -> list[RowId]:
+    """The last id of each stripe. OperationalError if the rows are not what Hive's readers take
+    them for: then no footer makes them right.
+    """
+    (operations,) = read_columns(io, path, ["operation"])
+    if (operations != operation).any():
+        raise OperationalError("not mended: it holds events of another kind")
+    last: list[RowId] = []
+    with io.open_input(path) as opened:
+        file = orc.ORCFile(opened)
+        for stripe in range(len(tail.stripes)):
+            ids = row_ids(file.read_stripe(stripe, columns=list(ID_FIELDS)))
+            bucket_ids(ids.bucket_properties)
+            ascending = is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows)
+            if not ascending or (last and ids.at(0) <= last[-1]):
+                raise OperationalError("not mended: its rows are not sorted")
+            last.append(ids.at(-1))
+    return last
+
+
+def _replace(io: FileIO, root: str, path: str, staged: str) -> None:
+    """Hadoop's checksum of the old file goes first: readers of a file without one do not check."""
+    above, _, name = path.rpartition("/")
+    checksum = f"{above}/.{name}.crc"
+    if io.exists(f"{root}/{checksum}"):
+        move_aside(io, root, checksum)
+    # os.replace: no step of FileIO takes a name that is taken, as nothing else ever should
+    os.replace(real_path(staged), real_path(f"{root}/{path}"))

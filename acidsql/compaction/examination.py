@@ -1,0 +1,262 @@
+"""The facts of a table's health, gathered: directories side by side, each footer once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import is_reserved
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import FileFormat, Partition, Table
+from acidsql.catalog.partitions import name_of
+from acidsql.compaction.blockers import blockers_of, mends_of
+from acidsql.compaction.decision import Decision, Store
+from acidsql.compaction.health import (
+    SMALL_BYTES,
+    Figures,
+    OpenTxn,
+    OpenWrite,
+    PartitionHealth,
+    TableHealth,
+    figures_of,
+)
+from acidsql.compaction.initiator import Initiator, Where
+from acidsql.compaction.layout import (
+    Layout,
+    hidden_entries,
+    plain_layout,
+    root_write_ids,
+    take_layout,
+    with_rows,
+)
+from acidsql.errors import Error
+from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import look_at_all
+from acidsql.files.urls import path_of
+from acidsql.settings import Settings
+from acidsql.txn.locks import NO_TXN, LockState
+from acidsql.txn.manager import TxnState
+
+Told = Callable[[int, int], None]
+"""Hears how many footers of how many have been read."""
+
+Named = tuple[str | None, Layout]
+"""A partition's name, or None, and what lies there."""
+
+Judge = Callable[[Where], Decision]
+
+
+def silent(done: int, known: int) -> None:
+    """The ``Told`` of whoever does not follow the work."""
+
+
+def table_health(
+    store: Store,
+    io: FileIO,
+    settings: Settings,
+    table: Table,
+    partitions: Sequence[Partition] | None = None,
+    *,
+    now: float,
+    small_size: int = SMALL_BYTES,
+    footers: bool = True,
+    told: Told = silent,
+) -> TableHealth:
+    """The health of a table, or of these partitions of it. ``now``: epoch seconds. ``footers``:
+    whether rows are to be known. OSError if a directory cannot be listed.
+    """
+    txns = store.valid_txns()
+    write_ids = store.valid_write_ids(table.name, txns) if table.is_transactional else None
+    known = store.list_partitions(table) if partitions is None else partitions
+    named = _layouts(io, table, known, write_ids, txns)
+    if footers and table.file_format is FileFormat.ORC:
+        counted = with_rows(io, [layout for _, layout in named], told)
+        named = [(name, layout) for (name, _), layout in zip(named, counted, strict=True)]
+    entries = tuple(e for e in store.compactions() if e.request.table == table.name)
+    judge = _judge_of(store, io, settings, now) if write_ids is not None else None
+    judged = [
+        PartitionHealth(
+            name=name,
+            layout=layout,
+            figures=figures_of(layout, small_size, merges=table.is_full_acid),
+            decision=_judged(judge, table, (name, layout)),
+        )
+        for name, layout in named
+    ]
+    whole = bool(table.partition_columns) and table.is_transactional
+    hidden = tuple(hidden_entries(io, path_of(table.location), txns)) if whole else ()
+    garbage = [entry for entry in hidden if entry.is_garbage]
+    beside = Figures(garbage=len(garbage), garbage_bytes=sum(entry.bytes for entry in garbage))
+    health = TableHealth(
+        name=str(table.name),
+        path=table.location,
+        table=table,
+        now=int(now * 1000),
+        partitions=tuple(judged),
+        total=reduce(Figures.plus, (p.figures for p in judged), beside),
+        hidden=hidden,
+        write_ids=write_ids,
+        compactions=entries,
+        small_size=small_size,
+    )
+    return _with_others(store, settings, health)
+
+
+def path_health(
+    io: FileIO, path: str, *, now: float, small_size: int = SMALL_BYTES, told: Told = silent
+) -> TableHealth:
+    """The health of a directory that no catalog knows: layout and footers, by names alone. OSError
+    if it cannot be listed.
+    """
+    listing = io.listing(path)
+    roots = roots_in(listing.directories)
+    write_ids = root_write_ids(listing.directories)
+    layouts = [
+        take_layout(io, f"{path}/{root}".rstrip("/"), write_ids, None) for root in roots or [""]
+    ]
+    if not roots:
+        layouts = [plain_layout(io, path)]
+    counted = with_rows(io, layouts, told)
+    judged = tuple(
+        PartitionHealth(name=root or None, layout=one, figures=figures_of(one, small_size))
+        for root, one in zip(roots or [""], counted, strict=True)
+    )
+    return TableHealth(
+        name=path,
+        path=path,
+        table=None,
+        now=int(now * 1000),
+        partitions=judged,
+        total=reduce(Figures.plus, (p.figures for p in judged), Figures()),
+        write_ids=write_ids if roots else None,
+        small_size=small_size,
+    )
+
+
+def roots_in(directories: Iterable[str]) -> list[str]:
+    """The directories that hold ACID directories, by their paths; "" is the one that was listed."""
+    roots: dict[str, None] = {}
+    for path in directories:
+        parts = path.split("/")
+        for depth, part in enumerate(parts):
+            if is_reserved(part):
+                roots["/".join(parts[:depth])] = None
+                break
+    return sorted(roots)
+
+
+def _layouts(
+    io: FileIO,
+    table: Table,
+    partitions: Sequence[Partition],
+    write_ids: ValidWriteIdList | None,
+    txns: ValidTxnList,
+) -> list[Named]:
+    roots: list[tuple[str | None, str]] = [
+        (name_of(table, partition), path_of(partition.location)) for partition in partitions
+    ]
+    if not table.partition_columns:
+        roots = [(None, path_of(table.location))]
+
+    def look(root: str) -> Layout:
+        if write_ids is None:
+            return plain_layout(io, root)
+        return take_layout(io, root, write_ids, txns, events=table.is_full_acid)
+
+    layouts = look_at_all(look, [root for _, root in roots])
+    return [(name, layout) for (name, _), layout in zip(roots, layouts, strict=True)]
+
+
+# ---- the initiator
+
+
+def _judge_of(store: Store, io: FileIO, settings: Settings, now: float) -> Judge:
+    initiator = Initiator(
+        store=store, files=io, settings=settings, clock=lambda: now, name="inspect"
+    )
+    return initiator.judging()
+
+
+def _judged(judge: Judge | None, table: Table, named: Named) -> Decision | None:
+    """What the initiator will do with a partition, and why or why not."""
+    if judge is None:
+        return None
+    name, layout = named
+    if layout.problem is not None:
+        return Decision(type=None, why="nobody can tell what to read of it")
+    try:
+        return judge((table.name, name))
+    except (Error, OSError) as error:
+        return Decision(type=None, why=str(error).splitlines()[0])
+
+
+# ---- the others
+
+
+def _with_others(store: Store, settings: Settings, health: TableHealth) -> TableHealth:
+    """The health, with who else is at the table."""
+    table, write_ids = health.table, health.write_ids
+    if table is None or write_ids is None:
+        return health
+    locks = store.list_locks()
+    statements = {lock.txn_id: lock.statement for lock in locks if lock.txn_id != NO_TXN}
+    mine = [
+        lock
+        for lock in locks
+        if (lock.component.database, lock.component.table)
+        == (table.name.database, table.name.table)
+        and lock.state is LockState.ACQUIRED
+    ]
+    open_writes = tuple(_open_writes(store, health, statements))
+    known = replace(
+        health,
+        open_writes=open_writes,
+        oldest_txn=_oldest_txn(store, open_writes, statements),
+        oldest_lock=min(mine, key=lambda lock: lock.acquired_at, default=None),
+    )
+    known = replace(known, blockers=tuple(blockers_of(known, settings)))
+    return replace(known, mends=tuple(mends_of(known)))
+
+
+def _open_writes(
+    store: Store, health: TableHealth, statements: Mapping[TxnId, str]
+) -> Iterator[OpenWrite]:
+    """The open write ids of the table with their transactions, which are looked for from the
+    oldest on.
+    """
+    assert health.table is not None
+    assert health.write_ids is not None
+    wanted = set(health.write_ids.open)
+    for txn in store.list_txns():
+        if not wanted:
+            return
+        outcome = store.find_txn(txn.txn_id) if txn.state is TxnState.OPEN else None
+        for write in () if outcome is None else outcome.writes:
+            if write.table == health.table.name and write.write_id in wanted:
+                wanted.discard(write.write_id)
+                yield OpenWrite(
+                    write_id=WriteId(write.write_id),
+                    txn_id=txn.txn_id,
+                    user=txn.user,
+                    host=txn.host,
+                    started=txn.started,
+                    statement=statements.get(txn.txn_id) or None,
+                )
+
+
+def _oldest_txn(
+    store: Store, open_writes: Sequence[OpenWrite], statements: Mapping[TxnId, str]
+) -> OpenTxn | None:
+    txn = next((txn for txn in store.list_txns() if txn.state is TxnState.OPEN), None)
+    if txn is None:
+        return None
+    return OpenTxn(
+        txn_id=txn.txn_id,
+        user=txn.user,
+        host=txn.host,
+        started=txn.started,
+        statement=statements.get(txn.txn_id) or None,
+        writes=any(write.txn_id == txn.txn_id for write in open_writes),
+    )

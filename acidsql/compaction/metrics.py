@@ -1,0 +1,297 @@
+"""The state of compaction and transactions as OpenMetrics text, under the names that Hive's metrics
+have (MetricsConstants; their values: AcidMetricService, DeltaFilesMetricReporter).
+
+What Hive keeps as counters of one process (failures of its threads, cycles) is the business of
+whoever runs those threads: they hand it in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from acidsql.acid.write_ids import ValidTxnList
+from acidsql.catalog.model import Table
+from acidsql.catalog.partitions import name_of
+from acidsql.compaction.decision import Store
+from acidsql.compaction.initiator import objects_of, transactional_tables
+from acidsql.compaction.layout import Kind, Layout, State, take_layout
+from acidsql.errors import Error
+from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import look_at_all
+from acidsql.files.urls import path_of
+from acidsql.settings import Settings
+from acidsql.txn.compactions import Compaction, CompactionState
+from acidsql.txn.manager import TxnInfo, TxnState
+
+CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+MOST_LISTED = 100
+"""The most tables and partitions that have numbers of their own: those with the largest ones.
+Hive: hive.txn.acid.metrics.max.cache.size."""
+
+SMALL_SHARE = 0.01
+"""A delta is small if it is under this share of the base. Hive:
+hive.txn.acid.metrics.delta.pct.threshold."""
+
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_DELTAS = (Kind.DELTA, Kind.DELETE_DELTA)
+
+HIVE_COUNTERS = {
+    "compaction_initiator_failure_counter": "Runs of the Initiator that failed.",
+    "compaction_cleaner_failure_counter": "Directories that the Cleaner could not clean.",
+    "compaction_worker_failure_counter": "Compactions that failed in a Worker (not Hive's name).",
+    "compaction_initiator_cycle": "Runs of the Initiator.",
+    "compaction_worker_cycle": "Entries that Workers have taken.",
+    "compaction_cleaner_cycle": "Runs of the Cleaner.",
+}
+"""What whoever runs the threads may count, with what it means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A value with its labels."""
+
+    value: float
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A metric: ``kind`` is gauge or counter (whose name has no ``_total``)."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Sequence[Sample]
+
+
+def openmetrics(
+    store: Store,
+    files: FileIO,
+    settings: Settings,
+    *,
+    now: float,
+    counters: Mapping[str, float] | None = None,
+) -> str:
+    """All metrics of a store as OpenMetrics text. ``now``: epoch seconds. ``counters``: by the
+    names of HIVE_COUNTERS. A table that cannot be looked at is left out.
+    """
+    milliseconds = int(now * 1000)
+    families = [
+        *_of_queue(store.compactions(), milliseconds),
+        *_of_transactions(store, milliseconds),
+        *_of_deltas(store, files),
+        *(
+            _family(name, HIVE_COUNTERS.get(name, name), value, kind="counter")
+            for name, value in (counters or {}).items()
+        ),
+    ]
+    return render(families)
+
+
+def render(families: Iterable[Family]) -> str:
+    """Families as text. ValueError for a name that OpenMetrics does not allow."""
+    return "".join(f"{line}\n" for family in families for line in _lines(family)) + "# EOF\n"
+
+
+def _lines(family: Family) -> Iterator[str]:
+    if not _NAME.fullmatch(family.name):
+        raise ValueError(f"{family.name!r} is no name of a metric")
+    yield f"# TYPE {family.name} {family.kind}"
+    yield f"# HELP {family.name} {_escaped(family.help)}"
+    suffix = "_total" if family.kind == "counter" else ""
+    for sample in family.samples:
+        pairs = ",".join(f'{name}="{_escaped(text)}"' for name, text in sample.labels.items())
+        labels = f"{{{pairs}}}" if pairs else ""
+        yield f"{family.name}{suffix}{labels} {_number(sample.value)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def _family(name: str, doc: str, value: float, *, kind: str = "gauge") -> Family:
+    return Family(name=name, kind=kind, help=doc, samples=[Sample(value=value, labels={})])
+
+
+# ---- the queue
+
+
+def _of_queue(entries: Sequence[Compaction], now: int) -> Iterator[Family]:
+    """What SHOW COMPACTIONS tells: of each table or partition its newest entry, by states."""
+    newest = {(e.request.table, e.request.partition): e for e in entries}
+    states = Counter(entry.state for entry in newest.values())
+    for state in CompactionState:
+        words = state.words.replace(" ", "_")
+        doc = f"Tables and partitions whose newest compaction is {state.words}."
+        yield _family(f"compaction_num_{words}", doc, states[state])
+    ages = (
+        ("compaction_oldest_enqueue_age_in_sec", CompactionState.INITIATED, "waits for a worker"),
+        ("compaction_oldest_working_age_in_sec", CompactionState.WORKING, "is worked on"),
+        ("compaction_oldest_cleaning_age_in_sec", CompactionState.READY_FOR_CLEANING, "waits"),
+        ("oldest_ready_for_cleaning_age_in_sec", CompactionState.READY_FOR_CLEANING, "waits"),
+    )
+    for name, state, what in ages:
+        began = (_began(entry) for entry in entries if entry.state is state)
+        doc = f"Seconds for which the oldest compaction that is {state.words} {what}."
+        yield _family(name, doc, _age(min(began, default=None), now))
+    yield from _of_pools(entries, now)
+    yield from _of_processes(newest.values())
+
+
+def _began(entry: Compaction) -> int:
+    match entry.state:
+        case CompactionState.WORKING if entry.started is not None:
+            return entry.started
+        case CompactionState.READY_FOR_CLEANING if entry.committed is not None:
+            return entry.committed
+        case _:
+            return entry.enqueued
+
+
+def _of_pools(entries: Sequence[Compaction], now: int) -> Iterator[Family]:
+    for words, state in (
+        ("initiated", CompactionState.INITIATED),
+        ("working", CompactionState.WORKING),
+    ):
+        pools: dict[str, list[Compaction]] = {"default": []}
+        for entry in entries:
+            if entry.state is state:
+                pools.setdefault(entry.request.pool or "default", []).append(entry)
+        ages = "enqueue" if state is CompactionState.INITIATED else "working"
+        yield Family(
+            name=f"compaction_pools_{words}_item_count",
+            kind="gauge",
+            help=f"Compactions of each pool that are {state.words}.",
+            samples=[Sample(value=len(of), labels={"pool": pool}) for pool, of in pools.items()],
+        )
+        yield Family(
+            name=f"compaction_pools_oldest_{ages}_age_in_sec",
+            kind="gauge",
+            help=f"Seconds for which the oldest compaction of each pool is {state.words}.",
+            samples=[
+                Sample(value=_age(min(map(_began, of), default=None), now), labels={"pool": pool})
+                for pool, of in pools.items()
+            ],
+        )
+
+
+def _of_processes(newest: Iterable[Compaction]) -> Iterator[Family]:
+    entries = list(newest)
+    initiators = {_host(e.request.initiator) for e in entries} - {None}
+    workers = {_host(e.worker) for e in entries} - {None}
+    versions = {e.initiator_version for e in entries} - {None}
+    of_workers = {e.worker_version for e in entries} - {None}
+    counts = (
+        ("initiators", "Hosts that have asked for compactions.", initiators),
+        ("workers", "Hosts that have carried out compactions.", workers),
+        ("initiator_versions", "Versions of those that asked for compactions.", versions),
+        ("worker_versions", "Versions of those that carried out compactions.", of_workers),
+    )
+    for name, doc, values in counts:
+        yield _family(f"compaction_num_{name}", doc, len(values))
+
+
+def _host(name: str | None) -> str | None:
+    """The host of ``<host>-<thread>``; None for what a user asked for."""
+    host, _, thread = (name or "").rpartition("-")
+    return None if not host or thread == "manual" else host
+
+
+# ---- transactions and locks
+
+
+def _of_transactions(store: Store, now: int) -> Iterator[Family]:
+    txns, locks = store.list_txns(), store.list_locks()
+    still_open = [txn for txn in txns if txn.state is TxnState.OPEN]
+    aborted = [txn for txn in txns if txn.state is TxnState.ABORTED]
+    yield from _of_txns("open_non_repl", "open transactions", still_open, now)
+    yield from _of_txns("open_repl", "open transactions of replication", [], now)
+    yield from _of_txns("aborted", "aborted transactions with something on record", aborted, now)
+    yield _family("num_locks", "Locks, held and waited for.", len(locks))
+    oldest = min((lock.acquired_at for lock in locks if lock.acquired_at), default=None)
+    doc = "Seconds for which the oldest lock is held."
+    yield _family("oldest_lock_age_in_sec", doc, _age(oldest, now))
+
+
+def _of_txns(kind: str, words: str, txns: Sequence[TxnInfo], now: int) -> Iterator[Family]:
+    oldest = min(txns, key=lambda txn: txn.txn_id, default=None)
+    name = f"oldest_{kind}_txn"
+    yield _family(f"num_{kind}_transactions", f"The number of {words}.", len(txns))
+    identifier = 0 if oldest is None else oldest.txn_id
+    yield _family(f"{name}_id", f"The lowest id of {words}, 0 for none.", identifier)
+    began = None if oldest is None else oldest.started
+    doc = f"Seconds since the oldest of {words} began."
+    yield _family(f"{name}_age_in_sec", doc, _age(began, now))
+
+
+def _age(began: int | None, now: int) -> int:
+    return 0 if began is None else max(now - began, 0) // 1000
+
+
+# ---- deltas
+
+
+def _of_deltas(store: Store, io: FileIO) -> Iterator[Family]:
+    """Deltas of the tables and partitions that have most of them."""
+    layouts: list[tuple[dict[str, str], Layout]] = []
+    txns = store.valid_txns()
+    for table in transactional_tables(store):
+        try:
+            layouts += _layouts(store, io, table, txns)
+        except (Error, OSError):
+            continue
+    for name, doc, count in (
+        ("compaction_num_active_deltas", "Deltas and delete deltas that are read.", _active),
+        ("compaction_num_obsolete_deltas", "Deltas and delete deltas to be removed.", _obsolete),
+        ("compaction_num_small_deltas", "Deltas under a hundredth of their base.", _small),
+    ):
+        counted = [(count(layout), labels) for labels, layout in layouts]
+        listed = sorted((one for one in counted if one[0]), key=lambda one: -one[0])[:MOST_LISTED]
+        samples = [Sample(value=number, labels=labels) for number, labels in listed]
+        yield Family(name=name, kind="gauge", help=doc, samples=samples)
+
+
+def _layouts(
+    store: Store, io: FileIO, table: Table, txns: ValidTxnList
+) -> list[tuple[dict[str, str], Layout]]:
+    write_ids = store.valid_write_ids(table.name, txns)
+    labelled: list[tuple[dict[str, str], str]] = []
+    for partition in objects_of(store, table):
+        labels = {"database": table.name.database, "table": table.name.table}
+        if partition is not None:
+            labels["partition"] = name_of(table, partition)
+        labelled.append((labels, (table if partition is None else partition).location))
+    layouts = look_at_all(
+        lambda one: take_layout(
+            io, path_of(one[1]), write_ids, txns, events=table.is_full_acid, hides=False
+        ),
+        labelled,
+    )
+    return [(labels, layout) for (labels, _), layout in zip(labelled, layouts, strict=True)]
+
+
+def _active(layout: Layout) -> int:
+    return sum(1 for _ in layout.of(State.READ, kinds=_DELTAS))
+
+
+def _obsolete(layout: Layout) -> int:
+    return sum(1 for _ in layout.of(State.OBSOLETE, kinds=_DELTAS))
+
+
+def _small(layout: Layout) -> int:
+    """Hive: a delta without a base is never small."""
+    base = sum(d.bytes for d in layout.of(State.READ, kinds=(Kind.BASE, Kind.ORIGINALS)))
+    deltas = layout.of(State.READ, kinds=_DELTAS)
+    return sum(1 for d in deltas if base and d.bytes < SMALL_SHARE * base)

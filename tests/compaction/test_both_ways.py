@@ -1,0 +1,93 @@
+"""The two ways of a merge, on Arrow and by Spark's job, make the same of the same inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import orc
+
+from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
+from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.catalog.model import Partition, Table
+from acidsql.compaction.merging.carrying_out import stage
+from acidsql.compaction.merging.choosing import choose_inputs
+from acidsql.compaction.merging.merge import Merge
+from acidsql.files.urls import path_of
+from acidsql.session import Session
+from acidsql.storage.footers import read_footer
+from acidsql.storage.snapshots import acid_directory
+from acidsql.txn.compactions import CompactionType
+from tests.compaction.compacting import MAJOR, MINOR, REBALANCE, begin, find
+from tests.compaction.tables import TABLES
+
+pytestmark = pytest.mark.spark
+
+
+def staged(
+    session: Session, table: Table, partition: Partition | None, kind: CompactionType, path: str
+) -> dict[tuple[bool, int], Any] | None:
+    """Types, events in their order and footers of the files that a compaction writes one way, by
+    kind and bucket; None if there is nothing to do.
+    """
+    session.sql(f"SET acidsql.write.path={path}")
+    txn_id = begin(session)
+    txns = session.store.valid_txns(txn_id)
+    write_ids = ValidCompactorWriteIdList.of(session.store.valid_write_ids(table.name, txns))
+    root = path_of(table.location if partition is None else partition.location)
+    seen = acid_directory(session.files, root, write_ids, txns)
+    inputs = choose_inputs(seen, kind, write_ids.high_watermark)
+    session.store.abort_txns([txn_id])
+    if inputs is None:
+        return None
+    merge = Merge(
+        table=table, partition=partition, inputs=inputs, write_ids=write_ids, txn_id=txn_id
+    )
+    files = stage(session.engine, merge, merge.target(session.settings))
+    contents = {}
+    for file in files:
+        tail = read_footer(session.files, file.path)
+        keys = tail.user_metadata
+        contents[(file.deletes, int(file.bucket))] = (
+            str(tail.schema),
+            [keys[name] for name in (KEY_INDEX, STATS, VERSION)],
+            _events(file.path),
+            file.rows,
+        )
+    assert len(contents) == len(files), "one file a bucket number"
+    return contents
+
+
+def _events(path: str) -> str:
+    """All columns of a file, in its order. Values Arrow cannot hold are compared as bytes are."""
+    try:
+        return repr(orc.ORCFile(path).read().to_pylist())
+    except Exception:
+        assert "out of range" in repr(orc_error(path))
+        return "times that only Java reads"
+
+
+def orc_error(path: str) -> Exception | None:
+    try:
+        orc.ORCFile(path).read()
+    except Exception as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("kind", [MINOR, MAJOR, REBALANCE])
+def test_both_ways_write_the_same(
+    session: Session, tmp_path: Path, name: str, kind: CompactionType
+) -> None:
+    """The same files with the same events in the same order: ids, write ids and values."""
+    TABLES[name](session, tmp_path)
+    table = find(session, "t")
+    if kind is REBALANCE and table.bucketing is not None:
+        return
+    partitions = list(session.store.list_partitions(table)) if table.partition_columns else [None]
+    for partition in partitions:
+        small = staged(session, table, partition, kind, "small")
+        big = staged(session, table, partition, kind, "big")
+        assert small == big

@@ -1,0 +1,127 @@
+"""A worker whose process is killed changes no row, and its entry is taken up again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acidsql.session import Session
+from acidsql.txn.compactions import CompactionState, CompactionType
+from tests.compaction.compacting import (
+    MAJOR,
+    MINOR,
+    clean,
+    directories,
+    enqueue,
+    entry,
+    rows,
+    worker,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.processes]
+
+CHILD = """
+import os, signal, sys
+from acidsql import crash_points
+from acidsql.compaction.worker import Worker
+from acidsql.session import Session
+
+warehouse, point, times, path = sys.argv[1:]
+left = int(times)
+def kill(reached):
+    global left
+    left -= reached == point
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+crash_points.hook = kill
+conf = {"spark.driver.memory": "1g"}
+session = Session(warehouse, master="local[1]", conf=conf, settings={"acidsql.write.path": path})
+assert Worker(session.store, session.files, session.engine, session.settings, "child-1").run_once()
+"""
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+POINTS = (
+    ("compaction taken", 1),
+    ("compaction opened", 1),
+    ("compaction begun", 1),
+    ("compaction staged", 1),
+    ("compaction directory made", 1),
+    ("compaction announced", 1),
+    ("compaction published", 1),
+    ("compaction counted", 1),
+    ("compaction done", 1),
+)
+
+
+def kill_worker(warehouse: Path, point: str, times: int = 1, path: str = "auto") -> None:
+    """Has a worker of its own process take an entry, and killed at a point."""
+    command = [sys.executable, "-c", CHILD, str(warehouse), point, str(times), path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+
+
+def fill(session: Session) -> None:
+    session.sql(f"CREATE TABLE t (id INT, v STRING) {ACID}")
+    session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    session.sql("INSERT INTO t VALUES (4, 'd')")
+    session.sql("UPDATE t SET v = 'x' WHERE id = 2")
+    session.sql("DELETE FROM t WHERE id = 3")
+
+
+def check_killed(
+    session: Session, warehouse: Path, kind: CompactionType, point: str, times: int, path: str
+) -> None:
+    fill(session)
+    before = rows(session, "t")
+    compaction_id = enqueue(session, "t", kind)
+    kill_worker(warehouse, point, times, path)
+    assert rows(session, "t") == before
+    assert entry(session, compaction_id).state is CompactionState.WORKING
+    session.sql("INSERT INTO t VALUES (5, 'meanwhile')")
+    after = rows(session, "t")
+    assert worker(session).run_once()
+    done = entry(session, compaction_id)
+    assert done.state is CompactionState.READY_FOR_CLEANING, done.message
+    assert rows(session, "t") == after
+    clean(session, "t")
+    assert rows(session, "t") == after
+    left = directories(session, "t")
+    assert not any(name.startswith(".") for name in left)
+    assert len(left) <= 3
+    assert all(t.state != "o" for t in session.store.list_txns())
+
+
+@pytest.mark.parametrize(("point", "times"), [*POINTS, ("compaction published", 2)])
+def test_minor_killed(session: Session, warehouse: Path, point: str, times: int) -> None:
+    """At every step of a minor compaction, between its two renames too."""
+    check_killed(session, warehouse, MINOR, point, times, "auto")
+
+
+@pytest.mark.parametrize(("point", "times"), POINTS)
+def test_major_killed(session: Session, warehouse: Path, point: str, times: int) -> None:
+    """At every step of a major compaction."""
+    check_killed(session, warehouse, MAJOR, point, times, "auto")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [MAJOR, MINOR])
+@pytest.mark.parametrize("point", ["compaction staged", "compaction announced"])
+def test_killed_on_spark(
+    session: Session, warehouse: Path, kind: CompactionType, point: str
+) -> None:
+    """The same where Spark has written the files."""
+    check_killed(session, warehouse, kind, point, 1, "big")
+
+
+def test_finished_and_killed(session: Session, warehouse: Path) -> None:
+    """Once the entry is ready for cleaning nobody compacts again."""
+    fill(session)
+    before = rows(session, "t")
+    compaction_id = enqueue(session, "t", MAJOR)
+    kill_worker(warehouse, "compaction finished")
+    assert entry(session, compaction_id).state is CompactionState.READY_FOR_CLEANING
+    assert not worker(session).run_once()
+    assert rows(session, "t") == before

@@ -1,0 +1,117 @@
+"""A process of its own that writes or reads while others compact: ``python -m
+tests.histories.compacting WAREHOUSE ROLE NUMBER SECONDS``. Says "ready", starts when it gets a
+line, and prints a line of JSON for each thing that ended.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from acidsql.errors import Error
+from acidsql.session import Session
+
+ALONE = {"acidsql.compactor.auto": "false", "acidsql.retries": "5"}
+PARTITIONS = ("1", "2")
+Facts = dict[str, object]
+Act = Callable[[Session, int], Facts]
+
+
+def count(session: Session, table: str) -> int:
+    return int(next(iter(session.sql(f"SELECT count(*) FROM {table}").rows()))[0])
+
+
+def insert(session: Session, value: int) -> Facts:
+    session.sql(f"INSERT INTO t VALUES ({value}, 0)")
+    return {"inserted": [value]}
+
+
+def insert_into_partition(session: Session, value: int) -> Facts:
+    key = random.choice(PARTITIONS)
+    session.sql(f"INSERT INTO p PARTITION (k={key}) VALUES ({value})")
+    return {"inserted_into_p": [value]}
+
+
+def insert_and_roll_back(session: Session, value: int) -> Facts:
+    """What is aborted beside compactions must not appear in what they write."""
+    session.begin()
+    session.sql(f"INSERT INTO t VALUES ({-value}, 0)")
+    session.rollback()
+    return {}
+
+
+def insert_twice(session: Session, value: int) -> Facts:
+    """A transaction that stays open for a while: nothing behind it is compacted meanwhile."""
+    with session.transaction():
+        session.sql(f"INSERT INTO t VALUES ({value}, 0)")
+        time.sleep(random.random() / 10)
+        session.sql(f"INSERT INTO t VALUES ({value + 1}, 0)")
+    return {"inserted": [value, value + 1]}
+
+
+def read_twice(session: Session, value: int) -> Facts:
+    """One snapshot, read at its beginning and its end."""
+    table = random.choice("tp")
+    with session.transaction(read_only=True):
+        before = count(session, table)
+        time.sleep(random.random() / 2)
+        after = count(session, table)
+    return {"before": before, "after": after}
+
+
+def update(session: Session, value: int) -> Facts:
+    result = session.sql(f"UPDATE t SET n = n + 1 WHERE id % 7 = {value // 10 % 7}")
+    return {"updated": result.stats.rows_updated}
+
+
+def delete(session: Session, value: int) -> Facts:
+    rows = session.sql("SELECT min(id) FROM t WHERE id > 0").rows()
+    [(lowest,)] = rows
+    if lowest is not None:
+        session.sql(f"DELETE FROM t WHERE id = {lowest}")
+    return {"deleted": [lowest]}
+
+
+def read_rows(session: Session, value: int) -> Facts:
+    """Every row, which is there once."""
+    result = session.sql("SELECT count(*), count(DISTINCT id), min(id) FROM t")
+    [(rows, different, lowest)] = result.rows()
+    return {"rows": rows, "different": different, "lowest": lowest}
+
+
+ROLES: dict[str, tuple[Act, ...]] = {
+    "insert": (insert, insert, insert_into_partition, insert_and_roll_back, insert_twice),
+    "read": (read_twice,),
+    "change": (update, update, delete, insert),
+    "look": (read_rows,),
+}
+
+
+def acts(session: Session, role: str, number: int, seconds: float) -> Iterator[Facts]:
+    value, end = number * 1_000_000, time.monotonic() + seconds
+    while time.monotonic() < end:
+        value += 10
+        act = random.choice(ROLES[role])
+        facts: Facts = {"act": act.__name__}
+        try:
+            yield facts | act(session, value)
+        except Error as error:
+            yield facts | {"error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    warehouse, role, number, seconds = sys.argv[1:]
+    with Session(warehouse, settings=ALONE) as session:
+        if role in ("change", "look"):
+            session.start_spark()
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for facts in acts(session, role, int(number), float(seconds)):
+            print(json.dumps(facts), flush=True)
+
+
+if __name__ == "__main__":
+    main()

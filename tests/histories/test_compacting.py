@@ -1,0 +1,176 @@
+"""Writers and readers beside two daemons that compact: nothing is lost or doubled, no reader misses a
+file, and neither fails the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.session import Session
+from acidsql.txn.compactions import CompactionState
+from tests.session.transactions.crashes import rows_of
+
+pytestmark = pytest.mark.processes
+
+ROOT = Path(__file__).resolve().parents[2]
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+QUICK = {
+    "hive.compactor.check.interval": "200ms",
+    "hive.compactor.worker.sleep.time": "50ms",
+    "hive.compactor.worker.max.sleep.time": "200ms",
+    "hive.compactor.cleaner.run.interval": "100ms",
+    "metastore.acid.housekeeper.interval": "500ms",
+    "hive.compactor.delta.num.threshold": "4",
+    "metastore.compactor.history.retention.succeeded": "100",
+    "metastore.compactor.history.retention.failed": "100",
+}
+History = list[dict[str, Any]]
+
+
+def environment(metastore: str | None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore or ""}
+
+
+@contextmanager
+def daemon(
+    warehouse: Path, metastore: str | None, log: Path, *options: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """``acidsql compactor``, which is told to stop at the end, and does."""
+    settings = [word for k, v in QUICK.items() for word in ("--hiveconf", f"{k}={v}")]
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "acidsql",
+                "compactor",
+                "--warehouse",
+                str(warehouse),
+                *settings,
+                *options,
+            ],
+            cwd=ROOT,
+            stderr=stderr,
+            env=environment(metastore),
+        ) as process,
+    ):
+        try:
+            yield process
+            assert process.poll() is None, log.read_text()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def history_of(
+    warehouse: Path, metastore: str | None, roles: Sequence[str], seconds: float
+) -> History:
+    """What all processes say; they begin together."""
+    with ExitStack() as running:
+        workers = []
+        for number, role in enumerate(roles, start=1):
+            worker = subprocess.Popen(
+                [
+                    sys.executable, "-m", "tests.histories.compacting",
+                    str(warehouse), role, str(number), str(seconds),
+                ],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment(metastore),
+            )  # fmt: skip
+            running.enter_context(worker)
+            running.callback(worker.kill)
+            workers.append(worker)
+        for worker in workers:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+        with ThreadPoolExecutor(len(workers)) as readers:
+            said = list(readers.map(lambda worker: worker.communicate()[0], workers))
+    assert [worker.returncode for worker in workers] == [0] * len(roles)
+    return [json.loads(line) for text in said for line in text.splitlines()]
+
+
+def values(history: History, what: str) -> set[int]:
+    return {value for facts in history for value in facts.get(what, ())}
+
+
+def check_daemons(session: Session, logs: Sequence[Path]) -> None:
+    """No compaction failed, some succeeded, and no daemon had anything to complain about."""
+    states = Counter(c.state for c in session.store.compactions())
+    print(states)
+    assert states[CompactionState.FAILED] == 0, [
+        c.message for c in session.store.compactions() if c.message
+    ]
+    assert states[CompactionState.SUCCEEDED] > 0
+    for log in logs:
+        assert [line for line in log.read_text().splitlines() if "failed" in line] == []
+
+
+@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("metastore", ["sqlite", "postgresql"])
+def test_nothing_is_lost_beside_compactions(
+    warehouse: Path, tmp_path: Path, metastore: str, seconds: int, request: pytest.FixtureRequest
+) -> None:
+    """With two daemons, each row that was committed is there once and no other is; a snapshot is the
+    same at its beginning and its end; no statement and no compaction fails.
+    """
+    url = request.getfixturevalue("postgresql") if metastore == "postgresql" else None
+    logs = [tmp_path / "one.log", tmp_path / "two.log"]
+    with Session(warehouse, metastore=url or "") as session:
+        session.sql(f"CREATE TABLE t (id INT, n INT) {ACID}")
+        session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+        with daemon(warehouse, url, logs[0]), daemon(warehouse, url, logs[1], "--workers", "1"):
+            history = history_of(warehouse, url, ["insert", "insert", "read"], seconds)
+
+        print(Counter(facts["act"] for facts in history))
+        assert [facts for facts in history if "error" in facts] == []
+        for facts in history:
+            assert facts.get("before") == facts.get("after")
+        for table, what in (("t", "inserted"), ("p", "inserted_into_p")):
+            there = Counter(row[0] for row in rows_of(session, table))
+            assert set(there) == values(history, what)
+            assert set(there.values()) == {1}
+        check_daemons(session, logs)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_no_update_is_lost_beside_compactions(warehouse: Path, tmp_path: Path) -> None:
+    """For a minute rows are inserted, updated and deleted while others are read and all is
+    compacted: as many updates are there as were told, and each row once.
+    """
+    log = tmp_path / "one.log"
+    with Session(warehouse, metastore="") as session:
+        session.sql(f"CREATE TABLE t (id INT, n INT) {ACID}")
+        session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+        with daemon(warehouse, None, log):
+            history = history_of(warehouse, None, ["insert", "change", "look"], 60)
+
+        print(Counter(facts["act"] for facts in history))
+        assert [facts for facts in history if "error" in facts] == []
+        for facts in history:
+            assert facts.get("rows") == facts.get("different")
+        rows = rows_of(session, "t")
+        assert {row[0] for row in rows} == values(history, "inserted") - values(history, "deleted")
+        assert len(rows) == len({row[0] for row in rows})
+        check_daemons(session, [log])
