@@ -4,11 +4,9 @@ change the catalog or the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
-from weakref import finalize
 
 from acidsql import interrupts
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableName
@@ -22,9 +20,9 @@ from acidsql.ddl import run_catalog_command
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
-from acidsql.errors import Error, NestingError, ProgrammingError, UnsupportedStatementError, Warning
-from acidsql.local.trace import UNTRACED, Trace
-from acidsql.parser.nesting import deepest, nested_too_deeply
+from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
+from acidsql.local.trace import Trace
+from acidsql.parser.nesting import placed_in
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bind.bound import BoundInsert
 from acidsql.planner.bind.bound_catalog import (
@@ -57,21 +55,18 @@ from acidsql.planner.steps.plans import (
     plan,
     transactional_reads,
 )
-from acidsql.result import Result, ResultColumn, Stats
+from acidsql.result import Result, Stats
 from acidsql.retrying import Attempts
+from acidsql.session_queries import SessionQueries
 from acidsql.session_statements import run_session_statement
 from acidsql.session_transaction import SessionLocks, SessionTransaction
 from acidsql.settings import Settings, Variables
 from acidsql.spark.engine import Engine
-from acidsql.spark.read.answers import Answer
-from acidsql.storage.snapshots import Snapshots
 from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
-from acidsql.txn.reading import Hold, Reads, ReadSnapshot
+from acidsql.txn.reading import Reads, ReadSnapshot
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
@@ -83,25 +78,6 @@ _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 
 def _asks_for_compaction(plan: Plan) -> bool:
     return isinstance(plan, CatalogCommand) and isinstance(plan.action, BoundCompact)
-
-
-@contextmanager
-def placed_in(source: str) -> Iterator[None]:
-    """Tells every error that leaves it the text of its statement; a stack that ran out is an error
-    at the place where the text is deepest.
-    """
-    try:
-        yield
-    except RecursionError:
-        raise nested_too_deeply(source) from None
-    except NestingError as error:
-        if error.span is None:
-            error.span, error.source = deepest(source), source
-        raise
-    except Error as error:
-        if error.source is None:
-            error.at(source)
-        raise
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,6 +97,7 @@ class Spine:
     transaction: SessionTransaction = field(init=False)
     locks: SessionLocks = field(init=False)
     reads: Reads = field(init=False)
+    queries: SessionQueries = field(init=False)
     recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +110,13 @@ class Spine:
             open_store=self.open_store, settings=self.settings, plan_again=self._plan_again
         )
         self.transaction = SessionTransaction(self.begin_work, self.settings, self.reads.outlive)
+        self.queries = SessionQueries(
+            engine=self.engine,
+            turn=self.turn,
+            transaction=self.transaction,
+            locks=self.locks,
+            reads=self.reads,
+        )
         self.recovery = Recovery(
             open_store=self.open_store,
             files=self.engine.files,
@@ -229,7 +213,7 @@ class Spine:
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
-                return self._read(plan, source)
+                return self.queries.read(plan, source)
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 return self._write(plan, source)
             case CatalogCommand():
@@ -322,88 +306,12 @@ class Spine:
 
     # ---- reading
 
-    def _read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
-        work = self.transaction.work()
-        if work is None:
-            return self._read_alone(plan, source, trace)
-        hold = Hold(transactional_reads(plan), source)
-        with self.locks.around(plan, source, work) as locked:
-            self.reads.hold_in_txn(hold, work.txn)
-            snapshots = work.snapshots()
-            with self.reads.fetching(hold, None, self.locks.patience()):
-                answer = self.engine.queries.answer(locked, snapshots, trace)
-        # its own files have other names once it has ended: the rows are kept here
-        if work.has_written:
-            rows = answer.fetch()
-            answer = replace(answer, df=None, fetch=lambda: rows)
-        return self._result(answer, snapshots, hold, None, source)
-
-    def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
-        """A query outside of a transaction. Its files are kept for it until its rows have come."""
-        request, tables = self.locks.request(plan, source), transactional_reads(plan)
-        holds: list[Hold] = []
-        with self.reads.reading(tables, source, request, self.locks.patience(), holds=holds) as (
-            visible,
-            waited,
-        ):
-            locked = self.locks.planned_again(plan, source) if waited else plan
-            snapshots = self.engine.snapshots(visible)
-            answer = self.engine.queries.answer(locked, snapshots, trace)
-            if answer.df is not None and transactional_reads(locked):
-                holds.append(Hold(transactional_reads(locked), source))
-        return self._result(answer, snapshots, holds[0] if holds else None, request, source)
-
-    def _result(
-        self,
-        answer: Answer,
-        snapshots: Snapshots,
-        hold: Hold | None,
-        locks: LockRequest | None,
-        source: str,
-    ) -> Result:
-        """The result of a query, whose rows are read when they are asked for. ``locks``: those that
-        it takes then, since it may be kept for long; none if it has its rows already.
-        """
-        df, fetch = answer.df, answer.fetch
-        if df is None:
-            hold, locks = None, None
-
-        def fetched() -> pa.Table:
-            fetching = self.reads.fetching(hold, locks, self.locks.patience())
-            with self.turn.taken(), placed_in(source), fetching:
-                return fetch()
-
-        result = Result(
-            [ResultColumn(name=n, type=t) for n, t in answer.columns],
-            Stats(),
-            fetch=fetched,
-            make_df=None if df is None else lambda: df if self._handed_out(hold) else None,
-            warnings=snapshots.warnings,
-        )
-        if hold is not None:
-            finalize(result, self.reads.drop, hold).atexit = False
-        return result
-
-    def _handed_out(self, hold: Hold | None) -> bool:
-        with self.turn.taken():
-            return self.reads.hand_out(hold)
-
-    @contextmanager
-    def _reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:
-        """What a statement sees now, of which no transaction is told."""
-        work = self.transaction.work()
-        if work is not None:
-            yield work.snapshots()
-            return
-        with self.reads.reading(transactional_reads(plan), source) as (visible, _):
-            yield self.engine.snapshots(visible)
-
     def _analyze(self, plan: Plan, source: str) -> Result:
         """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
         match plan:
             case ReadPlan():
                 trace = Trace(plan.steps)
-                done = self._read(plan, source, trace)
+                done = self.queries.read(plan, source, trace)
                 done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
@@ -419,7 +327,7 @@ class Spine:
         return result
 
     def _dry_run(self, plan: ChangePlan, source: str) -> Result:
-        with self._reading(plan, source) as snapshots:
+        with self.queries.reading(plan, source) as snapshots:
             lines = dry_run(self.engine, plan, snapshots)
         return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
 
@@ -441,7 +349,7 @@ class Spine:
                 return Result((), Stats())
             if legs[0].sinks and work is not None:
                 return Result((), carry_out(legs, work, ends=False, warehouse=self.root))
-            with self._reading(locked, source) as snapshots:
+            with self.queries.reading(locked, source) as snapshots:
                 plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
                 stats = carry_out(legs, plain, ends=True, warehouse=self.root)
         return Result((), stats, warnings=self._warnings(legs[0]))

@@ -39,10 +39,10 @@ def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
 def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
     reads = [read.table.name for read in action.query.reads if read.table.is_transactional]
     with warehouse.reads.reading(reads, f"CREATE TABLE {action.table.name}") as (visible, _):
-        return _made(warehouse, action, warehouse.engine.snapshots(visible))
+        return _create_at(warehouse, action, warehouse.engine.snapshots(visible))
 
 
-def _made(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snapshots) -> Result:
+def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snapshots) -> Result:
     engine, io = warehouse.engine, warehouse.files
     table, insert = new_table(action, engine.new_columns(action.query, snapshots))
     first = plan_insert(insert, warehouse.settings)

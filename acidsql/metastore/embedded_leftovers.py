@@ -129,6 +129,11 @@ class EmbeddedReaders(EmbeddedTxns):
             delete_readers(connection, reader_ids)
             return lost
 
+    def reap(self) -> None:
+        with self._store.write() as connection:
+            self._reap_all(connection)
+            reap_readers(connection, self._observer(self._time(connection)))
+
     def list_readers(self) -> tuple[ReaderInfo, ...]:
         with self._store.read() as connection:
             by = self._observer(self._now(connection) - self._jump(connection))

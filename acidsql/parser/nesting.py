@@ -9,10 +9,11 @@ here, with its place; what only some of them cannot do ends in the same error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from acidsql.errors import NestingError, Span
+from acidsql.errors import Error, NestingError, Span
 from acidsql.parser.tokens import Token, TokenKind, scan
 
 MAX_NESTING = 1000
@@ -166,3 +167,22 @@ def deepest(text: str) -> Span:
     if innermost is not None:
         return tokens[innermost.first].span
     return tokens[0].span if tokens else Span(0, len(text))
+
+
+@contextmanager
+def placed_in(source: str) -> Iterator[None]:
+    """Tells every error that leaves it the text of its statement; a stack that ran out is an error
+    at the place where the text is deepest.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise nested_too_deeply(source) from None
+    except NestingError as error:
+        if error.span is None:
+            error.span, error.source = deepest(source), source
+        raise
+    except Error as error:
+        if error.source is None:
+            error.at(source)
+        raise

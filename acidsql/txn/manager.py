@@ -227,8 +227,8 @@ class TxnManager(Readers, Protocol):
         """
 
     def reap(self) -> None:
-        """Aborts open transactions whose heartbeat timed out or whose process has ended. Hive:
-        TxnHandler.performTimeOuts.
+        """Aborts open transactions whose heartbeat timed out or whose process has ended; ends the
+        locks and the registrations of such readers. Hive: TxnHandler.performTimeOuts.
         """
 
     def list_txns(self) -> tuple[TxnInfo, ...]:

@@ -288,7 +288,9 @@ class Reads:
         registered any more.
         """
         txn, manager = hold.txn, self._open_store()
-        if txn is None or all(manager.is_registered(txn.txn_id, t) for t in hold.tables):
+        if txn is None or all(
+            manager.is_registered(txn.txn_id, table) for table in hold.tables if txn.keeps(table)
+        ):
             return
         txn.confirm()
         raise lost_error()

@@ -118,6 +118,7 @@ class Transaction:
     def _follow(self, opened: OpenedTxn) -> None:
         self._own: dict[TableName, WriteId] = dict(opened.write_ids)
         self._write_ids: dict[TableName, ValidWriteIdList] = dict(opened.seen)
+        self._registered: set[TableName] = set(opened.seen)
         self.txn_id: TxnId = opened.txn_id
         self.txns: ValidTxnList = opened.txns
         self._heartbeat = Heartbeat(
@@ -175,7 +176,7 @@ class Transaction:
         wait(self._manager, answer, request, patience, self.txn_id)
         self._note(request)
         if waited and self._is_untouched:
-            opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(self._write_ids))
+            opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(self._registered))
             self._heartbeat.stop()
             self._follow(opened)
         return waited
@@ -213,9 +214,19 @@ class Transaction:
         """
         self._is_untouched = False
         if table not in self._write_ids:
-            seen = self._manager.read_in_txn(self.txn_id, self.txns, [table])
-            self._write_ids.update(seen)
+            self._write_ids[table] = self._seen(table)
         return self._write_ids[table]
+
+    def _seen(self, table: TableName) -> ValidWriteIdList:
+        if table in self._registered:
+            return self._manager.valid_write_ids(table, self.txns)
+        seen = self._manager.read_in_txn(self.txn_id, self.txns, [table])
+        self._registered.add(table)
+        return seen[table]
+
+    def keeps(self, table: TableName) -> bool:
+        """Whether it has registered the table as one that it reads."""
+        return table in self._registered
 
     def is_latest(self, table: TableName) -> bool:
         """Never true: what it has written itself is in no metastore."""

@@ -16,6 +16,7 @@ import os
 import statistics
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from acidsql.session import Session
@@ -112,11 +113,10 @@ def resident() -> int:
 
 
 def tree(process: int) -> list[int]:
-    children = [
-        int(child)
-        for tasks in glob.glob(f"/proc/{process}/task/*/children")
-        for child in Path(tasks).read_text().split()
-    ]
+    children: list[int] = []
+    for tasks in glob.glob(f"/proc/{process}/task/*/children"):
+        with suppress(OSError):  # a thread that has ended
+            children += map(int, Path(tasks).read_text().split())
     return [process, *(below for child in children for below in tree(child))]
 
 

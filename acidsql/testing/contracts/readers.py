@@ -155,7 +155,7 @@ class ReaderContract(StoreContract):
         assert manager.list_readers() == ()
 
     def test_more_tables_are_kept_by_the_same_read(self, manager: TxnManager) -> None:
-        """As it sees them at its snapshot."""
+        """It sees them at its own snapshot."""
         insert(manager)
         opened = manager.open_reader(reading(T))
         insert(manager, U)
@@ -212,6 +212,16 @@ class ReaderContract(StoreContract):
         opened = manager.valid_txns()
         with pytest.raises(SnapshotTooOldError, match="not kept for it any more"):
             manager.read_also(reader, opened, reading(U))
+
+    def test_the_dead_are_reaped_on_demand(self, manager: TxnManager, clock: Clock) -> None:
+        """With the transactions: nothing of them is on record any more."""
+        insert(manager)
+        reader = open_reader(manager, T)
+        manager.reap()
+        assert manager.renew_readers([reader]) == set()
+        clock.now += 300.001
+        manager.reap()
+        assert manager.renew_readers([reader]) == {reader}
 
     def test_a_read_outlives_its_transaction(self, manager: TxnManager) -> None:
         """It keeps what that kept, by a lease of its own; one that was aborted keeps nothing."""

@@ -1,0 +1,113 @@
+"""A session's queries: what they see, which files are kept for them and for how long, and their
+results, whose rows come when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import finalize
+
+from acidsql.local.trace import UNTRACED, Trace
+from acidsql.parser.nesting import placed_in
+from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads
+from acidsql.result import Result, ResultColumn, Stats
+from acidsql.session_transaction import SessionLocks, SessionTransaction
+from acidsql.spark.engine import Engine
+from acidsql.spark.read.answers import Answer
+from acidsql.storage.snapshots import Snapshots
+from acidsql.turn import Turn
+from acidsql.txn.locks import LockRequest
+from acidsql.txn.reading import Hold, Reads
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionQueries:
+    """What the queries of one session need of it."""
+
+    engine: Engine
+    turn: Turn
+    transaction: SessionTransaction
+    locks: SessionLocks
+    reads: Reads
+
+    def read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
+        work = self.transaction.work()
+        if work is None:
+            return self._read_alone(plan, source, trace)
+        hold = Hold(transactional_reads(plan), source)
+        with self.locks.around(plan, source, work) as locked:
+            self.reads.hold_in_txn(hold, work.txn)
+            snapshots = work.snapshots()
+            with self.reads.fetching(hold, None, self.locks.patience()):
+                answer = self.engine.queries.answer(locked, snapshots, trace)
+        # its own files have other names once it has ended: the rows are kept here
+        if work.has_written:
+            rows = answer.fetch()
+            answer = replace(answer, df=None, fetch=lambda: rows)
+        return self._result(answer, snapshots, hold, None, source)
+
+    def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
+        """A query outside of a transaction. Its files are kept for it until its rows have come."""
+        request, tables = self.locks.request(plan, source), transactional_reads(plan)
+        holds: list[Hold] = []
+        with self.reads.reading(tables, source, request, self.locks.patience(), holds=holds) as (
+            visible,
+            waited,
+        ):
+            locked = self.locks.planned_again(plan, source) if waited else plan
+            snapshots = self.engine.snapshots(visible)
+            answer = self.engine.queries.answer(locked, snapshots, trace)
+            if answer.df is not None and transactional_reads(locked):
+                holds.append(Hold(transactional_reads(locked), source))
+        return self._result(answer, snapshots, holds[0] if holds else None, request, source)
+
+    def _result(
+        self,
+        answer: Answer,
+        snapshots: Snapshots,
+        hold: Hold | None,
+        locks: LockRequest | None,
+        source: str,
+    ) -> Result:
+        """The result of a query, whose rows are read when they are asked for. ``locks``: those that
+        it takes then, since it may be kept for long; none if it has its rows already.
+        """
+        df, fetch = answer.df, answer.fetch
+        if df is None:
+            hold, locks = None, None
+
+        def fetched() -> pa.Table:
+            fetching = self.reads.fetching(hold, locks, self.locks.patience())
+            with self.turn.taken(), placed_in(source), fetching:
+                return fetch()
+
+        result = Result(
+            [ResultColumn(name=n, type=t) for n, t in answer.columns],
+            Stats(),
+            fetch=fetched,
+            make_df=None if df is None else lambda: df if self._handed_out(hold) else None,
+            warnings=snapshots.warnings,
+        )
+        if hold is not None:
+            finalize(result, self.reads.drop, hold).atexit = False
+        return result
+
+    def _handed_out(self, hold: Hold | None) -> bool:
+        with self.turn.taken():
+            return self.reads.hand_out(hold)
+
+    @contextmanager
+    def reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:
+        """What a statement sees now, of which no transaction is told."""
+        work = self.transaction.work()
+        if work is not None:
+            yield work.snapshots()
+            return
+        with self.reads.reading(transactional_reads(plan), source) as (visible, _):
+            yield self.engine.snapshots(visible)
