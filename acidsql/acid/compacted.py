@@ -32,7 +32,7 @@ WITH_DELETE_DELTA = "_acidsql_with_delete_delta"
 """An empty file in a delta whose compaction wrote a delete delta of the same range, too."""
 
 WITH_DELTA = "_acidsql_with_delta"
-"""The same in that delete delta."""
+"""An empty file in that delete delta, which says that the delta belongs to it."""
 
 INPUTS_FILE = "_acidsql_inputs"
 """The paths of the directories and original files that an output was made from, as a JSON list."""
@@ -65,7 +65,7 @@ def partner_file(name: Delta | DeleteDelta) -> str:
 
 
 def halves(paths: Collection[str], read_hidden: ReadHidden) -> frozenset[str]:
-    """Those of the directories that are half of a pair whose other half is not there."""
+    """The directories that are half of a pair whose other half is not there."""
     names = {path: parse_directory(path) for path in paths}
     known = set(names.values())
     return frozenset(

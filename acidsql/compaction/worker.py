@@ -113,17 +113,17 @@ class Worker:
         except _RefusedError as refused:
             self._end(entry, CompactionState.REFUSED, str(refused))
         except SparkNotStartedError:
-            self._give_back(entry)
+            self._give_back(entry, at_once=False)
             raise
         except Exception as error:
             self._end(entry, CompactionState.FAILED, _text(error))
         except BaseException:
-            self._give_back(entry)
+            self._give_back(entry, at_once=True)
             raise
 
-    def _give_back(self, entry: Compaction) -> None:
+    def _give_back(self, entry: Compaction, *, at_once: bool) -> None:
         with suppress(Error, OSError):
-            self._store.return_compaction(entry.compaction_id)
+            self._store.return_compaction(entry.compaction_id, at_once=at_once)
 
     def _end(self, entry: Compaction, state: CompactionState, message: str) -> None:
         """Notes how an entry ended, unless it is another's by now."""

@@ -16,11 +16,11 @@ from acidsql.txn.reading import Reads
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warehouse:
     """A store, the file systems its tables lie on, and an engine for what is to be read, of which
-    ``reads`` keeps the files. ``root``: the directory of the store.
+    ``reads`` keeps the files. ``root``: the directory of the store. ``health``: section, item and
+    value of what is to be told of a table or partition.
 
     ``needs_compaction``: whether the initiator would have a partition compacted.
     ``compact_until``: carries the compaction of this id out, unless others do or will.
-    ``health``: section, item and value of what is to be told of a table or partition.
     """
 
     root: str

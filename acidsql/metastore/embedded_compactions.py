@@ -262,12 +262,14 @@ class EmbeddedCompactions(EmbeddedTxns):
                 _abort(connection, row)
             complete(connection, row, state, message, now=self._now(connection))
 
-    def return_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
+    def return_compaction(
+        self, compaction_id: int, *, txn_id: TxnId | None = None, at_once: bool = False
+    ) -> None:
         with self._store.write() as connection:
             row = require_own(connection, compaction_id, txn_id)
             _abort(connection, row)
-            now = self._time(connection)
-            give_back(connection, compaction_id, retry_after=now + PAUSE)
+            until = None if at_once else self._time(connection) + PAUSE
+            give_back(connection, compaction_id, retry_after=until)
 
     def revoke_compactions(self) -> Collection[int]:
         if not self._has_entries(CompactionState.WORKING):

@@ -70,7 +70,13 @@ COMPACTOR = (
         "`compactorthreshold.hive.compactor.delta.pct.threshold` of a table overrides it.",
         honoured=True,
     ),
-    whole("hive.compactor.max.num.delta", 500, "The most deltas one job compacts."),
+    whole(
+        "hive.compactor.max.num.delta",
+        500,
+        "The most deltas that one step of a minor compaction merges; the next one takes what came"
+        " of it and the rest.",
+        honoured=True,
+    ),
     whole(
         "hive.compactor.abortedtxn.threshold",
         1000,
@@ -117,7 +123,12 @@ COMPACTOR = (
         "and files have no ROW__IDs, ask for a major one.",
         honoured=True,
     ),
-    switch("hive.compactor.gather.stats", True, "Major compaction gathers statistics."),
+    switch(
+        "hive.compactor.gather.stats",
+        True,
+        "Major compaction gathers statistics. No effect: those there are stay right, as no row"
+        " changes.",
+    ),
     text(
         "hive.compactor.job.queue",
         "",
@@ -145,7 +156,11 @@ COMPACTOR = (
         unit="ms",
         honoured=True,
     ),
-    whole("hive.compactor.cleaner.threads.num", 1, "Directories the Cleaner cleans side by side."),
+    whole(
+        "hive.compactor.cleaner.threads.num",
+        1,
+        "Directories the Cleaner cleans side by side. No effect: it cleans one after the other.",
+    ),
     switch(
         "hive.compactor.delayed.cleanup.enabled",
         False,
@@ -161,7 +176,7 @@ COMPACTOR = (
     whole(
         "hive.compactor.cleaner.retry.maxattempts",
         5,
-        "After so many failures the Cleaner gives up.",
+        "After so many failures the Cleaner gives up an entry.",
         low=0,
         high=10,
         honoured=True,

@@ -213,8 +213,8 @@ def needs_java_writer(table: pa.Table) -> bool:
 
 
 def needs_java(table: pa.Table) -> bool:
-    """The same of rows that Arrow has read: what lies before the calendars parted may be another
-    day in Java's eyes.
+    """Whether rows that Arrow has read need Java's reader or writer: what lies before the calendars
+    parted may be another day in Java's eyes.
     """
     return _any_needs_it(table, _FIRST_DAY)
 

@@ -186,9 +186,11 @@ class CompactionQueue(Protocol):
         ready for cleaning, too. Hive: markRefused, markFailed.
         """
 
-    def return_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
+    def return_compaction(
+        self, compaction_id: int, *, txn_id: TxnId | None = None, at_once: bool = False
+    ) -> None:
         """Gives an entry back that was begun and cannot be ended: it is initiated again, and
-        nobody takes it for some seconds.
+        nobody takes it for some seconds, unless it may be taken ``at_once``.
         """
 
     def revoke_compactions(self) -> Collection[int]:

@@ -63,7 +63,9 @@ def merge_small(
 def merge_plain(
     io: FileIO, known: KnownFiles, merge: Merge, target: WriteTarget, directory: str
 ) -> list[StagedFile] | None:
-    """The same of an insert-only table: files without events, one for each bucket."""
+    """The finished files of a compaction of an insert-only table, without events, one for each
+    bucket; None as above.
+    """
     is_orc = merge.table.file_format is FileFormat.ORC
     if not is_orc or target.force_path == "big" or bytes_of(merge) > target.max_bytes:
         return None

@@ -41,7 +41,7 @@ _BUCKET = 1
 _WRITE_ID, _NUMBER = "acidsql_write_id", "acidsql_number"
 
 PLAIN_FILE_BYTES = 256 << 20
-"""So many bytes of small files without events become one."""
+"""The bytes of small files without events that become one file."""
 
 
 def stage_compacted_inserts(
