@@ -265,7 +265,7 @@ class CompactionQueueContract(QueueFixture):
     def test_a_worker_that_has_not_begun_may_be_silent_for_less_long(
         self, queue: CompactionQueue, clock: Clock
     ) -> None:
-        """As long as a transaction."""
+        """Its entry is free after the time-out of a transaction."""
         number = queue.enqueue_compaction(request()).compaction_id
         queue.next_compaction(WORKER)
         clock.now += 300
