@@ -125,8 +125,8 @@ COMPACTOR = (
     switch(
         "hive.compactor.gather.stats",
         True,
-        "Major compaction gathers statistics. No effect: a compaction changes no row, so those of rows and"
-        " columns hold as they did.",
+        "Major compaction gathers statistics. No effect: a compaction changes no row, so those of"
+        " rows and columns hold as they did.",
     ),
     text(
         "hive.compactor.job.queue",
