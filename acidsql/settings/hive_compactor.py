@@ -126,8 +126,8 @@ COMPACTOR = (
     switch(
         "hive.compactor.gather.stats",
         True,
-        "Major compaction gathers statistics. No effect: those there are stay right, as no row"
-        " changes.",
+        "Major compaction gathers statistics. No effect: a compaction changes no row, so those of"
+        " rows and columns hold as they did.",
     ),
     text(
         "hive.compactor.job.queue",
