@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -162,6 +163,42 @@ def test_what_aborted_writes_have_left_is_not_the_cleaners(opened: Session) -> N
     cleaner_of(opened).clean_aborted()
     assert (stray.exists(), garbage(opened)) == (False, [])
     assert rows_of(opened, "t") == before
+
+
+class NamesOnlyIO(LocalFileIO):
+    """A file system that cannot rename, as object stores cannot."""
+
+    def renames(self, path: str) -> bool:
+        return False
+
+    def move_directory(self, old: str, new: str) -> None:
+        raise AssertionError(f"{old} was to be renamed")
+
+
+def test_files_go_where_nothing_can_be_renamed(opened: Session) -> None:
+    """One after the other; nothing hidden is made."""
+    make(opened)
+    before = rows_of(opened, "t")
+    queued(opened, "t", MAJOR)
+    cleaner = Cleaner(
+        store=opened.store, files=NamesOnlyIO(), settings=opened.settings, clock=time.time
+    )
+    assert cleaner.run_once()
+    assert directories(opened, "t") == ["base_0000003"]
+    assert rows_of(opened, "t") == before
+
+
+def test_a_retention_that_is_no_time_keeps_the_files(opened: Session) -> None:
+    """And the entry says why."""
+    make(opened)
+    opened.sql("ALTER TABLE t SET TBLPROPERTIES ('acidsql.history.retention'='a week')")
+    [entry] = queued(opened, "t", MAJOR)
+    clean_all(opened)
+    waiting = entry_of(opened, entry.compaction_id)
+    assert (waiting.state, waiting.attempts) == (CompactionState.READY_FOR_CLEANING, 1)
+    assert waiting.message is not None
+    assert "acidsql.history.retention" in waiting.message
+    assert len(directories(opened, "t")) == 4
 
 
 class StuckIO(LocalFileIO):

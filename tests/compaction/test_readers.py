@@ -18,6 +18,7 @@ from acidsql.catalog.model import TableName
 from acidsql.errors import SnapshotTooOldError
 from acidsql.session import Session
 from acidsql.testing.contracts import Clock
+from acidsql.txn.compactions import CompactionType
 from tests.compaction.cleaning import ACID, clean_all, queued, states
 from tests.compaction.compacting import MAJOR, MINOR, directories
 
@@ -162,6 +163,31 @@ def test_a_transaction_that_asks_too_late_is_told_so(session: Session, other: Se
         with pytest.raises(SnapshotTooOldError, match="too old to read"):
             late.txn.write_ids(TableName("default", "t"))
     assert [n for _, n in session.sql(QUERY).rows()] == [0, 20, 30]
+
+
+@pytest.mark.parametrize("kind", [MINOR, MAJOR])
+def test_an_insert_only_table_keeps_its_files(
+    session: Session, other: Session, kind: CompactionType
+) -> None:
+    """Its rows do not tell who wrote them, so an old reader needs what was before."""
+    properties = "'transactional'='true', 'transactional_properties'='insert_only'"
+    session.sql(f"CREATE TABLE m (id INT) STORED AS ORC TBLPROPERTIES ({properties})")
+    session.sql("INSERT INTO m VALUES (1)")
+    other.sql("START TRANSACTION")
+    other.sql("INSERT INTO m VALUES (2)")
+    session.sql("START TRANSACTION")
+    assert list(session.sql("SELECT id FROM m").rows()) == [(1,)]
+    with session.begin_work() as late:
+        other.sql("COMMIT")
+        queued(other, "m", kind)
+        clean_all(other)
+        assert list(session.sql("SELECT id FROM m").rows()) == [(1,)]
+        session.sql("COMMIT")
+        clean_all(other)
+        assert states(other) == ["succeeded"]
+        with pytest.raises(SnapshotTooOldError):
+            late.txn.write_ids(TableName("default", "m"))
+    assert sorted(session.sql("SELECT id FROM m").rows()) == [(1,), (2,)]
 
 
 READER = """
