@@ -1,8 +1,10 @@
 -- What is asked for is enqueued, once, and shown with Hive's columns.
 CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');
-CREATE TABLE p (id INT) PARTITIONED BY (ds STRING, hr INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+CREATE TABLE p (id INT) PARTITIONED BY (ds STRING, hr INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'compactorthreshold.hive.compactor.delta.num.threshold'='0');
 CREATE TABLE only (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only');
-ALTER TABLE p ADD PARTITION (ds='a', hr=1) PARTITION (ds='b', hr=2);
+INSERT INTO p PARTITION (ds='a', hr=1) VALUES (1);
+INSERT INTO p PARTITION (ds='b', hr=2) VALUES (2);
+ALTER TABLE p ADD PARTITION (ds='c', hr=3);
 SHOW COMPACTIONS;
 ALTER TABLE t COMPACT 'minor';
 SHOW COMPACTIONS;
@@ -10,7 +12,7 @@ SHOW COMPACTIONS;
 -- !acid error: BindError
 ALTER TABLE t COMPACT 'MAJOR';
 ALTER TABLE p PARTITION (ds='b', hr=2) COMPACT 'Major' POOL 'night' WITH OVERWRITE TBLPROPERTIES ('compactor.a'='b');
--- of a table with partitions all, but for those that are there already
+-- of a table with partitions those that need it, but for those that are there already
 ALTER TABLE p COMPACT 'minor';
 -- !acid error: BindError
 ALTER TABLE p COMPACT 'minor';

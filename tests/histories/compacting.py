@@ -90,10 +90,14 @@ ROLES: dict[str, tuple[Act, ...]] = {
 }
 
 
+LEAST = {"insert": 30, "read": 3, "change": 5, "look": 5}
+"""What each does however slow the machine is."""
+
+
 def acts(session: Session, role: str, number: int, seconds: float) -> Iterator[Facts]:
-    value, end = number * 1_000_000, time.monotonic() + seconds
-    while time.monotonic() < end:
-        value += 10
+    value, end, begun = number * 1_000_000, time.monotonic() + seconds, 0
+    while time.monotonic() < end or begun < LEAST[role]:
+        value, begun = value + 10, begun + 1
         act = random.choice(ROLES[role])
         facts: Facts = {"act": act.__name__}
         try:

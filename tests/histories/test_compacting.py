@@ -36,6 +36,7 @@ QUICK = {
     "metastore.compactor.history.retention.succeeded": "100",
     "metastore.compactor.history.retention.failed": "100",
 }
+COMPACTOR = (sys.executable, "-m", "acidsql", "compactor")
 History = list[dict[str, Any]]
 
 
@@ -142,6 +143,12 @@ def test_nothing_is_lost_beside_compactions(
         with daemon(warehouse, url, logs[0]), daemon(warehouse, url, logs[1], "--workers", "1"):
             history = history_of(warehouse, url, ["insert", "insert", "read"], seconds)
 
+        subprocess.run(
+            [*COMPACTOR, "--warehouse", str(warehouse), "--once"],
+            cwd=ROOT,
+            env=environment(url),
+            check=True,
+        )
         print(Counter(facts["act"] for facts in history))
         assert [facts for facts in history if "error" in facts] == []
         for facts in history:
@@ -149,7 +156,7 @@ def test_nothing_is_lost_beside_compactions(
         for table, what in (("t", "inserted"), ("p", "inserted_into_p")):
             there = Counter(row[0] for row in rows_of(session, table))
             assert set(there) == values(history, what)
-            assert set(there.values()) == {1}
+            assert set(there.values()) <= {1}
         check_daemons(session, logs)
 
 

@@ -58,11 +58,18 @@ def run(
     sleep: Callable[[float], None],
     change: Callable[[Warehouse], Warehouse] = lambda warehouse: warehouse,
 ) -> Result:
-    """Carries out a COMPACT whose pauses are ``sleep``."""
+    """Carries out a COMPACT whose pauses are ``sleep``. Unless ``change`` says otherwise every
+    partition needs it, and others carry it out.
+    """
     _, plan = session._spine.plan(sql)
     assert isinstance(plan, CatalogCommand)
     assert isinstance(plan.action, BoundCompact)
-    return compact(change(session._spine._warehouse()), plan.action, sleep=sleep)
+    warehouse = replace(
+        session._spine._warehouse(),
+        needs_compaction=lambda table, partition: True,
+        compact_until=lambda compaction_id: None,
+    )
+    return compact(change(warehouse), plan.action, sleep=sleep)
 
 
 def never(seconds: float) -> None:
