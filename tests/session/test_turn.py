@@ -77,6 +77,7 @@ def count(session: Session) -> int:
 USES: dict[str, Callable[[Session], object]] = {
     "sql": lambda s: s.sql("SHOW TABLES"),
     "explain": lambda s: s.explain("SHOW TABLES"),
+    "health": lambda s: s.health("t"),
     "begin": lambda s: s.begin(),
     "commit": lambda s: s.commit(),
     "rollback": lambda s: s.rollback(),
