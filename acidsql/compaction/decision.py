@@ -23,7 +23,7 @@ from typing import Protocol
 from acidsql.acid.acid_directory import AcidDirectory, FileEntry
 from acidsql.acid.ids import TxnId
 from acidsql.acid.paths import Base, parse_directory
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import ProgrammingError
@@ -207,12 +207,18 @@ def aborted_txns(
 
 
 def directory_of(
-    store: TxnManager, io: FileIO, table: Table, partition: Partition | None
+    store: TxnManager,
+    io: FileIO,
+    table: Table,
+    partition: Partition | None,
+    write_ids: ValidWriteIdList | None = None,
 ) -> AcidDirectory:
-    """What a compactor sees of a transactional table's or partition's directory now. OSError;
-    FormatError for a layout that is not Hive's.
+    """What a compactor sees of a transactional table's or partition's directory. ``write_ids``: the
+    table's, where they are known; else as they are now. OSError; FormatError for a layout that is
+    not Hive's.
     """
-    write_ids = store.valid_write_ids(table.name, store.valid_txns())
+    if write_ids is None:
+        write_ids = store.valid_write_ids(table.name, store.valid_txns())
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
     return acid_directory(io, root, compactors, events=table.is_full_acid)

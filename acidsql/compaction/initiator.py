@@ -14,10 +14,13 @@ import datetime
 import os
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Partition, Table, TableKind, TableName
+from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.decision import (
     BY_CLEANER,
@@ -114,7 +117,7 @@ class Initiator:
         return self.judging()(where)
 
     def judging(self) -> Callable[[Where], Decision]:
-        """``judge`` of many: the queue is read once."""
+        """``judge`` of many, as of one look: what the store says is asked once for each table."""
         look = self._look()
         return lambda where: self._judge(look, where)
 
@@ -177,7 +180,7 @@ class Initiator:
         table, partition = target
         decision = self._due(look, table, partition)
         if decision.type is None:
-            if self._hides_writes(table):
+            if look.write_ids(table.name).open:  # compactors do not see all that is written
                 self._again.add(where)
             self.say(where, f"not compacted: {decision.why}")
             return False
@@ -204,19 +207,24 @@ class Initiator:
 
     def _due(self, look: _Look, table: Table, partition: Partition | None) -> Decision:
         thresholds = Thresholds.of(self.settings, table)
-        directory = directory_of(self.store, self.files, table, partition)
+        directory = self._directory(look, table, partition)
         where = table.name, None if partition is None else name_of(table, partition)
         facts = facts_of(table, directory, look.aborted.get(where), now=self.clock())
         decision = decide(facts, thresholds)
         reason = None if self.leave is None or decision.type is None else self.leave(table, facts)
         return decision if reason is None else Decision(type=None, why=f"{reason}: {decision.why}")
 
+    def _directory(self, look: _Look, table: Table, partition: Partition | None) -> AcidDirectory:
+        """What a compactor sees, by the look's write ids, or by those of now where a compaction has
+        since been made that those are too old for.
+        """
+        with suppress(Error):
+            write_ids = look.write_ids(table.name)
+            return directory_of(self.store, self.files, table, partition, write_ids)
+        return directory_of(self.store, self.files, table, partition)
+
     def _hindrance(self, look: _Look, where: Where) -> str | None:
         return look.busy(where) or look.pause(where, self.clock())
-
-    def _hides_writes(self, table: Table) -> bool:
-        """Whether an open transaction keeps compactors from seeing all that is written."""
-        return bool(self.store.valid_write_ids(table.name, self.store.valid_txns()).open)
 
     def _note(self, look: _Look, where: Where, message: str) -> None:
         """Enters into the history that nothing was done, once for each reason in a row."""
@@ -238,8 +246,8 @@ class Initiator:
 
 
 class _Look:
-    """What one run knows: the entries of each object, newest first, and what of the catalog it has
-    asked for.
+    """What one run knows: the entries of each object, newest first, and what of the catalog and of
+    the write ids it has asked for; each is asked for once.
     """
 
     def __init__(
@@ -256,7 +264,11 @@ class _Look:
         for entry in sorted(compactions, key=lambda c: -c.compaction_id):
             request = entry.request
             self._entries.setdefault((request.table, request.partition), []).append(entry)
+        self._tables: dict[TableName, Table | None] = {}
+        self._databases: dict[str, Database | None] = {}
         self._partitions: dict[TableName, dict[str, Partition]] = {}
+        self._txns: ValidTxnList | None = None
+        self._write_ids: dict[TableName, ValidWriteIdList] = {}
 
     def last(self, where: Where) -> Compaction | None:
         return next(iter(self._entries.get(where, ())), None)
@@ -282,7 +294,9 @@ class _Look:
     def find(self, where: Where) -> tuple[Table, Partition | None] | str:
         """The object, or why it is passed over."""
         name, partition_name = where
-        table = self._store.find_table(name)
+        if name not in self._tables:
+            self._tables[name] = self._store.find_table(name)
+        table = self._tables[name]
         if table is None or not table.is_transactional:
             return "there is no such transactional table"
         forbidden = self._forbidden(table)
@@ -299,6 +313,14 @@ class _Look:
         """The pool that the table or its database says."""
         return table.properties.get(POOL) or self._of_database(table).get(POOL) or None
 
+    def write_ids(self, name: TableName) -> ValidWriteIdList:
+        """The table's write ids, as of one snapshot of transactions for all tables."""
+        if name not in self._write_ids:
+            if self._txns is None:
+                self._txns = self._store.valid_txns()
+            self._write_ids[name] = self._store.valid_write_ids(name, self._txns)
+        return self._write_ids[name]
+
     def _forbidden(self, table: Table) -> str | None:
         if _is_off(self._of_database(table)):
             return f'its database "{table.name.database}" has NO_AUTO_COMPACTION'
@@ -309,7 +331,10 @@ class _Look:
         return None
 
     def _of_database(self, table: Table) -> Mapping[str, str]:
-        database = self._store.find_database(table.name.database)
+        name = table.name.database
+        if name not in self._databases:
+            self._databases[name] = self._store.find_database(name)
+        database = self._databases[name]
         return {} if database is None else database.properties
 
     def _partitions_of(self, table: Table) -> Mapping[str, Partition]:

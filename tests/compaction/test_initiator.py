@@ -255,3 +255,21 @@ def test_judging_changes_nothing(small: Session, initiator: Initiator) -> None:
     assert decision.type is CompactionType.MAJOR
     assert decision.why == "11 delta directories, more than 10, and no base"
     assert entries(small) == []
+
+
+def test_one_look_judges_all_as_of_one_moment(small: Session, initiator: Initiator) -> None:
+    """What is written after the first judgement counts for none of the others; a base that was made
+    meanwhile, of what the look does not know of, is judged as it is now.
+    """
+    small.sql(f"CREATE TABLE t (id INT) PARTITIONED BY (p INT) {ACID.format('')}")
+    for partition in ("1", "2", "3"):
+        fill(small, partition=f"PARTITION (p={partition})", times=2)
+    judge = initiator.judging()
+    first = judge((T, "p=1"))
+    for partition in ("2", "3"):
+        fill(small, partition=f"PARTITION (p={partition})")
+    small.sql("ALTER TABLE t PARTITION (p=3) COMPACT 'major' AND WAIT")
+
+    assert judge((T, "p=2")) == first
+    assert judge((T, "p=3")).why == "there are no deltas"
+    assert initiator.judge((T, "p=2")).type is CompactionType.MAJOR
