@@ -141,8 +141,14 @@ def check_daemons(session: Session, logs: Sequence[Path]) -> None:
         assert [line for line in log.read_text().splitlines() if "failed" in line] == []
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("metastore", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("metastore", "seconds"),
+    [
+        ("sqlite", 5),
+        pytest.param("sqlite", 60, marks=pytest.mark.slow),
+        pytest.param("postgresql", 60, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_is_lost_beside_compactions(
     warehouse: Path, tmp_path: Path, metastore: str, seconds: int, request: pytest.FixtureRequest
 ) -> None:
