@@ -9,8 +9,8 @@ There are four modes:
     error   each statement run; what fails shows its error; Spark is never started
 
 Every statement is printed behind ``> ``, then its outcome. Values that differ from run to run have
-no place in a golden file: the warehouse's own path is printed as ``$WAREHOUSE``, and nothing here
-prints a time, a duration or a process id.
+no place in a golden file: the warehouse's own path is printed as ``$WAREHOUSE``, which is
+its name in statements, too, and nothing here prints a time, a duration or a process id.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _executed(session: Session, step: Step, warehouse: Path) -> str:
     _set(session, step)
     before = take_listing(warehouse) if step.show_files else {}
     text = (
-        outcome_text(session.sql(step.text), step)
+        outcome_text(session.sql(step.text.replace("$WAREHOUSE", str(warehouse))), step)
         if step.error is None
         else _foretold_error(session, step)
     )

@@ -59,7 +59,13 @@ def main() -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("partitioned", [False, True], ids=["a table", "partitions"])
+@pytest.mark.parametrize(
+    "partitioned",
+    [
+        pytest.param(False, id="a table", marks=pytest.mark.slow),
+        pytest.param(True, id="partitions"),
+    ],
+)
 def test_a_killed_cleaner_leaves_nothing(opened: Session, point: str, *, partitioned: bool) -> None:
     """The rows are the same throughout; afterwards the directory holds what the catalog explains,
     and a dead transaction's files are gone as well.

@@ -159,8 +159,22 @@ def test_a_signal_ends_a_daemon(table: Session, warehouse: Path, number: int) ->
     assert table.store.compactor_daemons() == ()
 
 
-@pytest.mark.parametrize("point", ["compaction taken", "compaction opened", "compaction staged"])
-@pytest.mark.parametrize("how", [["--once"], []], ids=["once", "daemon"])
+@pytest.mark.parametrize(
+    ("point", "how"),
+    [
+        ("compaction staged", ["--once"]),
+        ("compaction opened", []),
+        *(
+            pytest.param(*variant, marks=pytest.mark.slow)
+            for variant in (
+                ("compaction taken", ["--once"]),
+                ("compaction opened", ["--once"]),
+                ("compaction taken", []),
+                ("compaction staged", []),
+            )
+        ),
+    ],
+)
 def test_work_that_does_not_end_is_given_back(
     table: Session, warehouse: Path, point: str, how: list[str]
 ) -> None:
@@ -176,7 +190,13 @@ def test_work_that_does_not_end_is_given_back(
 
 
 @pytest.mark.parametrize(
-    "point", ["compaction opened", "compaction staged", "compaction published", "compaction done"]
+    "point",
+    [
+        pytest.param("compaction opened", marks=pytest.mark.slow),
+        "compaction staged",
+        "compaction published",
+        pytest.param("compaction done", marks=pytest.mark.slow),
+    ],
 )
 def test_the_work_of_the_killed_is_taken_up(table: Session, warehouse: Path, point: str) -> None:
     """Of a daemon that is killed at work nothing is left, and its entry is carried out by the next

@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,13 +96,23 @@ def check_killed(
     assert all(t.state != "o" for t in session.store.list_txns())
 
 
-@pytest.mark.parametrize(("point", "times"), [*POINTS, ("compaction published", 2)])
+def at_length(points: Sequence[tuple[str, int]], *always: str) -> list[Any]:
+    """The points of a killing: slow ones, but for those that are told."""
+    return [
+        pytest.param(*one, marks=() if one[0].endswith(always) else pytest.mark.slow)
+        for one in points
+    ]
+
+
+@pytest.mark.parametrize(
+    ("point", "times"), at_length([*POINTS, ("compaction published", 2)], "announced", "published")
+)
 def test_minor_killed(session: Session, warehouse: Path, point: str, times: int) -> None:
     """At every step of a minor compaction, between its two renames too."""
     check_killed(session, warehouse, MINOR, point, times, "auto")
 
 
-@pytest.mark.parametrize(("point", "times"), POINTS)
+@pytest.mark.parametrize(("point", "times"), at_length(POINTS, "published"))
 def test_major_killed(session: Session, warehouse: Path, point: str, times: int) -> None:
     """At every step of a major compaction."""
     check_killed(session, warehouse, MAJOR, point, times, "auto")

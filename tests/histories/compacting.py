@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from acidsql.errors import Error
+from acidsql.errors import Error, SnapshotTooOldError
 from acidsql.session import Session
 
 ALONE = {"acidsql.compactor.auto": "false", "acidsql.retries": "5"}
@@ -62,6 +62,29 @@ def read_twice(session: Session, value: int) -> Facts:
     return {"before": before, "after": after}
 
 
+def insert_pair(session: Session, value: int) -> Facts:
+    """One row into each of two tables, which have as many rows in every snapshot."""
+    with session.transaction():
+        session.sql(f"INSERT INTO x VALUES ({value})")
+        session.sql(f"INSERT INTO y VALUES ({value})")
+    return {"inserted_into_pair": [value]}
+
+
+def read_pair(session: Session, value: int) -> Facts:
+    """A snapshot that looks at a second table later: it sees that as it was, or is told that it is
+    too old.
+    """
+    first, second = random.choice(("xy", "yx"))
+    with session.transaction(read_only=True):
+        before = count(session, first)
+        time.sleep(random.random() / 2)
+        try:
+            after = count(session, second)
+        except SnapshotTooOldError:
+            return {"too_old": second}
+    return {"before": before, "after": after}
+
+
 def update(session: Session, value: int) -> Facts:
     result = session.sql(f"UPDATE t SET n = n + 1 WHERE id % 7 = {value // 10 % 7}")
     return {"updated": result.stats.rows_updated}
@@ -83,8 +106,15 @@ def read_rows(session: Session, value: int) -> Facts:
 
 
 ROLES: dict[str, tuple[Act, ...]] = {
-    "insert": (insert, insert, insert_into_partition, insert_and_roll_back, insert_twice),
-    "read": (read_twice,),
+    "insert": (
+        insert,
+        insert,
+        insert_into_partition,
+        insert_and_roll_back,
+        insert_twice,
+        insert_pair,
+    ),
+    "read": (read_twice, read_pair),
     "change": (update, update, delete, insert),
     "look": (read_rows,),
 }
