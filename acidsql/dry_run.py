@@ -11,6 +11,7 @@ from acidsql.catalog.partitions import name_of
 from acidsql.planner.bind.bound import BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
+from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import title_of
 from acidsql.planner.steps.plans import (
@@ -60,7 +61,7 @@ def would(plan: Plan) -> Plan:
             return ExplainPlan(plan=plan)
         case WritePlan() | MultiInsertPlan() | MergePlan():
             return DryRunPlan(plan=plan)
-        case SessionCommand(action=BoundAbortCompactions()):
+        case SessionCommand(action=BoundAbortCompactions() | BoundAbortTransactions()):
             return ExplainPlan(plan=plan)
         case CatalogCommand(action=action) if not isinstance(action, READING_ACTIONS):
             return ExplainPlan(plan=plan)

@@ -257,7 +257,7 @@ class EmbeddedCompactions(EmbeddedTxns):
     ) -> None:
         with self._store.write() as connection:
             row = require_entry(connection, compaction_id)
-            if row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
+            if txn_id is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
                 row = require_own(connection, compaction_id, txn_id)
                 _abort(connection, row)
             complete(connection, row, state, message, now=self._now(connection))

@@ -183,7 +183,8 @@ class CompactionQueue(Protocol):
         txn_id: TxnId | None = None,
     ) -> None:
         """Ends an entry as REFUSED, FAILED or ABORTED, and aborts its transaction; one that is
-        ready for cleaning, too. Hive: markRefused, markFailed.
+        ready for cleaning, too, unless a worker asks, with its ``txn_id``. Hive: markRefused,
+        markFailed.
         """
 
     def return_compaction(

@@ -55,6 +55,19 @@ def test_a_dry_run_changes_nothing(table: Session) -> None:
     assert count(table) == 0
 
 
+def test_a_dry_run_aborts_nothing(table: Session) -> None:
+    """ABORT TRANSACTIONS is explained: the other transaction goes on, and commits."""
+    with Session(table.warehouse) as other:
+        other.sql("START TRANSACTION")
+        other.sql("INSERT INTO t VALUES (3)")
+        (txn_id,) = (txn.txn_id for txn in table.store.list_txns() if txn.state == "o")
+        table.sql("SET acidsql.dry.run=true")
+        assert table.sql(f"ABORT TRANSACTIONS {txn_id}").columns[0].name == "Explain"
+        table.sql("SET acidsql.dry.run=false")
+        other.sql("COMMIT")
+    assert count(table) == 1
+
+
 def test_its_numbers_are_those_of_the_statement(table: Session) -> None:
     """Rows, write ids and steps."""
     stats = table.sql(INSERT).stats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import FileFormat, Table
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.compaction.merging.publishing import Output, outputs, publish, remove_halves
 from acidsql.compaction.merging.small import merge_plain, merge_small, small_deletes
@@ -18,6 +18,7 @@ from acidsql.files.urls import path_of
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
 from acidsql.spark.start.translation import translated
+from acidsql.storage.fine_times import refuse_fine_times
 from acidsql.storage.write.driver_writer import stage_file
 from acidsql.storage.write.target import StagedFile, WriteTarget
 from acidsql.txn.compactions import CompactionType
@@ -92,8 +93,14 @@ def _stage_by_job(
 ) -> list[StagedFile]:
     from acidsql.spark.write import compacting
 
-    io, reader, spark = engine.files, engine.resources.reader, engine.spark
-    if merge.table.is_insert_only:
+    io, reader = engine.files, engine.resources.reader
+    footers = engine.resources.known.footers
+    without_events = merge.table.is_insert_only
+    if not without_events or merge.table.file_format is FileFormat.ORC:
+        whole = merge.plain_snapshot if without_events else merge.snapshot()
+        refuse_fine_times(io, footers.insert_files(io, whole.insert_files))
+    spark = engine.spark
+    if without_events:
         return compacting.stage_compacted_plain(
             spark, io, reader, target, directory, merge.plain_snapshot
         )
@@ -109,7 +116,7 @@ def _stage_by_job(
             order_by=merge.order_by,
         )
     snapshot = merge.insert_snapshot if merge.inputs.is_minor else merge.snapshot()
-    inserts = engine.resources.known.footers.insert_files(io, snapshot.insert_files)
+    inserts = footers.insert_files(io, snapshot.insert_files)
     files: list[StagedFile] = []
     if any(file.rows for file in inserts):
         files += compacting.stage_compacted_inserts(

@@ -25,7 +25,7 @@ from acidsql.acid.paths import (
 )
 from acidsql.compaction.merging.choosing import Inputs
 from acidsql.compaction.merging.merge import Merge
-from acidsql.errors import ExecutionError
+from acidsql.errors import Error, ExecutionError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent
 from acidsql.storage.write.publish import plain_file_name
@@ -127,11 +127,20 @@ def publish(
             crash_points.reached("compaction published")
         io.sync_directory(merge.root)
     except BaseException:
-        # Half of a pair is read by nobody, but a whole one may be: it stays.
-        if len(published) < len(wanted):
+        # Half of a pair is read by nobody, but a whole one may be: it stays. So does what may have
+        # been removed, and written anew under its name, by whoever has the entry now.
+        if len(published) < len(wanted) and _holds(check_lease):
             for final in published:
                 remove_unseen(io, final, f"{target.staging_path}/removed")
         raise
+
+
+def _holds(check_lease: Callable[[], None]) -> bool:
+    try:
+        check_lease()
+    except Error:
+        return False
+    return True
 
 
 def _fill(io: FileIO, directory: str, output: Output) -> None:

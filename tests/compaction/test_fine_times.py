@@ -1,0 +1,43 @@
+"""Compaction of timestamps finer than Spark's and ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+from acidsql.session import Session
+from acidsql.txn.compactions import CompactionState
+from tests.compaction.compacting import MAJOR, directories, find, work
+from tests.compaction.conftest import ACID
+
+FINE = 1_000_000_000_000_000_001
+
+
+@pytest.mark.parametrize("path", ["auto", "big"])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("metastore_url", [""])
+def test_nothing_is_cut(small: Session, path: str, nested: bool) -> None:
+    """A file with nanoseconds that lies in a table is refused, by either way, and stays."""
+    kind = pa.timestamp("ns")
+    of_table = "array<struct<x:timestamp>>" if nested else "timestamp"
+    values = (
+        pa.array([[{"x": FINE}], None], pa.list_(pa.struct([("x", kind)])))
+        if nested
+        else pa.array([FINE, None], kind)
+    )
+    small.sql(f"CREATE TABLE t (id INT, v {of_table}) {ACID.format('')}")
+    location = Path(find(small, "t").location)
+    orc.write_table(
+        pa.table({"id": pa.array([1, 2], pa.int32()), "v": values}), location / "000000_0"
+    )
+    small.sql("DELETE FROM t WHERE id = 7")
+    small.sql("INSERT INTO t SELECT 3, NULL")
+    before = directories(small, "t")
+    small.sql(f"SET acidsql.write.path={path}")
+    done = work(small, "t", MAJOR)
+    assert done.state is CompactionState.FAILED
+    assert "finer than can be carried over" in (done.message or "")
+    assert directories(small, "t") == before
