@@ -41,3 +41,16 @@ def test_nothing_is_cut(small: Session, path: str, nested: bool) -> None:
     assert done.state is CompactionState.FAILED
     assert "finer than can be carried over" in (done.message or "")
     assert directories(small, "t") == before
+
+
+@pytest.mark.parametrize("metastore_url", [""])
+def test_far_times_of_ours_are_compacted(small: Session) -> None:
+    """Rows without ids and in years that nanoseconds do not reach are no reason to refuse."""
+    only = "'transactional'='true', 'transactional_properties'='insert_only'"
+    small.sql(f"CREATE TABLE t (id INT, v TIMESTAMP) STORED AS ORC TBLPROPERTIES ({only})")
+    for number in range(2):
+        small.sql(f"INSERT INTO t VALUES ({number}, TIMESTAMP '9999-12-31 23:59:59')")
+    before = sorted(small.sql("SELECT * FROM t").rows())
+    done = work(small, "t", MAJOR)
+    assert done.state is CompactionState.READY_FOR_CLEANING, done.message
+    assert sorted(small.sql("SELECT * FROM t").rows()) == before
