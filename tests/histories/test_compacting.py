@@ -146,7 +146,7 @@ def check_daemons(session: Session, logs: Sequence[Path]) -> None:
     [
         ("sqlite", 5),
         pytest.param("sqlite", 60, marks=pytest.mark.slow),
-        pytest.param("postgresql", 60, marks=pytest.mark.slow),
+        pytest.param("postgresql", 20, marks=pytest.mark.slow),
     ],
 )
 def test_nothing_is_lost_beside_compactions(

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 History = list[dict[str, Any]]
 OPENING = 10
 """Rows of each account at the beginning."""
-LONG = pytest.param(60, marks=pytest.mark.slow)
+LONG = pytest.param(30, marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -207,8 +207,8 @@ def versions(number: int) -> tuple[int, ...]:
     ("metastore", "seconds"),
     [
         ("sqlite", 4),
-        pytest.param("sqlite", 60, marks=pytest.mark.slow),
-        pytest.param("postgresql", 60, marks=pytest.mark.slow),
+        pytest.param("sqlite", 30, marks=pytest.mark.slow),
+        pytest.param("postgresql", 30, marks=pytest.mark.slow),
     ],
     indirect=["metastore"],
 )
