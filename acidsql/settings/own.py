@@ -131,6 +131,16 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.compactor.driver.max.bytes",
+        kind="bytes",
+        default="1g",
+        doc=(
+            "What a compaction of a full ACID table may read to merge it on the driver, without"
+            " Spark. Rows pass through memory in batches, however many there are."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.history.retention",
         kind="seconds",
         default="0s",

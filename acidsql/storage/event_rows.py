@@ -1,7 +1,7 @@
 """The rows of insert events as Arrow tables on the driver, with all their ids: what a compaction
 merges where it needs no Spark.
 
-Files are read stripe by stripe, so that no more than was asked for ever lies in memory. What only
+They come piece by piece, so that no more than was asked for ever lies in memory. What only
 Java reads or writes rightly is left to Spark: columns of other types than the table's, times that
 Arrow cannot hold or that lie before the calendars parted.
 """
@@ -9,6 +9,7 @@ Arrow cannot hold or that lie before the calendars parted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -30,45 +31,70 @@ from acidsql.storage.stored import arrow_type, needs_java
 CURRENT = EVENT_FIELDS[4]
 _LEADING = (*ID_FIELDS, CURRENT)
 
+BATCH_ROWS = 1 << 17
+"""The most rows of a large file that are in memory at once."""
 
-def read_events(
-    io: FileIO,
-    files: Sequence[ScanFile],
-    columns: tuple[Column, ...],
-    write_ids: ValidWriteIdList | None,
-    dead: DeadIds | None,
-    max_bytes: int,
-) -> pa.Table | None:
-    """The rows of ``files``, without those of write ids that are not valid and the ``dead``:
-    ID_FIELDS, currentTransaction, then the table's columns by their ordinals.
 
-    None if they weigh more than ``max_bytes``, or only Java can carry them over. ``write_ids``:
-    None where no file needs a filter. FormatError names a file that is not as it must be.
+class OnlyJavaError(Exception):
+    """Only Java can carry these rows over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRows:
+    """The rows of ``files``, without those of write ids that are not valid and the ``dead``.
+
+    ``write_ids``: None where no file needs a filter.
     """
-    layouts = [layout(columns, file.columns, original=file.file.original) for file in files]
-    if not _are_readable(layouts, columns):
-        return None
-    first = first_rows([file for file in files if file.file.original])
-    parts = [_nothing(columns)]
-    weight = 0
-    try:
+
+    io: FileIO
+    files: Sequence[ScanFile]
+    columns: tuple[Column, ...]
+    write_ids: ValidWriteIdList | None
+    dead: DeadIds | None
+
+    def batches(self, files: Sequence[ScanFile]) -> Iterator[pa.Table]:
+        """The rows of some of the files, no more than BATCH_ROWS or a small file's at a time:
+        ID_FIELDS, currentTransaction, then the table's columns by their ordinals.
+
+        OnlyJavaError; FormatError names a file that is not as it must be.
+        """
+        layouts = [layout(self.columns, f.columns, original=f.file.original) for f in files]
+        _check_readable(layouts, self.columns)
+        first = first_rows([file for file in self.files if file.file.original])
         for file, of_file in zip(files, layouts, strict=True):
-            for batch in _batches(io, file, of_file, first):
-                parts.append(_live(batch, file, write_ids, dead))
-                weight += parts[-1].nbytes
-                if weight > max_bytes or needs_java(parts[-1]):
-                    return None
-    except _FarTimeError:
+            for batch in _batches(self.io, file, of_file, first):
+                live = _live(batch, file, self.write_ids, self.dead)
+                if needs_java(live):
+                    raise OnlyJavaError
+                yield live
+
+    def table(self, max_bytes: int) -> pa.Table | None:
+        """All rows; None if they weigh more than ``max_bytes``, or only Java can carry them
+        over.
+        """
+        return _gathered(_nothing(self.columns), self.batches(self.files), max_bytes)
+
+
+def _gathered(nothing: pa.Table, batches: Iterator[pa.Table], max_bytes: int) -> pa.Table | None:
+    parts, weight = [nothing], 0
+    try:
+        for batch in batches:
+            parts.append(batch)
+            weight += batch.nbytes
+            if weight > max_bytes:
+                return None
+    except OnlyJavaError:
         return None
     return pa.concat_tables(parts)
 
 
-def _are_readable(layouts: Sequence[Layout], columns: Sequence[Column]) -> bool:
-    """Whether Arrow gives the values of all files as Spark does."""
+def _check_readable(layouts: Sequence[Layout], columns: Sequence[Column]) -> None:
+    """Raises OnlyJavaError unless Arrow gives the values of all files as Spark does."""
     as_stored = all(_is_as_stored(column) for one in layouts for column in one.file_columns)
-    return as_stored and (
-        _sees_far_times() or not any(holds(c.type, is_timestamp) for c in columns)
-    )
+    if not as_stored or (
+        any(holds(c.type, is_timestamp) for c in columns) and not _sees_far_times()
+    ):
+        raise OnlyJavaError
 
 
 def _is_as_stored(column: FileColumn) -> bool:
@@ -80,33 +106,34 @@ def read_plain(
     io: FileIO, files: Sequence[ScanFile], columns: tuple[Column, ...], max_bytes: int
 ) -> pa.Table | None:
     """All rows of files without events: the table's columns by their ordinals. None as above."""
+    nothing = _nothing(columns).select(_value_names(columns))
+    return _gathered(nothing, _plain_batches(io, files, columns), max_bytes)
+
+
+def _plain_batches(
+    io: FileIO, files: Sequence[ScanFile], columns: tuple[Column, ...]
+) -> Iterator[pa.Table]:
     layouts = [layout(columns, file.columns, original=True) for file in files]
-    if not _are_readable(layouts, columns):
-        return None
-    parts = [_nothing(columns).select(_value_names(columns))]
-    weight = 0
-    try:
-        for file, of_file in zip(files, layouts, strict=True):
-            for stripe in _stripes(io, file):
-                parts.append(_values(stripe.columns, len(stripe), of_file, file))
-                weight += parts[-1].nbytes
-                if weight > max_bytes or needs_java(parts[-1]):
-                    return None
-    except _FarTimeError:
-        return None
-    return pa.concat_tables(parts)
+    _check_readable(layouts, columns)
+    for file, of_file in zip(files, layouts, strict=True):
+        for batch in _read(io, file):
+            values = _values(batch.columns, len(batch), of_file, file)
+            if needs_java(values):
+                raise OnlyJavaError
+            yield values
 
 
-class _FarTimeError(Exception):
-    """A timestamp lies outside of the years that Arrow counts in nanoseconds."""
+def values_of(events: pa.Table) -> pa.Table:
+    """The table's columns alone."""
+    return events.select(list(range(len(_LEADING), events.num_columns)))
 
 
 def _batches(
     io: FileIO, file: ScanFile, of_file: Layout, first: Callable[[ScanFile], int]
 ) -> Iterator[pa.Table]:
-    """The rows of each stripe, as ``read_events`` calls their columns."""
+    """The rows of a file, as ``EventRows`` calls their columns."""
     row = first(file) if file.file.original else 0
-    for stripe in _stripes(io, file):
+    for stripe in _read(io, file):
         if file.file.original:
             ids = _original_ids(file, row, len(stripe))
             values: Sequence[pa.Array] = stripe.columns
@@ -120,24 +147,36 @@ def _batches(
         yield pa.Table.from_arrays([*ids, *data.columns], names=_names(of_file.columns))
 
 
-def _stripes(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
+def _read(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
     rows = 0
     try:
         with io.open_input(file.path) as opened:
-            reader = orc.ORCFile(opened)
-            for stripe in range(reader.nstripes):
-                batch = reader.read_stripe(stripe)
+            for batch in _pieces(opened) if file.rows > BATCH_ROWS else _stripes(opened):
                 rows += len(batch)
                 yield batch
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         if "out of range" in str(error):
-            raise _FarTimeError from error
+            raise OnlyJavaError from error
         raise FormatError(f'cannot read file "{file.path}"', detail=str(error)) from error
     if rows != file.rows:
         raise FormatError(
             f'file "{file.path}" does not hold the rows its footer tells of',
             detail=f"{rows} instead of {file.rows}",
         )
+
+
+def _stripes(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    reader = orc.ORCFile(opened)
+    for stripe in range(reader.nstripes):
+        yield reader.read_stripe(stripe)
+
+
+def _pieces(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    """A stripe may hold any number of rows."""
+    from pyarrow import dataset
+
+    fragment = dataset.OrcFileFormat().make_fragment(opened)
+    yield from fragment.to_batches(batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False)
 
 
 def _position(stripe: pa.RecordBatch, name: str) -> int:

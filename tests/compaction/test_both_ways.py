@@ -47,7 +47,7 @@ def staged(
     merge = Merge(
         table=table, partition=partition, inputs=inputs, write_ids=write_ids, txn_id=txn_id
     )
-    files = stage(session.engine, merge, merge.target(session.settings))
+    files = stage(session.engine, merge, merge.target(session.settings), max_bytes=1 << 30)
     contents = {}
     for file in files:
         tail = read_footer(session.files, file.path)

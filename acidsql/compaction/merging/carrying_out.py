@@ -46,7 +46,9 @@ def carry_out(
     try:
         with translated():
             crash_points.reached("compaction begun")
-            files = stage(engine, merge, target)
+            files = stage(
+                engine, merge, target, int(settings.number("acidsql.compactor.driver.max.bytes"))
+            )
             crash_points.reached("compaction staged")
             wanted = outputs(merge, files)
             publish(io, merge, target, wanted, check_lease)
@@ -77,11 +79,17 @@ def _merged(merge: Merge, wanted: Sequence[Output], files: Sequence[StagedFile])
     )
 
 
-def stage(engine: Engine, merge: Merge, target: WriteTarget) -> list[StagedFile]:
-    """The finished files of a compaction below the target's staging directory."""
+def stage(engine: Engine, merge: Merge, target: WriteTarget, max_bytes: int) -> list[StagedFile]:
+    """The finished files of a compaction below the target's staging directory. ``max_bytes``: of
+    inputs that are merged without Spark.
+    """
     directory = f"{target.staging_path}/files"
-    small = merge_plain if merge.table.is_insert_only else merge_small
-    files = small(engine.files, engine.resources.known, merge, target, directory)
+    io, known = engine.files, engine.resources.known
+    files = (
+        merge_plain(io, known, merge, target, directory)
+        if merge.table.is_insert_only
+        else merge_small(io, known, merge, target, directory, max_bytes)
+    )
     if files is None:
         with engine.resources.running.tagged():
             return _stage_by_job(engine, merge, target, directory)

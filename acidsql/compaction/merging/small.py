@@ -1,4 +1,8 @@
-"""The merge of rows and events that fit the driver, without Spark: Arrow tables in, files out."""
+"""The merge on the driver, without Spark: Arrow tables in, files out.
+
+rows that lie in the order of their ids   a stream for each bucket, however many there are
+other rows, and delete events             sorted in memory, if they fit
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,24 @@ import pyarrow as pa
 
 from acidsql.acid.bucket_codec import bucket_ids, encode
 from acidsql.acid.ids import NO_STATEMENT, BucketId
-from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import FileFormat
 from acidsql.compaction.merging.merge import Merge, bytes_of
+from acidsql.compaction.merging.streams import stage_streams
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents
-from acidsql.storage.event_rows import CURRENT, read_events, read_plain
+from acidsql.storage.event_rows import CURRENT, EventRows, read_plain, values_of
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.row_ids import RowIds, repeats, row_ids, sort_order
 from acidsql.storage.write.driver_writer import (
-    EventFile,
     bucket_order,
     row_values,
     runs,
     stage_file,
     stage_plain_file,
 )
+from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 from acidsql.txn.compactions import CompactionType
 
@@ -36,28 +40,44 @@ _EVENT_BYTES = 2 * ID_BYTES
 
 
 def merge_small(
-    io: FileIO, known: KnownFiles, merge: Merge, target: WriteTarget, directory: str
+    io: FileIO,
+    known: KnownFiles,
+    merge: Merge,
+    target: WriteTarget,
+    directory: str,
+    max_bytes: int,
 ) -> list[StagedFile] | None:
-    """The finished files of a compaction of a full ACID table, below ``directory``; None if its
-    events weigh more than the target's ``max_bytes``, or only Java can carry them over.
+    """The finished files of a compaction of a full ACID table, below ``directory``; None if the
+    inputs are larger than ``max_bytes``, or only Spark can merge them.
     """
-    if target.force_path == "big" or bytes_of(merge) > target.max_bytes:
+    if target.force_path == "big" or bytes_of(merge) > max_bytes:
         return None
-    rows = _insert_rows(io, known, merge, target)
+    events = _event_rows(io, known, merge, target)
+    deletes = small_deletes(io, known, merge, target) if merge.inputs.is_minor else []
+    if events is None or deletes is None:
+        return None
+    io.make_directory(directory)
+    inserts = _staged_inserts(events, merge, target, directory)
+    if inserts is None:
+        return None
+    return inserts + in_parallel(lambda file: stage_file(io, directory, file), deletes)
+
+
+def _staged_inserts(
+    events: EventRows, merge: Merge, target: WriteTarget, directory: str
+) -> list[StagedFile] | None:
+    is_rebalance = merge.inputs.type is CompactionType.REBALANCE
+    if not is_rebalance and (staged := stage_streams(events, target, directory)) is not None:
+        return staged
+    if merge.order_by is not None or bytes_of(merge) > target.max_bytes:
+        return None
+    rows = events.table(target.max_bytes)
     if rows is None:
         return None
-    if merge.inputs.type is CompactionType.REBALANCE:
-        if merge.order_by is not None:
-            return None
+    if is_rebalance:
         rows = _renumbered(rows, merge.bucket_count)
     files = list(insert_files(target, rows))
-    if merge.inputs.is_minor:
-        deletes = small_deletes(io, known, merge, target)
-        if deletes is None:
-            return None
-        files += deletes
-    io.make_directory(directory)
-    return in_parallel(lambda file: stage_file(io, directory, file), files)
+    return in_parallel(lambda file: stage_file(events.io, directory, file), files)
 
 
 def merge_plain(
@@ -96,18 +116,24 @@ def _renumbered(rows: pa.Table, buckets: int) -> pa.Table:
     return pa.Table.from_arrays([*leading, *values], names=rows.column_names)
 
 
-def _insert_rows(
+def _event_rows(
     io: FileIO, known: KnownFiles, merge: Merge, target: WriteTarget
-) -> pa.Table | None:
+) -> EventRows | None:
+    """The rows of the inputs; None if the delete events that hit them weigh too much."""
     snapshot = merge.snapshot()
-    inserts = known.footers.insert_files(io, snapshot.insert_files)
     dead = None
     if not merge.inputs.is_minor:
         events = _delete_events(io, known, merge, target)
         if events is None:
             return None
         dead = DeadIds.of(events)
-    return read_events(io, inserts, merge.table.columns, snapshot.write_ids, dead, target.max_bytes)
+    return EventRows(
+        io=io,
+        files=known.footers.insert_files(io, snapshot.insert_files),
+        columns=merge.table.columns,
+        write_ids=snapshot.write_ids,
+        dead=dead,
+    )
 
 
 def _delete_events(
@@ -121,7 +147,7 @@ def _delete_events(
 
 
 def insert_files(target: WriteTarget, rows: pa.Table) -> Iterator[EventFile]:
-    """A file for each bucket number of ``rows`` (``read_events``). FormatError if two rows have one
+    """A file for each bucket number of ``rows`` (``EventRows``). FormatError if two rows have one
     id.
     """
     ids = row_ids(rows)
@@ -133,9 +159,7 @@ def insert_files(target: WriteTarget, rows: pa.Table) -> Iterator[EventFile]:
             f"two rows of {target.table.name} have the ROW__ID {ordered.at(int(again.argmax()))}"
         )
     current = rows.column(CURRENT).to_numpy()[order]
-    values = row_values(
-        rows.select(list(range(len(ID_FIELDS) + 1, rows.num_columns))), target.table.columns
-    )
+    values = row_values(values_of(rows), target.table.columns)
     for bucket, part in runs(bucket_ids(ordered.bucket_properties)):
         yield EventFile(
             target=target,

@@ -48,7 +48,7 @@ from acidsql.storage.partitions import by_values, key_names, numbered
 from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.driver_writer import EventFile
+from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import ID_BYTES, WritePath, WriteTarget, Written
 

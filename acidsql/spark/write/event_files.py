@@ -26,6 +26,7 @@ from acidsql.storage.partitions import key_names
 from acidsql.storage.row_ids import read_ids
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer, finish
+from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def delete_files(
     of_partition: dict[tuple[str, ...], list[PartFile]] = {}
     for part in parts:
         of_partition.setdefault(part.values, []).append(part)
-    files: list[driver_writer.EventFile] = []
+    files: list[EventFile] = []
     for values, group in of_partition.items():
         files += driver_writer.deleted_files(
             target.at(values), read_ids(io, [part.path for part in group])

@@ -11,65 +11,31 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyarrow import orc
 
 from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
 from acidsql.acid.bucketing import bucket_numbers
-from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import BucketId, StatementId
-from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
-from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
+from acidsql.acid.orc_tail import edit_tail
+from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column, Table
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, stored_array
+from acidsql.storage.write.encoding import EventFile, encode_events, orc_bytes, tail_of_bytes
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
-
-INSERT_OPERATION, DELETE_OPERATION = 0, 2
-COMPRESSION_BLOCK = 256 * 1024
-DICTIONARY_SHARE = 0.8
-"""A string column is stored as a dictionary if at most this share of its values differ, as in Hive.
-"""
 
 _ENOUGH_FOR_MORE_FILES = 50_000
 """Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
 scan as much as thousands of rows.
 """
-
-_ARROW_CODECS = {
-    OrcCodec.NONE: "uncompressed",
-    OrcCodec.ZLIB: "zlib",
-    OrcCodec.SNAPPY: "snappy",
-    OrcCodec.LZ4: "lz4",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventFile:
-    """The contents of one bucket file: insert events if there are ``values``, delete events if
-    there are none.
-
-    ``target``: of the rows of one partition. ``event_write_ids``: the write id of each event; None:
-    they are all the target's.
-    """
-
-    target: WriteTarget
-    bucket: BucketId
-    ids: RowIds
-    values: pa.StructArray | None
-    event_write_ids: npt.NDArray[np.int64] | None = None
-
-    @property
-    def directory(self) -> str:
-        return self.target.delete_directory if self.values is None else self.target.insert_directory
 
 
 def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
@@ -189,7 +155,7 @@ def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
 def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile:
     """Builds the file in memory and writes it once, below ``staged_directory``."""
     path = f"{staged_directory}/{uuid.uuid4().hex}"
-    data, edit = _encode(file, path)
+    data, edit = encode_events(file, path)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
     return StagedFile(
         path=path,
@@ -226,10 +192,10 @@ def stage_plain_file(
     io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray
 ) -> StagedFile:
     path = f"{staged_directory}/{uuid.uuid4().hex}"
-    data = _orc_bytes(
+    data = orc_bytes(
         target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type])
     )
-    edit = edit_tail(_tail(data, path), {}, target.row_schema, proleptic=True)
+    edit = edit_tail(tail_of_bytes(data, data.size, path), {}, target.row_schema, proleptic=True)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
     size = edit.offset + len(edit.data)
     return StagedFile(
@@ -314,55 +280,3 @@ def runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice
         if end > start:
             yield BucketId(int(sorted_values[start])), slice(start, int(end))
         start = int(end)
-
-
-def _encode(file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
-    data = _orc_bytes(file.target, _events(file))
-    tail = _tail(data, path)
-    inserts, deletes = (len(file.ids), 0) if file.values is not None else (0, len(file.ids))
-    keys = footer_keys(
-        [file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes
-    )
-    return data, edit_tail(tail, keys, file.target.event_schema, proleptic=True)
-
-
-def _events(file: EventFile) -> pa.Table:
-    count, ids, target = len(file.ids), file.ids, file.target
-    operation = DELETE_OPERATION if file.values is None else INSERT_OPERATION
-    values = (
-        pa.nulls(count, pa.struct(list(arrow_schema(target.table.columns))))
-        if file.values is None
-        else file.values
-    )
-    current = (
-        np.full(count, target.write_id, np.int64)
-        if file.event_write_ids is None
-        else file.event_write_ids
-    )
-    columns = [
-        np.full(count, operation, np.int32),
-        ids.write_ids,
-        ids.bucket_properties,
-        ids.rows,
-        current,
-    ]
-    return pa.Table.from_arrays([*map(pa.array, columns), values], names=list(EVENT_FIELDS))
-
-
-def _orc_bytes(target: WriteTarget, table: pa.Table) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    orc.write_table(
-        table,
-        sink,
-        compression=_ARROW_CODECS[target.orc_codec],
-        compression_block_size=COMPRESSION_BLOCK,
-        stripe_size=target.stripe_size,
-        dictionary_key_size_threshold=DICTIONARY_SHARE,
-    )
-    return sink.getvalue()
-
-
-def _tail(data: pa.Buffer, path: str) -> OrcTail:
-    return load_tail(
-        lambda count: (data[max(0, data.size - count) :].to_pybytes(), data.size), path
-    )

@@ -16,7 +16,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.driver_writer import EventFile
+from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.pending import PendingRoot
 from acidsql.storage.write.publish import new_directory
 from acidsql.storage.write.target import StagedFile, WriteTarget
