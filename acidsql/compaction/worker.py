@@ -18,7 +18,6 @@ from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory
-from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
@@ -70,16 +69,6 @@ class _Subject:
         return path_of(of.location)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Hold:
-    """What a worker has of an entry. ``txn_id``: from its beginning on; with it a worker whose
-    entry was taken away is told apart from the one of the same process that has it now.
-    """
-
-    entry: Compaction
-    txn_id: TxnId | None = None
-
-
 class Worker:
     """Carries out one compaction after the other. ``name``: ``<host>-<thread>``. ``pool``: the one
     it serves; None: requests of no pool, and those that nobody serves.
@@ -117,44 +106,39 @@ class Worker:
         which the engine may not start: it was given back.
         """
         crash_points.reached("compaction taken")
-        hold = _Hold(entry=entry)
         try:
-            self._work_on(hold)
+            self._work_on(entry)
         except CompactionBlockedError:
             pass  # it was given back
         except _RefusedError as refused:
-            self._end(hold, CompactionState.REFUSED, str(refused))
+            self._end(entry, CompactionState.REFUSED, str(refused))
         except SparkNotStartedError:
-            self._give_back(hold, at_once=False)
+            self._give_back(entry, at_once=False)
             raise
         except Exception as error:
-            self._end(hold, CompactionState.FAILED, _text(error))
+            self._end(entry, CompactionState.FAILED, _text(error))
         except BaseException:
-            self._give_back(hold, at_once=True)
+            self._give_back(entry, at_once=True)
             raise
 
-    def _give_back(self, hold: _Hold, *, at_once: bool) -> None:
+    def _give_back(self, entry: Compaction, *, at_once: bool) -> None:
         with suppress(Error, OSError):
-            self._store.return_compaction(
-                hold.entry.compaction_id, txn_id=hold.txn_id, at_once=at_once
-            )
+            self._store.return_compaction(entry.compaction_id, lease=entry.lease, at_once=at_once)
 
-    def _end(self, hold: _Hold, state: CompactionState, message: str) -> None:
+    def _end(self, entry: Compaction, state: CompactionState, message: str) -> None:
         """Notes how an entry ended, unless it is another's by now."""
         with suppress(Error, OSError):
-            self._store.end_compaction(hold.entry.compaction_id, state, message, txn_id=hold.txn_id)
+            self._store.end_compaction(entry.compaction_id, state, message, lease=entry.lease)
 
-    def _work_on(self, hold: _Hold) -> None:
-        entry = hold.entry
+    def _work_on(self, entry: Compaction) -> None:
         subject = self._find(entry)
         if subject is None:
-            self._store.finish_compaction(entry.compaction_id)
+            self._store.finish_compaction(entry.compaction_id, lease=entry.lease)
             return
         self._check(entry, subject)
-        opened = self._store.begin_compaction(entry.compaction_id)
-        hold.txn_id = opened.txn_id
+        opened = self._store.begin_compaction(entry.compaction_id, lease=entry.lease)
         beat = Heartbeat(
-            self._lease(entry, opened),
+            self._lease(entry),
             f"compaction {entry.compaction_id}",
             self._settings.number("hive.txn.timeout") / 2,
         )
@@ -165,7 +149,7 @@ class Worker:
         finally:
             beat.stop()
         crash_points.reached("compaction done")
-        self._store.finish_compaction(entry.compaction_id, txn_id=opened.txn_id)
+        self._store.finish_compaction(entry.compaction_id, lease=entry.lease)
         crash_points.reached("compaction finished")
 
     # ---- what is asked for
@@ -221,7 +205,7 @@ class Worker:
             raise _RefusedError(NOT_ENOUGH)
         while inputs is not None:
             merge = _merge(entry, subject, opened, inputs)
-            merged = carry_out(self._engine, settings, merge, self._lease(entry, opened))
+            merged = carry_out(self._engine, settings, merge, self._lease(entry))
             self._count(settings, subject, merged)
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
@@ -252,9 +236,9 @@ class Worker:
             max_deltas=int(settings.number("hive.compactor.max.num.delta")),
         )
 
-    def _lease(self, entry: Compaction, opened: OpenedCompaction) -> Callable[[], None]:
+    def _lease(self, entry: Compaction) -> Callable[[], None]:
         """Raises MetastoreError if the entry is another's by now, even one of this process."""
-        return lambda: self._store.heartbeat_compaction(entry.compaction_id, txn_id=opened.txn_id)
+        return lambda: self._store.heartbeat_compaction(entry.compaction_id, lease=entry.lease)
 
     def _count(self, settings: Settings, subject: _Subject, merged: Merged) -> None:
         """Puts the numbers of files and bytes right; those of rows are what they were."""

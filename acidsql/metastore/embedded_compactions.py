@@ -144,7 +144,7 @@ class EmbeddedCompactions(EmbeddedTxns):
             )
             if not rows:
                 return None
-            compaction_id = rows[0].CQ_ID
+            compaction_id, lease = rows[0].CQ_ID, (rows[0].CQ_LEASE or 0) + 1
             change_entry(
                 connection,
                 compaction_id,
@@ -154,6 +154,7 @@ class EmbeddedCompactions(EmbeddedTxns):
                 WORKER_HOST=self._host,
                 AGENT_INFO=str(Process.current()),
                 LAST_HEARTBEAT=now,
+                LEASE=lease,
                 START=now,
                 RETRY_AFTER=None,
             )
@@ -164,9 +165,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         with self._store.read() as connection:
             return bool(find_entries(connection, _CQ.CQ_STATE.in_(states)))
 
-    def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
+    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
         with self._store.write() as connection:
-            row = require_own(connection, compaction_id)
+            row = require_own(connection, compaction_id, lease)
             if row.CQ_TXN_ID is not None:
                 raise InternalError(f"compaction {compaction_id} has begun already")
             now = self._time(connection)
@@ -199,9 +200,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         change_entry(connection, row.CQ_ID, TXN_ID=txn_id, HIGHEST_WRITE_ID=top, LAST_HEARTBEAT=now)
         return OpenedCompaction(txn_id=txn_id, txns=txns, write_ids=write_ids)
 
-    def heartbeat_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
+    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
         with self._store.write(durable=not self._store.one_host) as connection:
-            row = require_own(connection, compaction_id, txn_id)
+            row = require_own(connection, compaction_id, lease)
             if row.CQ_TXN_ID is not None:
                 require_open(connection, row.CQ_TXN_ID)
                 self._beat_txn(connection, row.CQ_TXN_ID)
@@ -212,11 +213,11 @@ class EmbeddedCompactions(EmbeddedTxns):
         compaction_id: int,
         highest_write_id: WriteId | None = None,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         try:
             with self._store.write() as connection:
-                row = require_own(connection, compaction_id, txn_id)
+                row = require_own(connection, compaction_id, lease)
                 self._finish(connection, row, highest_write_id)
         except CommitFailedError:
             with self._store.read() as connection:
@@ -253,20 +254,20 @@ class EmbeddedCompactions(EmbeddedTxns):
         state: CompactionState,
         message: str,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         with self._store.write() as connection:
             row = require_entry(connection, compaction_id)
-            if txn_id is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
-                row = require_own(connection, compaction_id, txn_id)
+            if lease is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
+                row = require_own(connection, compaction_id, lease)
                 _abort(connection, row)
             complete(connection, row, state, message, now=self._now(connection))
 
     def return_compaction(
-        self, compaction_id: int, *, txn_id: TxnId | None = None, at_once: bool = False
+        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
     ) -> None:
         with self._store.write() as connection:
-            row = require_own(connection, compaction_id, txn_id)
+            row = require_own(connection, compaction_id, lease)
             _abort(connection, row)
             until = None if at_once else self._time(connection) + PAUSE
             give_back(connection, compaction_id, retry_after=until)

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.errors import MetastoreError, WriteConflictError
-from acidsql.testing.contracts.compactions import (
+from acidsql.testing.contracts.compactions.queue import (
     FAILED,
     INITIATED,
     OTHER,
