@@ -18,6 +18,7 @@ from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.paths import Base
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
@@ -206,7 +207,8 @@ class Worker:
         while inputs is not None:
             merge = _merge(entry, subject, opened, inputs)
             merged = carry_out(self._engine, settings, merge, self._lease(entry))
-            self._count(settings, subject, merged)
+            if not self._is_overwritten(subject, inputs):
+                self._count(settings, subject, merged)
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
                 return
@@ -239,6 +241,16 @@ class Worker:
     def _lease(self, entry: Compaction) -> Callable[[], None]:
         """Raises MetastoreError if the entry is another's by now, even one of this process."""
         return lambda: self._store.heartbeat_compaction(entry.compaction_id, lease=entry.lease)
+
+    def _is_overwritten(self, subject: _Subject, inputs: Inputs) -> bool:
+        """Whether a newer base hides by now what was merged: its statement has begun the numbers
+        anew. Nobody reads the result then, and a cleaner removes it with what it was made from.
+        """
+        store, table = self._store, subject.table
+        write_ids = store.valid_write_ids(table.name, store.valid_txns())
+        now = acid_directory(self._files, subject.root, write_ids, events=table.is_full_acid)
+        base = None if now.base is None else now.base.name
+        return isinstance(base, Base) and base.write_id > inputs.max_write_id
 
     def _count(self, settings: Settings, subject: _Subject, merged: Merged) -> None:
         """Puts the numbers of files and bytes right; those of rows are what they were."""

@@ -20,7 +20,7 @@ from acidsql.errors import InternalError
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
-from acidsql.metastore.opening import TxnType, purge
+from acidsql.metastore.opening import purge
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
@@ -59,6 +59,7 @@ from acidsql.metastore.rows.workers import (
     require_ready,
 )
 from acidsql.metastore.store import CommitFailedError
+from acidsql.metastore.txn_tables import TxnType
 from acidsql.txn.compactions import (
     Compaction,
     CompactionBlockedError,
