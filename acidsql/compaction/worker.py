@@ -18,6 +18,7 @@ from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import Base
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
@@ -25,7 +26,12 @@ from acidsql.catalog.statistics import StatisticsChange
 from acidsql.changes.recovery import remove_staging
 from acidsql.changes.unit_of_work import Store
 from acidsql.compaction.merging.carrying_out import Merged, carry_out, remove_left_halves
-from acidsql.compaction.merging.choosing import Inputs, choose_inputs, refusal
+from acidsql.compaction.merging.choosing import (
+    Inputs,
+    choose_inputs,
+    refusal,
+    under_own_write_id,
+)
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
 from acidsql.errors import Error
@@ -44,6 +50,7 @@ from acidsql.txn.compactions import (
     OpenedCompaction,
 )
 from acidsql.txn.heartbeat import Heartbeat
+from acidsql.txn.manager import OperationType, TxnComponent
 
 NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
 """Hive's words."""
@@ -146,11 +153,11 @@ class Worker:
         beat.start()
         try:
             crash_points.reached("compaction opened")
-            self._compact(entry, opened)
+            highest = self._compact(entry, opened)
         finally:
             beat.stop()
         crash_points.reached("compaction done")
-        self._store.finish_compaction(entry.compaction_id, lease=entry.lease)
+        self._store.finish_compaction(entry.compaction_id, highest, lease=entry.lease)
         crash_points.reached("compaction finished")
 
     # ---- what is asked for
@@ -190,18 +197,22 @@ class Worker:
 
     # ---- carrying out
 
-    def _compact(self, entry: Compaction, opened: OpenedCompaction) -> None:
-        """Merges until nothing is left to merge: a minor compaction takes many deltas in steps."""
+    def _compact(self, entry: Compaction, opened: OpenedCompaction) -> WriteId | None:
+        """Merges until nothing is left to merge: a minor compaction takes many deltas in steps.
+        Returns the write id of its own that it took, if it did.
+        """
         # Behind the write ids: columns that committed rows have are the table's by now.
         subject = self._find(entry)
         if subject is None:
-            return
+            return None
         with suppress(Error, OSError):
             remove_staging(self._store, self._files, subject.table)
         remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)
         settings = overridden_settings(self._settings, subject.table, entry.request.properties)
         seen = self._look(subject, opened)
         inputs = self._choose(entry, subject, seen, opened, settings)
+        if inputs is None and _type(entry, subject.table) is CompactionType.REBALANCE:
+            inputs = self._under_own_write_id(entry, subject, seen, opened)
         if inputs is None and not (seen.obsolete or seen.aborted):
             raise _RefusedError(NOT_ENOUGH)
         while inputs is not None:
@@ -211,8 +222,31 @@ class Worker:
                 self._count(settings, subject, merged)
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
-                return
+                return inputs.max_write_id if inputs.has_own_write_id else None
             inputs = self._choose(entry, subject, self._look(subject, opened), opened, settings)
+        return None
+
+    def _under_own_write_id(
+        self, entry: Compaction, subject: _Subject, seen: AcidDirectory, opened: OpenedCompaction
+    ) -> Inputs | None:
+        """A rebalance of a base alone. It must be decided what became of all lower write ids: their
+        rows are not in the base that hides them.
+        """
+        top = opened.write_ids.high_watermark
+        if under_own_write_id(seen, WriteId(top + 1)) is None:
+            return None
+        name = subject.table.name
+        own = self._store.allocate_write_id(opened.txn_id, name)
+        if own != top + 1:
+            raise _RefusedError(f"{name} is being written to, so that no name for a base is free")
+        component = TxnComponent(
+            table=name,
+            partition=entry.request.partition,
+            operation=OperationType.INSERT,
+            write_id=own,
+        )
+        self._store.add_components(opened.txn_id, [component])
+        return under_own_write_id(seen, own)
 
     def _look(self, subject: _Subject, opened: OpenedCompaction) -> AcidDirectory:
         return acid_directory(

@@ -232,7 +232,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         now = self._time(connection)
         if row.CQ_TXN_ID is not None:
             require_open(connection, row.CQ_TXN_ID)
-            finish(connection, row.CQ_TXN_ID, now=now)
+            conflict = finish(connection, row.CQ_TXN_ID, now=now)
+            if conflict is not None:
+                raise conflict
         _keep_changes_out(connection, row)
         if highest_write_id is None:
             highest_write_id = row.CQ_HIGHEST_WRITE_ID
