@@ -97,20 +97,27 @@ def without_halves(
     return {path: files for path, files in directories.items() if path not in dropped}
 
 
-def inputs_are_there(path: str, known: Collection[str], read_hidden: ReadHidden) -> bool:
-    """Whether all that the directory at ``path`` was made from is among the ``known`` paths; not
-    for a directory that does not say what that was. FormatError if it says so in other words.
+def missing_inputs(
+    path: str, known: Collection[str], read_hidden: ReadHidden
+) -> tuple[str, ...] | None:
+    """The paths of what the directory at ``path`` was made from that are not ``known`` any more;
+    None for a directory that does not say what that was. FormatError if it says so in other words.
     """
     content = read_hidden(f"{path}/{INPUTS_FILE}")
     if content is None:
-        return False
+        return None
     try:
         inputs = json.loads(content)
     except ValueError:
         inputs = None
     if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
         raise FormatError(f'unknown content of "{path}/{INPUTS_FILE}"')
-    return all(one in known for one in inputs)
+    return tuple(one for one in inputs if one not in known)
+
+
+def nothing_hidden(_path: str) -> bytes | None:
+    """A ReadHidden of directories without such files."""
+    return None
 
 
 def inputs_text(inputs: Collection[str]) -> bytes:

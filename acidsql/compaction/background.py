@@ -4,7 +4,8 @@ After a commit it is only counted whether a threshold may have been crossed; the
 rest, with a store connection of its own: it looks at what was written to since the session began,
 compacts what is small and cleans up. It works where no daemon does. It ends when there is nothing
 to do, between two files when the session is closed, and is left behind if that takes long: what it
-leaves is harmless and taken up later. Its failures are told by SHOW COMPACTIONS alone.
+leaves is harmless and taken up later. Where files wait for a reader it comes back, without a
+commit, each time later, and some times at most. Its failures are told by SHOW COMPACTIONS alone.
 """
 
 from __future__ import annotations
@@ -24,10 +25,26 @@ from acidsql.settings import Settings
 AUTO = "acidsql.compactor.auto"
 CLOSING_SECONDS = 0.05
 """What closing a session may wait for the thread."""
+MOST_RETURNS = 10
+"""How often it comes back, at most, between two commits that it hears of."""
 
 
 class ClosingStore(HouseStore, Protocol):
     def close(self) -> None: ...
+
+
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+def call_later(seconds: float, action: Callable[[], None]) -> Timer:
+    """Calls ``action`` in a thread of its own, unless it is cancelled before; no process waits for
+    it.
+    """
+    timer = threading.Timer(seconds, action)
+    timer.name, timer.daemon = "acidsql compactor's return", True
+    timer.start()
+    return timer
 
 
 class GivenUp(BaseException):
@@ -41,12 +58,15 @@ class Background:
     settings: Settings
     clock: Callable[[], float]
     open_store: Callable[[], ClosingStore]
+    call_later: Callable[[float, Callable[[], None]], Timer] = call_later
     _pid: int = field(default_factory=os.getpid)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _commits: int | None = None
     _asked: bool = False
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _timer: Timer | None = None
+    _returns: int = 0
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,14 +81,33 @@ class Background:
         first, self._commits = self._commits is None, (self._commits or 0) + 1
         if not first and not requested and self._commits < self._often():
             return
-        self._commits = 0
+        self._commits = self._returns = 0
+        self._ask()
+
+    def _ask(self) -> None:
+        """Has the thread look, which begins if there is none."""
         with self._lock:
-            self._asked = True
-            if self._thread is None:
+            self._cancel_return()
+            self._asked = not self._stop.is_set()
+            if self._asked and self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="acidsql compactor", daemon=True
                 )
                 self._thread.start()
+
+    def _return_later(self) -> None:
+        """Has the thread look once more, after as long as a cleaner waits, or twice as long each
+        time.
+        """
+        if self._returns < MOST_RETURNS:
+            seconds = self.settings.number("hive.compactor.cleaner.run.interval")
+            self._timer = self.call_later(seconds * 2**self._returns, self._ask)
+            self._returns += 1
+
+    def _cancel_return(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
 
     def stop(self) -> None:
         """Ends the thread, or leaves it behind to end by itself. In a forked child nothing
@@ -77,13 +116,16 @@ class Background:
         if self._pid != os.getpid():
             return
         self._stop.set()
+        with self._lock:
+            self._cancel_return()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(CLOSING_SECONDS)
 
     def wait(self) -> None:
-        """Returns when the thread has nothing to do."""
-        thread = self._thread
+        """Returns when the thread has nothing to do, but to come back."""
+        with self._lock:
+            thread = self._thread
         if thread is not None:
             thread.join()
 
@@ -105,16 +147,22 @@ class Background:
 
         began, self._began = self._began, self.clock()
         tables = SmallTables(store, self.settings, self.clock, self._stop, since=began)
+        is_left = False
         with closing(tables):
-            while self._is_asked():
+            while self._is_asked(is_left=is_left):
+                is_left = False
                 with suppress(Error, OSError):
                     if not store.compactor_daemons():
-                        tables.round()
+                        is_left = tables.round()
 
-    def _is_asked(self) -> bool:
-        """Whether there is to be another round; else nobody need start one for what comes."""
+    def _is_asked(self, *, is_left: bool) -> bool:
+        """Whether there is to be another round; else nobody need start one for what comes.
+        ``is_left``: files wait for a reader.
+        """
         with self._lock:
             asked, self._asked = self._asked and not self._stop.is_set(), False
             if not asked:
                 self._thread = None
+                if is_left and not self._stop.is_set():
+                    self._return_later()
             return asked

@@ -22,9 +22,10 @@ from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory, id_range
+from acidsql.acid.bases import BaseKind, parse_marker
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import METADATA_FILE, Base, is_reserved, parse_directory
-from acidsql.acid.snapshot import BaseKind, choose, parse_marker
+from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidCleanerWriteIdList
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of

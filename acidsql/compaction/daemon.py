@@ -262,7 +262,7 @@ class Daemon:
         working = [c for c in self._store.compactions() if c.state is CompactionState.WORKING]
         for entry in working:
             if entry.worker in self._roles.workers:
-                self._store.return_compaction(entry.compaction_id, at_once=True)
+                self._store.return_compaction(entry.compaction_id, lease=entry.lease, at_once=True)
         return bool(working)
 
     def _guarded(self, role: str, turn: Callable[[], object]) -> bool:

@@ -62,8 +62,10 @@ class SmallTables:
         )
         self._left: set[int] = set()
 
-    def round(self) -> None:
-        """Looks once, then compacts and cleans up what there is."""
+    def round(self) -> bool:
+        """Looks once, then compacts and cleans up what there is. Returns whether there are
+        compactions behind which nobody may clean up yet.
+        """
         self._tidy()
         self._initiator.run_once()
         for entry in self._store.compactions():
@@ -71,6 +73,8 @@ class SmallTables:
                 self._carry_out(entry)
         while not self._stop.is_set() and self._cleaner.run_once():
             pass
+        ready = CompactionState.READY_FOR_CLEANING
+        return any(entry.state is ready for entry in self._store.compactions())
 
     def close(self) -> None:
         self._engine.close()

@@ -18,14 +18,20 @@ from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import WriteId
+from acidsql.acid.paths import Base
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.changes.recovery import remove_staging
 from acidsql.changes.unit_of_work import Store
 from acidsql.compaction.merging.carrying_out import Merged, carry_out, remove_left_halves
-from acidsql.compaction.merging.choosing import Inputs, choose_inputs, refusal
+from acidsql.compaction.merging.choosing import (
+    Inputs,
+    choose_inputs,
+    refusal,
+    under_own_write_id,
+)
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
 from acidsql.errors import Error
@@ -44,6 +50,7 @@ from acidsql.txn.compactions import (
     OpenedCompaction,
 )
 from acidsql.txn.heartbeat import Heartbeat
+from acidsql.txn.manager import OperationType, TxnComponent
 
 NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
 """Hive's words."""
@@ -68,16 +75,6 @@ class _Subject:
     def root(self) -> str:
         of = self.table if self.partition is None else self.partition
         return path_of(of.location)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Hold:
-    """What a worker has of an entry. ``txn_id``: from its beginning on; with it a worker whose
-    entry was taken away is told apart from the one of the same process that has it now.
-    """
-
-    entry: Compaction
-    txn_id: TxnId | None = None
 
 
 class Worker:
@@ -117,55 +114,50 @@ class Worker:
         which the engine may not start: it was given back.
         """
         crash_points.reached("compaction taken")
-        hold = _Hold(entry=entry)
         try:
-            self._work_on(hold)
+            self._work_on(entry)
         except CompactionBlockedError:
             pass  # it was given back
         except _RefusedError as refused:
-            self._end(hold, CompactionState.REFUSED, str(refused))
+            self._end(entry, CompactionState.REFUSED, str(refused))
         except SparkNotStartedError:
-            self._give_back(hold, at_once=False)
+            self._give_back(entry, at_once=False)
             raise
         except Exception as error:
-            self._end(hold, CompactionState.FAILED, _text(error))
+            self._end(entry, CompactionState.FAILED, _text(error))
         except BaseException:
-            self._give_back(hold, at_once=True)
+            self._give_back(entry, at_once=True)
             raise
 
-    def _give_back(self, hold: _Hold, *, at_once: bool) -> None:
+    def _give_back(self, entry: Compaction, *, at_once: bool) -> None:
         with suppress(Error, OSError):
-            self._store.return_compaction(
-                hold.entry.compaction_id, txn_id=hold.txn_id, at_once=at_once
-            )
+            self._store.return_compaction(entry.compaction_id, lease=entry.lease, at_once=at_once)
 
-    def _end(self, hold: _Hold, state: CompactionState, message: str) -> None:
+    def _end(self, entry: Compaction, state: CompactionState, message: str) -> None:
         """Notes how an entry ended, unless it is another's by now."""
         with suppress(Error, OSError):
-            self._store.end_compaction(hold.entry.compaction_id, state, message, txn_id=hold.txn_id)
+            self._store.end_compaction(entry.compaction_id, state, message, lease=entry.lease)
 
-    def _work_on(self, hold: _Hold) -> None:
-        entry = hold.entry
+    def _work_on(self, entry: Compaction) -> None:
         subject = self._find(entry)
         if subject is None:
-            self._store.finish_compaction(entry.compaction_id)
+            self._store.finish_compaction(entry.compaction_id, lease=entry.lease)
             return
         self._check(entry, subject)
-        opened = self._store.begin_compaction(entry.compaction_id)
-        hold.txn_id = opened.txn_id
+        opened = self._store.begin_compaction(entry.compaction_id, lease=entry.lease)
         beat = Heartbeat(
-            self._lease(entry, opened),
+            self._lease(entry),
             f"compaction {entry.compaction_id}",
             self._settings.number("hive.txn.timeout") / 2,
         )
         beat.start()
         try:
             crash_points.reached("compaction opened")
-            self._compact(entry, opened)
+            highest = self._compact(entry, opened)
         finally:
             beat.stop()
         crash_points.reached("compaction done")
-        self._store.finish_compaction(entry.compaction_id, txn_id=opened.txn_id)
+        self._store.finish_compaction(entry.compaction_id, highest, lease=entry.lease)
         crash_points.reached("compaction finished")
 
     # ---- what is asked for
@@ -205,28 +197,56 @@ class Worker:
 
     # ---- carrying out
 
-    def _compact(self, entry: Compaction, opened: OpenedCompaction) -> None:
-        """Merges until nothing is left to merge: a minor compaction takes many deltas in steps."""
+    def _compact(self, entry: Compaction, opened: OpenedCompaction) -> WriteId | None:
+        """Merges until nothing is left to merge: a minor compaction takes many deltas in steps.
+        Returns the write id of its own that it took, if it did.
+        """
         # Behind the write ids: columns that committed rows have are the table's by now.
         subject = self._find(entry)
         if subject is None:
-            return
+            return None
         with suppress(Error, OSError):
             remove_staging(self._store, self._files, subject.table)
         remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)
         settings = overridden_settings(self._settings, subject.table, entry.request.properties)
         seen = self._look(subject, opened)
         inputs = self._choose(entry, subject, seen, opened, settings)
+        if inputs is None and _type(entry, subject.table) is CompactionType.REBALANCE:
+            inputs = self._under_own_write_id(entry, subject, seen, opened)
         if inputs is None and not (seen.obsolete or seen.aborted):
             raise _RefusedError(NOT_ENOUGH)
         while inputs is not None:
             merge = _merge(entry, subject, opened, inputs)
-            merged = carry_out(self._engine, settings, merge, self._lease(entry, opened))
-            self._count(settings, subject, merged)
+            merged = carry_out(self._engine, settings, merge, self._lease(entry))
+            if not self._is_overwritten(subject, inputs):
+                self._count(settings, subject, merged)
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
-                return
+                return inputs.max_write_id if inputs.has_own_write_id else None
             inputs = self._choose(entry, subject, self._look(subject, opened), opened, settings)
+        return None
+
+    def _under_own_write_id(
+        self, entry: Compaction, subject: _Subject, seen: AcidDirectory, opened: OpenedCompaction
+    ) -> Inputs | None:
+        """A rebalance of a base alone. It must be decided what became of all lower write ids: their
+        rows are not in the base that hides them.
+        """
+        top = opened.write_ids.high_watermark
+        if under_own_write_id(seen, WriteId(top + 1)) is None:
+            return None
+        name = subject.table.name
+        own = self._store.allocate_write_id(opened.txn_id, name)
+        if own != top + 1:
+            raise _RefusedError(f"{name} is being written to, so that no name for a base is free")
+        component = TxnComponent(
+            table=name,
+            partition=entry.request.partition,
+            operation=OperationType.INSERT,
+            write_id=own,
+        )
+        self._store.add_components(opened.txn_id, [component])
+        return under_own_write_id(seen, own)
 
     def _look(self, subject: _Subject, opened: OpenedCompaction) -> AcidDirectory:
         return acid_directory(
@@ -252,9 +272,19 @@ class Worker:
             max_deltas=int(settings.number("hive.compactor.max.num.delta")),
         )
 
-    def _lease(self, entry: Compaction, opened: OpenedCompaction) -> Callable[[], None]:
+    def _lease(self, entry: Compaction) -> Callable[[], None]:
         """Raises MetastoreError if the entry is another's by now, even one of this process."""
-        return lambda: self._store.heartbeat_compaction(entry.compaction_id, txn_id=opened.txn_id)
+        return lambda: self._store.heartbeat_compaction(entry.compaction_id, lease=entry.lease)
+
+    def _is_overwritten(self, subject: _Subject, inputs: Inputs) -> bool:
+        """Whether a newer base hides by now what was merged: its statement has begun the numbers
+        anew. Nobody reads the result then, and a cleaner removes it with what it was made from.
+        """
+        store, table = self._store, subject.table
+        write_ids = store.valid_write_ids(table.name, store.valid_txns())
+        now = acid_directory(self._files, subject.root, write_ids, events=table.is_full_acid)
+        base = None if now.base is None else now.base.name
+        return isinstance(base, Base) and base.write_id > inputs.max_write_id
 
     def _count(self, settings: Settings, subject: _Subject, merged: Merged) -> None:
         """Puts the numbers of files and bytes right; those of rows are what they were."""

@@ -1,8 +1,8 @@
 """The tables of the store that compactions fill: what is asked for, and what became of it.
 
 They are Hive's, as those of the catalog (see tables). Ours are the process that works on an entry
-and its last sign of life, how often cleaning has failed, and when an entry is tried again (Hive's
-CQ_RETRY_RETENTION counts from the commit).
+and its last sign of life, how often it was taken, how often cleaning has failed, and when an entry
+is tried again (Hive's CQ_RETRY_RETENTION counts from the commit).
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ COMPACTION_QUEUE = Table(
     Column("CQ_WORKER_HOST", String(128)),
     Column("CQ_AGENT_INFO", String(128)),
     Column("CQ_LAST_HEARTBEAT", BigInteger),
+    Column("CQ_LEASE", Integer),
     Column("CQ_CLEANING_ATTEMPTS", Integer, nullable=False),
     Column("CQ_RETRY_AFTER", BigInteger),
     Index("CQ_OBJECT_IDX", "CQ_DATABASE", "CQ_TABLE", "CQ_PARTITION"),

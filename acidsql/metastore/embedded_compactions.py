@@ -20,7 +20,7 @@ from acidsql.errors import InternalError
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
-from acidsql.metastore.opening import TxnType, purge
+from acidsql.metastore.opening import purge
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
@@ -59,6 +59,7 @@ from acidsql.metastore.rows.workers import (
     require_ready,
 )
 from acidsql.metastore.store import CommitFailedError
+from acidsql.metastore.txn_tables import TxnType
 from acidsql.txn.compactions import (
     Compaction,
     CompactionBlockedError,
@@ -144,7 +145,7 @@ class EmbeddedCompactions(EmbeddedTxns):
             )
             if not rows:
                 return None
-            compaction_id = rows[0].CQ_ID
+            compaction_id, lease = rows[0].CQ_ID, (rows[0].CQ_LEASE or 0) + 1
             change_entry(
                 connection,
                 compaction_id,
@@ -154,6 +155,7 @@ class EmbeddedCompactions(EmbeddedTxns):
                 WORKER_HOST=self._host,
                 AGENT_INFO=str(Process.current()),
                 LAST_HEARTBEAT=now,
+                LEASE=lease,
                 START=now,
                 RETRY_AFTER=None,
             )
@@ -164,9 +166,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         with self._store.read() as connection:
             return bool(find_entries(connection, _CQ.CQ_STATE.in_(states)))
 
-    def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
+    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
         with self._store.write() as connection:
-            row = require_own(connection, compaction_id)
+            row = require_own(connection, compaction_id, lease)
             if row.CQ_TXN_ID is not None:
                 raise InternalError(f"compaction {compaction_id} has begun already")
             now = self._time(connection)
@@ -199,9 +201,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         change_entry(connection, row.CQ_ID, TXN_ID=txn_id, HIGHEST_WRITE_ID=top, LAST_HEARTBEAT=now)
         return OpenedCompaction(txn_id=txn_id, txns=txns, write_ids=write_ids)
 
-    def heartbeat_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
+    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
         with self._store.write(durable=not self._store.one_host) as connection:
-            row = require_own(connection, compaction_id, txn_id)
+            row = require_own(connection, compaction_id, lease)
             if row.CQ_TXN_ID is not None:
                 require_open(connection, row.CQ_TXN_ID)
                 self._beat_txn(connection, row.CQ_TXN_ID)
@@ -212,11 +214,11 @@ class EmbeddedCompactions(EmbeddedTxns):
         compaction_id: int,
         highest_write_id: WriteId | None = None,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         try:
             with self._store.write() as connection:
-                row = require_own(connection, compaction_id, txn_id)
+                row = require_own(connection, compaction_id, lease)
                 self._finish(connection, row, highest_write_id)
         except CommitFailedError:
             with self._store.read() as connection:
@@ -230,7 +232,9 @@ class EmbeddedCompactions(EmbeddedTxns):
         now = self._time(connection)
         if row.CQ_TXN_ID is not None:
             require_open(connection, row.CQ_TXN_ID)
-            finish(connection, row.CQ_TXN_ID, now=now)
+            conflict = finish(connection, row.CQ_TXN_ID, now=now)
+            if conflict is not None:
+                raise conflict
         _keep_changes_out(connection, row)
         if highest_write_id is None:
             highest_write_id = row.CQ_HIGHEST_WRITE_ID
@@ -253,20 +257,20 @@ class EmbeddedCompactions(EmbeddedTxns):
         state: CompactionState,
         message: str,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         with self._store.write() as connection:
             row = require_entry(connection, compaction_id)
-            if txn_id is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
-                row = require_own(connection, compaction_id, txn_id)
+            if lease is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
+                row = require_own(connection, compaction_id, lease)
                 _abort(connection, row)
             complete(connection, row, state, message, now=self._now(connection))
 
     def return_compaction(
-        self, compaction_id: int, *, txn_id: TxnId | None = None, at_once: bool = False
+        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
     ) -> None:
         with self._store.write() as connection:
-            row = require_own(connection, compaction_id, txn_id)
+            row = require_own(connection, compaction_id, lease)
             _abort(connection, row)
             until = None if at_once else self._time(connection) + PAUSE
             give_back(connection, compaction_id, retry_after=until)

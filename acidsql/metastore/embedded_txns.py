@@ -28,7 +28,6 @@ from acidsql.metastore.committing import (
 from acidsql.metastore.embedded_locks import EmbeddedLocks
 from acidsql.metastore.opening import (
     PURGED_BELOW,
-    TxnType,
     allocate,
     allocate_first,
     insert_txn,
@@ -53,7 +52,7 @@ from acidsql.metastore.rows.txns import (
     valid_txns,
 )
 from acidsql.metastore.store import CommitFailedError
-from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS
+from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
 from acidsql.txn.overlaps import Overlap

@@ -30,7 +30,7 @@ from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
-from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE
 from acidsql.metastore.tables import DBS, METADATA, SDS, TBLS, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
@@ -111,6 +111,11 @@ def add_readers(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_leases(connection: Connection) -> None:
+    """Adds the number by which a worker of an entry is told apart from those before it."""
+    add_columns(connection, COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_LEASE)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -121,6 +126,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_compactions,
     add_compactor_daemons,
     add_readers,
+    add_leases,
 )
 
 

@@ -7,7 +7,6 @@ does a little of both.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
@@ -25,17 +24,9 @@ from acidsql.metastore.txn_tables import (
     TXN_TO_WRITE_ID,
     TXNS,
     WRITE_SET,
+    TxnType,
 )
 from acidsql.txn.manager import TxnState
-
-
-class TxnType(IntEnum):
-    """TXN_TYPE, by Hive's numbers."""
-
-    DEFAULT = 0
-    COMPACTION = 3
-    REBALANCE_COMPACTION = 6
-
 
 HOUSEKEEPING_INTERVAL = 64
 """Every so many transactions the opener purges."""

@@ -7,9 +7,20 @@ statement that waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothi
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text
 
 from acidsql.metastore.tables import METADATA, Id
+
+
+class TxnType(IntEnum):
+    """TXN_TYPE, by Hive's numbers."""
+
+    DEFAULT = 0
+    COMPACTION = 3
+    REBALANCE_COMPACTION = 6
+
 
 TXNS = Table(
     "TXNS",

@@ -86,7 +86,8 @@ class Compaction:
     """An entry of the queue or of its history; times in epoch milliseconds, None for what has not
     happened. ``attempts``: how often cleaning has failed; ``retry_after``: when it is tried again,
     or the entry given out again after it was given back. ``next_txn_id``: the lowest
-    transaction id that was not given out when it was committed.
+    transaction id that was not given out when it was committed. ``lease``: how often it was taken;
+    its worker shows it, and so is told apart from those that had the entry before.
     """
 
     compaction_id: int
@@ -105,6 +106,7 @@ class Compaction:
     message: str | None = None
     attempts: int = 0
     retry_after: int | None = None
+    lease: int | None = None
 
 
 class CompactionBlockedError(MetastoreError):
@@ -125,8 +127,9 @@ class OpenedCompaction:
 
 
 class CompactionQueue(Protocol):
-    """``txn_id`` of a worker's calls: the transaction that it was given. Then one whose entry was
-    taken away from it, and given to another worker of its process, is told so, too.
+    """``lease`` of a worker's calls: the number that it was given with its entry. Then one whose
+    entry was taken away from it, and given to another worker of its process, is told so, too.
+    Without it a call speaks for whichever worker of its process has the entry.
     """
 
     def enqueue_compaction(self, request: CompactionRequest) -> EnqueueAnswer:
@@ -151,7 +154,7 @@ class CompactionQueue(Protocol):
         Hive: FindNextCompactFunction.
         """
 
-    def begin_compaction(self, compaction_id: int) -> OpenedCompaction:
+    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
         """Opens the transaction of a worker (Hive's type COMPACTION) and notes it and its highest
         write id with the entry; others neither wait for it nor conflict with it.
 
@@ -160,7 +163,7 @@ class CompactionQueue(Protocol):
         process's any more.
         """
 
-    def heartbeat_compaction(self, compaction_id: int, *, txn_id: TxnId | None = None) -> None:
+    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
         """Keeps a worker's entry and transaction. MetastoreError if it was given to another."""
 
     def finish_compaction(
@@ -168,7 +171,7 @@ class CompactionQueue(Protocol):
         compaction_id: int,
         highest_write_id: WriteId | None = None,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         """Commits the worker's transaction; the entry is ready for cleaning. ``highest_write_id``:
         the highest that its result took in. MetastoreError as above. Hive: markCompacted.
@@ -180,15 +183,15 @@ class CompactionQueue(Protocol):
         state: CompactionState,
         message: str,
         *,
-        txn_id: TxnId | None = None,
+        lease: int | None = None,
     ) -> None:
         """Ends an entry as REFUSED, FAILED or ABORTED, and aborts its transaction; one that is
-        ready for cleaning, too, unless a worker asks, with its ``txn_id``. Hive: markRefused,
+        ready for cleaning, too, unless a worker asks, with its ``lease``. Hive: markRefused,
         markFailed.
         """
 
     def return_compaction(
-        self, compaction_id: int, *, txn_id: TxnId | None = None, at_once: bool = False
+        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
     ) -> None:
         """Gives an entry back that was begun and cannot be ended: it is initiated again, and
         nobody takes it for some seconds, unless it may be taken ``at_once``.

@@ -74,7 +74,8 @@ class LockQueue:
     def _blockers(self, wanted: LockComponent, lock_id: int, txn_id: TxnId) -> Iterator[LockInfo]:
         """What stands in the way: nothing, where the transaction holds as much already (Hive, whose
         transactions have one statement, never asks twice; it would wait behind whoever waits for
-        it).
+        it). Nor does a transaction wait for a compaction: it writes above what that merges, an
+        INSERT OVERWRITE, too. Whoever drops or moves files does.
         """
         us = owner_of(lock_id, txn_id)
         before = [lock for lock in self._about(wanted) if lock.lock_id < lock_id]
@@ -86,7 +87,12 @@ class LockQueue:
         ):
             return
         for lock in before:
-            if owner_of(lock.lock_id, lock.txn_id) != us and blocks(wanted, lock.component):
+            passes = txn_id != NO_TXN and lock.of_compaction
+            if (
+                owner_of(lock.lock_id, lock.txn_id) != us
+                and not passes
+                and blocks(wanted, lock.component)
+            ):
                 yield lock
 
     def _about(self, wanted: LockComponent) -> Iterator[LockInfo]:

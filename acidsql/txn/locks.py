@@ -98,6 +98,7 @@ class LockInfo:
     request. Times in epoch milliseconds, 0 where there is none.
 
     ``blocked_by``: lock and part it waits for. ``agent``: the process that asked for it.
+    ``of_compaction``: a compaction that keeps ROW__IDs has it.
     """
 
     lock_id: int
@@ -112,6 +113,7 @@ class LockInfo:
     host: str
     agent: str | None
     statement: str
+    of_compaction: bool = False
 
     def __str__(self) -> str:
         """Hive's words for a lock, in its errors: TxnHandler.LockInfo."""

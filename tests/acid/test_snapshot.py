@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry
+from acidsql.acid.bases import BaseKind, parse_marker
 from acidsql.acid.compacted import INPUTS_FILE, WITH_DELETE_DELTA, WITH_DELTA, inputs_text
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.paths import Base, DeleteDelta, Delta
-from acidsql.acid.snapshot import BaseKind, choose, parse_marker
+from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import (
     ValidCleanerWriteIdList,
     ValidCompactorWriteIdList,
@@ -363,7 +364,9 @@ Snapshot = tuple[ValidWriteIdList, ValidTxnList]
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[Model, list[Snapshot]]:
+def tables(
+    draw: st.DrawFn, actions: st.SearchStrategy[Any] = actions
+) -> tuple[Model, list[Snapshot]]:
     """A table after up to 25 actions, and the snapshots taken on the way, the last one
     at the end.
     """
@@ -420,6 +423,69 @@ def test_every_visible_delete_is_read_once(table: tuple[Model, list[Snapshot]]) 
         assert set(deletes) == {
             e for e in written if e.write_id > floor and write_ids.is_valid(WriteId(e.write_id))
         }
+
+
+OWN_ACTIONS = actions.filter(
+    lambda action: action[0] != "overwrite" and (action[0] != "compact" or action[2] == OWN)
+)
+"""Those that say what they took the place of: of what an overwriting hides only the store knows
+whether it is gone.
+"""
+
+
+@settings(max_examples=300)
+@given(table=tables(OWN_ACTIONS), data=st.data())
+def test_a_reader_of_what_was_cleaned_is_told(
+    table: tuple[Model, list[Snapshot]], data: st.DataObject
+) -> None:
+    """Some of what is obsolete for the newest reader is gone, as by a cleaner that was killed: an
+    older one gets its rows and delete events, or is told that it is too old; never fewer.
+    """
+    model, snapshots = table
+    truths = [model.truth(write_ids) for write_ids, _ in snapshots]
+    whole = dict(model.events)
+    obsolete = [path for path in model.choose(*snapshots[-1]).obsolete if path in model.events]
+    for path in data.draw(st.sets(st.sampled_from(obsolete)) if obsolete else st.just(set())):
+        del model.events[path]
+    for (write_ids, txns), truth in zip(snapshots, truths, strict=True):
+        try:
+            found = model.choose(write_ids, txns)
+        except SnapshotTooOldError:
+            assert write_ids != snapshots[-1][0]
+            continue
+        rows = list(model.rows(found, write_ids))
+        inserts = [e for e in rows if not e.delete]
+        assert len(inserts) == len(set(inserts))
+        assert set(inserts) == truth
+        floor = found.base.name.write_id if found.base and isinstance(found.base.name, Base) else 0
+        deletes = {e for events in whole.values() for e in events if e.delete}
+        assert {e for e in rows if e.delete} == {
+            e for e in deletes if e.write_id > floor and write_ids.is_valid(WriteId(e.write_id))
+        }
+
+
+def test_an_older_base_does_not_stand_for_what_a_newer_one_took_in() -> None:
+    """Where a delta between the two is gone that the reader sees, it is told; one that it does not
+    see, or that nobody says was there, is not missed.
+    """
+
+    def read(top: int, inputs: bytes | None) -> AcidDirectory:
+        return choose(
+            [entry("base_0000001/bucket_00000"), entry("base_0000005/bucket_00000")],
+            ValidWriteIdList(table="db.t", high_watermark=WriteId(top)),
+            read_marker=lambda _: MARKERS["compacted"],
+            read_hidden=lambda path: inputs if path == f"base_0000005/{INPUTS_FILE}" else None,
+        )
+
+    inputs = inputs_text(["000000_0", "base_0000001", "delta_0000003_0000005"])
+    with pytest.raises(SnapshotTooOldError, match='"base_0000005", is newer than the snapshot'):
+        read(4, inputs)
+    for found in (read(2, inputs), read(4, inputs_text(["base_0000001"])), read(4, None)):
+        assert found.base is not None
+        assert found.base.path == "base_0000001"
+    newest = read(5, inputs).base
+    assert newest is not None
+    assert newest.path == "base_0000005"
 
 
 # Any listing at all

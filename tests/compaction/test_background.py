@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.catalog.model import TableName
+from acidsql.compaction.background import MOST_RETURNS
 from acidsql.errors import Warning
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
+from acidsql.txn.reading import ReadSnapshot
 from tests.compaction.conftest import ACID
 from tests.session.transactions.crashes import rows_of
 
@@ -169,6 +172,88 @@ def test_what_a_closed_session_leaves_is_harmless(
     assert sorted(rows_of(last, "t")) == [(number,) for number in range(80)]
     assert len(directories(warehouse)) < 30
     assert not {CompactionState.INITIATED, CompactionState.FAILED} & set(states(last))
+
+
+class Later:
+    """Timers that the test lets run out."""
+
+    def __init__(self, session: Session) -> None:
+        self.pauses: list[float] = []
+        self._due: list[Callable[[], None]] = []
+        session._background.call_later = self._call_later
+
+    def _call_later(self, seconds: float, action: Callable[[], None]) -> Later:
+        self.pauses.append(seconds)
+        self._due = [action]
+        return self
+
+    def cancel(self) -> None:
+        self._due = []
+
+    @property
+    def is_due(self) -> bool:
+        return bool(self._due)
+
+    def run_out(self) -> None:
+        (action,) = self._due
+        action()
+
+
+def test_it_comes_back_for_what_a_reader_kept(
+    open_session: Callable[..., Session], warehouse: Path
+) -> None:
+    """Nothing is committed any more, and when the reader is gone its files go: after pauses that
+    grow. Then nobody comes back.
+    """
+    session = open_session()
+    later = Later(session)
+    make(session)
+    insert(session, range(3))
+    table = session.store.find_table(TableName("default", "t"))
+    assert table is not None
+    with ReadSnapshot(session.store) as reader:
+        session.engine.snapshots(reader).take(table, [])
+        session.sql("ALTER TABLE t COMPACT 'major'")
+        wait(session)
+        later.run_out()
+        wait(session)
+        assert states(session) == [CompactionState.READY_FOR_CLEANING]
+        assert len(directories(warehouse)) == 4
+        assert later.is_due
+        first, second = later.pauses
+        assert second == 2 * first
+
+    later.run_out()
+    wait(session)
+
+    assert states(session) == [CompactionState.SUCCEEDED]
+    assert directories(warehouse) == ["base_0000003"]
+    assert not later.is_due
+
+
+def test_it_does_not_come_back_for_ever(
+    open_session: Callable[..., Session], warehouse: Path
+) -> None:
+    """Of files that are to be kept for long it makes so many attempts; a commit begins anew, and a
+    session that is closed ends it.
+    """
+    session = open_session(acidsql_history_retention="1d")
+    later = Later(session)
+    make(session)
+    insert(session, range(3))
+    session.sql("ALTER TABLE t COMPACT 'major'")
+    wait(session)
+    while later.is_due:
+        later.run_out()
+        wait(session)
+    assert len(later.pauses) == MOST_RETURNS
+
+    insert(session, range(3, 9))
+    wait(session)
+
+    assert later.is_due
+    session.close()
+    assert not later.is_due
 
 
 def test_a_request_is_carried_out_by_the_way(

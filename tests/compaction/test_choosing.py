@@ -15,7 +15,13 @@ from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Bucketing, Column, SortColumn, Table, TableName
 from acidsql.catalog.types import PrimitiveType
-from acidsql.compaction.merging.choosing import Inputs, choose_inputs, is_enough, refusal
+from acidsql.compaction.merging.choosing import (
+    Inputs,
+    choose_inputs,
+    is_enough,
+    refusal,
+    under_own_write_id,
+)
 from acidsql.txn.compactions import CompactionType
 from tests.acid.test_snapshot import MARKERS, entry
 
@@ -94,10 +100,19 @@ def test_ranges() -> None:
     assert str(originals.base) == "base_-9223372036854775808"
 
 
+def test_a_base_alone_is_rebalanced_under_another_write_id() -> None:
+    """One that is above all that is there; with deltas beside it it needs none."""
+    alone = under_own_write_id(seen("base_9"), WriteId(10))
+    assert alone is not None
+    assert alone.has_own_write_id
+    assert (str(alone.base), alone.paths) == ("base_0000010", ("base_9",))
+    assert under_own_write_id(seen("base_9"), WriteId(9)) is None
+    assert under_own_write_id(seen("base_8", "delta_9_9_0000"), WriteId(10)) is None
+    assert under_own_write_id(seen(), WriteId(10)) is None
+
+
 def test_a_taken_name_is_not_enough() -> None:
-    """A rebalance of nothing but a base is called after a later write id of the table; where there
-    is none nothing can be done.
-    """
+    """A rebalance of nothing but a base is called after a later write id of the table."""
     assert chosen(REBALANCE, "base_9") is None
     later = chosen(REBALANCE, "base_5")
     assert later is not None

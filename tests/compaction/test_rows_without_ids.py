@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql import crash_points
+from acidsql.compaction.doctor.rounds import examine_table
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
-from tests.compaction.compacting import MAJOR, MINOR, REBALANCE, clean, directories, rows, work
+from tests.compaction.cleaning import clean_all, cleaner_of
+from tests.compaction.compacting import (
+    MAJOR,
+    MINOR,
+    REBALANCE,
+    clean,
+    directories,
+    enqueue,
+    entry,
+    find,
+    rows,
+    work,
+    worker,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -74,6 +89,95 @@ def test_rebalance(session: Session, path: str) -> None:
         (4, "x"),
         (6, "v6"),
     ]
+
+
+def base_alone(session: Session) -> None:
+    """A table t of four rows in base_0000002."""
+    session.sql(f"CREATE TABLE t (id INT, v STRING) {ACID}")
+    session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    session.sql("INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    work(session, "t", MAJOR)
+    clean_all(session)
+    assert directories(session, "t") == ["base_0000002"]
+
+
+@pytest.mark.parametrize("path", ["small", "big"])
+def test_rebalance_of_a_base_alone(session: Session, path: str) -> None:
+    """Its name is taken: a write id is given out for another. An older snapshot goes on with the
+    base that it knows; later writes and compactions go on from there.
+    """
+    base_alone(session)
+    before = rows(session, "t")
+    session.sql(f"SET acidsql.write.path={path}")
+    with Session(session.warehouse, spark=session.engine.spark) as old:
+        old.sql("START TRANSACTION READ ONLY")
+        assert rows(old, "t") == before
+        done = work(session, "t", REBALANCE, buckets=2)
+        assert (done.state, done.highest_write_id) == (READY, 3), done.message
+        assert rows(old, "t") == before
+        clean_all(session)
+        assert directories(session, "t") == ["base_0000002", "base_0000003"]
+        old.sql("COMMIT")
+    clean_all(session)
+    assert directories(session, "t") == ["base_0000003"]
+    first, second = 1 << 29, (1 << 29) + (1 << 16)
+    assert rows(session, "t") == [
+        (1, first, 0, 1, "a"),
+        (1, first, 1, 2, "b"),
+        (2, second, 2, 3, "c"),
+        (2, second, 3, 4, "d"),
+    ]
+    table = find(session, "t")
+    assert list(examine_table(session.store, session.files, table)) == []
+    session.sql("UPDATE t SET v = 'x' WHERE id = 3")
+    assert work(session, "t", MAJOR).state is READY
+    clean_all(session)
+    assert directories(session, "t") == ["base_0000004"]
+    values = [(1, "a"), (2, "b"), (3, "x"), (4, "d")]
+    assert sorted(session.sql("SELECT * FROM t").rows()) == values
+
+
+@pytest.mark.parametrize("point", ["compaction published", "compaction counted", "compaction done"])
+def test_a_rebalance_of_a_base_alone_that_dies(session: Session, point: str) -> None:
+    """Whatever it wrote is never seen, and goes; what is changed meanwhile are the old ROW__IDs."""
+    base_alone(session)
+    before = rows(session, "t")
+
+    def hook(reached: str) -> None:
+        if reached == point:
+            crash_points.hook = None
+            assert rows(session, "t") == before
+            raise KeyboardInterrupt
+
+    compaction_id = enqueue(session, "t", REBALANCE)
+    crash_points.hook = hook
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            worker(session).run_once()
+    finally:
+        crash_points.hook = None
+    assert rows(session, "t") == before
+    session.sql("DELETE FROM t WHERE id = 2")
+    cleaner_of(session).clean_aborted()
+    assert directories(session, "t") == ["base_0000002", "delete_delta_0000004_0000004_0000"]
+    assert sorted(session.sql("SELECT id FROM t").rows()) == [(1,), (3,), (4,)]
+    assert worker(session).run_once()
+    assert entry(session, compaction_id).state is READY
+    assert sorted(session.sql("SELECT id FROM t").rows()) == [(1,), (3,), (4,)]
+
+
+def test_a_base_alone_beside_a_writer_is_not_rebalanced(session: Session) -> None:
+    """What is being inserted below its write id would be hidden: it says so, and nothing is lost."""
+    base_alone(session)
+    with Session(session.warehouse, spark=session.engine.spark) as other:
+        other.sql("START TRANSACTION")
+        other.sql("INSERT INTO t VALUES (5, 'e')")
+        done = work(session, "t", REBALANCE)
+        assert done.state is CompactionState.REFUSED
+        assert done.message is not None
+        assert "is being written to" in done.message
+        other.sql("COMMIT")
+    assert len(rows(session, "t")) == 5
 
 
 def test_rebalance_in_an_order(session: Session) -> None:

@@ -10,6 +10,7 @@ from acidsql import crash_points
 from acidsql.catalog.statistics import BYTES, FILES, ROWS, is_accurate
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
+from tests.compaction.cleaning import clean_all
 from tests.compaction.compacting import (
     MAJOR,
     MINOR,
@@ -185,8 +186,7 @@ def test_no_writer_and_no_compaction_fails_the_other(
     for statement in CHANGES:
         expected = None
         ways = (None, "writer first", "compaction first")
-        # As in Hive an overwriting waits for whoever reads under a lock.
-        for beside in ways[:2] if "OVERWRITE" in statement else ways:
+        for beside in ways:
             session.sql("DROP TABLE IF EXISTS t")
             session.sql(f"CREATE TABLE t (id INT, v STRING) {ACID}")
             for number in range(4):
@@ -232,6 +232,30 @@ def during(session: Session, kind: object, run: object) -> None:
         assert work(session, "t", kind).state is READY  # type: ignore[arg-type]
     finally:
         crash_points.hook = None
+
+
+@pytest.mark.parametrize("properties", ["", "'transactional_properties'='insert_only', "])
+@pytest.mark.parametrize("statement", ["INSERT OVERWRITE TABLE t VALUES (9)", "TRUNCATE TABLE t"])
+def test_an_overwriting_between_is_what_counts(
+    session: Session, warehouse: Path, properties: str, statement: str
+) -> None:
+    """Its rows and its numbers; cleaning takes away the result with what it was made from."""
+    session.sql(
+        f"CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ({properties}'transactional'='true')"
+    )
+    for number in range(3):
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    with Session(str(warehouse), spark=session.engine.spark) as other:
+        during(session, MAJOR, lambda: other.sql(statement))
+    left = [(9,)] if "INSERT" in statement else []
+    assert list(session.sql("SELECT * FROM t").rows()) == left
+    statistics = find(session, "t").statistics
+    assert (statistics[FILES], statistics[ROWS]) == (str(len(left)), str(len(left)))
+    clean_all(session)
+    assert work(session, "t", MAJOR).state is READY
+    clean_all(session)
+    assert directories(session, "t") == ["base_0000004"]
+    assert list(session.sql("SELECT * FROM t").rows()) == left
 
 
 def test_a_reader_with_an_older_snapshot(session: Session, warehouse: Path) -> None:

@@ -52,6 +52,21 @@ def insert_twice(session: Session, value: int) -> Facts:
     return {"inserted": [value, value + 1]}
 
 
+def overwrite(session: Session, value: int) -> Facts:
+    """Three rows take the place of all others."""
+    with session.transaction():
+        session.sql(f"INSERT OVERWRITE TABLE o VALUES ({value}, 0), ({value}, 1)")
+        session.sql(f"INSERT INTO o VALUES ({value}, 2)")
+    return {"overwrote": [value]}
+
+
+def read_overwritten(session: Session, value: int) -> Facts:
+    """Which rows of one overwriting are there; of how many there are some."""
+    rows = session.sql("SELECT id, n FROM o").rows()
+    pairs = [(row[0], row[1]) for row in rows]
+    return {"numbers": sorted(n for _, n in pairs), "overwritings": len({v for v, _ in pairs})}
+
+
 def read_twice(session: Session, value: int) -> Facts:
     """One snapshot, read at its beginning and its end."""
     table = random.choice("tp")
@@ -113,8 +128,9 @@ ROLES: dict[str, tuple[Act, ...]] = {
         insert_and_roll_back,
         insert_twice,
         insert_pair,
+        overwrite,
     ),
-    "read": (read_twice, read_pair),
+    "read": (read_twice, read_pair, read_overwritten),
     "change": (update, update, delete, insert),
     "look": (read_rows,),
 }

@@ -121,6 +121,7 @@ def history_of(
 def make_tables(session: Session) -> None:
     session.sql(f"CREATE TABLE t (id INT, n INT) {ACID}")
     session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+    session.sql(f"CREATE TABLE o (id INT, n INT) {ACID}")
     for name in "xy":
         session.sql(f"CREATE TABLE {name} (id INT) {ACID}")
 
@@ -173,10 +174,15 @@ def test_nothing_is_lost_beside_compactions(
         assert [facts for facts in history if "error" in facts] == []
         for facts in history:
             assert facts.get("before") == facts.get("after")
+            assert facts.get("overwritings", 0) <= 1
+            assert facts.get("numbers", []) in ([], [0, 1, 2])
         for table, what in TABLES.items():
             there = Counter(row[0] for row in rows_of(session, table))
             assert set(there) == values(history, what)
             assert set(there.values()) <= {1}
+        last = rows_of(session, "o")
+        assert sorted(row[1] for row in last) == [0, 1, 2]
+        assert {row[0] for row in last} < values(history, "overwrote")
         check_daemons(session, logs)
 
 

@@ -26,6 +26,7 @@ from acidsql.errors import MetastoreError
 from acidsql.metastore import migrations
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.migrations import MIGRATIONS, Migration, migrate, schema_version
+from acidsql.txn.compactions import CompactionRequest, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 
 Reopen = Callable[..., EmbeddedMetastore]
@@ -163,6 +164,30 @@ def test_a_store_without_locks_gets_them(reopen: Reopen) -> None:
     assert reopen().lock(request).lock_id == 2
     migrated.commit(txn_id)
     assert [lock.lock_id for lock in migrated.list_locks()] == [2]
+
+
+def test_a_store_without_leases_gets_them(reopen: Reopen) -> None:
+    """One of version 9: an entry that was being worked on is taken with one."""
+    old = reopen()
+    asked = CompactionRequest(
+        table=TableName("default", "t"),
+        partition=None,
+        type=CompactionType.MAJOR,
+        initiator="node1-manual",
+    )
+    number = old.enqueue_compaction(asked).compaction_id
+    assert old.next_compaction("node1-1") is not None
+    path = old._store.path
+    old.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE COMPACTION_QUEUE DROP COLUMN CQ_LEASE")
+        connection.execute("UPDATE VERSION SET SCHEMA_VERSION = '9'")
+        connection.commit()
+    migrated = reopen()
+    migrated.return_compaction(number, at_once=True)
+    taken = migrated.next_compaction("node1-2")
+    assert taken is not None
+    assert taken.lease == 1
 
 
 def test_a_failed_migration_changes_nothing(metastore: EmbeddedMetastore) -> None:

@@ -22,13 +22,15 @@ from acidsql.txn.compactions import CompactionType
 class Inputs:
     """What one compaction merges. ``type``: MAJOR, MINOR or REBALANCE. ``directory``: the
     directories and originals it takes, and no others. ``min_write_id``, ``max_write_id``: the range
-    of its outputs.
+    of its outputs. ``has_own_write_id``: the output is named by the compaction's own write id, and
+    so is seen from its commit on, as that of an INSERT OVERWRITE.
     """
 
     type: CompactionType
     directory: AcidDirectory
     min_write_id: WriteId
     max_write_id: WriteId
+    has_own_write_id: bool = False
 
     @property
     def is_minor(self) -> bool:
@@ -104,6 +106,18 @@ def choose_inputs(
     if type is CompactionType.REBALANCE and _same(inputs.base) in taken:
         inputs = replace(inputs, max_write_id=max(inputs.max_write_id, high_watermark))
     return None if any(_same(name) in taken for name in inputs.outputs) else inputs
+
+
+def under_own_write_id(seen: AcidDirectory, own: WriteId) -> Inputs | None:
+    """What a rebalance takes of a directory in which the names that ``choose_inputs`` knows are
+    taken, because there is nothing but a base; None if that is not so. Hive's base would have the
+    same write id and another ``_v``.
+    """
+    base = seen.base
+    if base is None or seen.current or id_range(base.name)[1] >= own:
+        return None
+    inputs = replace(_of_all(seen, CompactionType.REBALANCE), max_write_id=own)
+    return replace(inputs, has_own_write_id=True)
 
 
 def is_enough(seen: AcidDirectory, type: CompactionType) -> bool:

@@ -71,13 +71,13 @@ def _output(
     without_events: bool,
     paired: bool = False,
 ) -> Output:
-    marks = {INPUTS_FILE: inputs_text(inputs.paths)}
+    marks = {} if inputs.has_own_write_id else {INPUTS_FILE: inputs_text(inputs.paths)}
     if not without_events:
         marks[ACID_VERSION_FILE] = ACID_VERSION
     elif not files:  # Hive lists files: it would not see a directory without any
         marks[plain_file_name(BucketId(0))] = b""
     if isinstance(name, Base):
-        marks[METADATA_FILE] = COMPACTED
+        marks |= {} if inputs.has_own_write_id else {METADATA_FILE: COMPACTED}
     elif paired:
         marks[partner_file(name)] = b""
     return Output(name=name, files=dict(_named(files, without_events=without_events)), marks=marks)

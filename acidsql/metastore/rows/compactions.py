@@ -345,6 +345,7 @@ def _compaction(prefix: str, row: Row[Any]) -> Compaction:
         message=fact["ERROR_MESSAGE"],
         attempts=fact["CLEANING_ATTEMPTS"],
         retry_after=fact.get("RETRY_AFTER"),
+        lease=fact.get("LEASE"),
     )
 
 

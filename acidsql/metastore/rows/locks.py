@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError
-from acidsql.metastore.txn_tables import HIVE_LOCKS, NEXT_LOCK_ID
+from acidsql.metastore.txn_tables import HIVE_LOCKS, NEXT_LOCK_ID, TXNS, TxnType
 from acidsql.txn.locks import NO_TXN, LockComponent, LockInfo, LockState, LockType
 
 LOCK_NO_SUCH_LOCK = 10270
@@ -37,7 +37,14 @@ _TYPES = {letter: kind for kind, letter in TYPE_LETTERS.items()}
 
 # what every transaction runs is built once: building a statement takes longer than running it
 
-_ALL = select(HIVE_LOCKS).order_by(HIVE_LOCKS.c.HL_LOCK_EXT_ID, HIVE_LOCKS.c.HL_LOCK_INT_ID)
+_OF_COMPACTION = (
+    select(TXNS.c.TXN_TYPE == TxnType.COMPACTION)
+    .where(TXNS.c.TXN_ID == HIVE_LOCKS.c.HL_TXNID)
+    .scalar_subquery()
+)
+_ALL = select(HIVE_LOCKS, _OF_COMPACTION.label("OF_COMPACTION")).order_by(
+    HIVE_LOCKS.c.HL_LOCK_EXT_ID, HIVE_LOCKS.c.HL_LOCK_INT_ID
+)
 _AHEAD = _ALL.where(
     HIVE_LOCKS.c.HL_LOCK_EXT_ID < bindparam("lock_id"),
     HIVE_LOCKS.c.HL_DB.in_(bindparam("databases", expanding=True)),
@@ -222,4 +229,5 @@ def _lock(row: Row[Any]) -> LockInfo:
         host=row.HL_HOST,
         agent=row.HL_AGENT_INFO,
         statement=row.HL_STATEMENT,
+        of_compaction=bool(row.OF_COMPACTION),
     )

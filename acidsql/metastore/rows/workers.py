@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.opening import ended_processes
@@ -24,14 +23,12 @@ def require_entry(connection: Connection, compaction_id: int) -> Row[Any]:
     return row
 
 
-def require_own(
-    connection: Connection, compaction_id: int, txn_id: TxnId | None = None
-) -> Row[Any]:
-    """An entry that this process works on, in this transaction if one is given; MetastoreError for
+def require_own(connection: Connection, compaction_id: int, lease: int | None = None) -> Row[Any]:
+    """An entry that this process works on, under this lease if one is given; MetastoreError for
     another.
     """
     row = require_entry(connection, compaction_id)
-    own = row.CQ_AGENT_INFO == str(Process.current()) and txn_id in (None, row.CQ_TXN_ID)
+    own = row.CQ_AGENT_INFO == str(Process.current()) and lease in (None, row.CQ_LEASE)
     if row.CQ_STATE != CompactionState.WORKING or not own:
         raise MetastoreError(
             f"compaction {compaction_id} is not this worker's any more",

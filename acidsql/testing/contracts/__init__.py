@@ -14,8 +14,9 @@ pytest.register_assert_rewrite(__name__)  # else a broken promise would not say 
 from acidsql.testing.contracts.altering import AlterContract  # noqa: E402
 from acidsql.testing.contracts.catalog_partitions import CatalogPartitionContract  # noqa: E402
 from acidsql.testing.contracts.catalog_tables import CatalogTableContract  # noqa: E402
-from acidsql.testing.contracts.compaction_txns import CompactionTxnContract  # noqa: E402
-from acidsql.testing.contracts.compactions import CompactionQueueContract  # noqa: E402
+from acidsql.testing.contracts.compactions.leases import CompactionLeaseContract  # noqa: E402
+from acidsql.testing.contracts.compactions.queue import CompactionQueueContract  # noqa: E402
+from acidsql.testing.contracts.compactions.txns import CompactionTxnContract  # noqa: E402
 from acidsql.testing.contracts.conflicts import ConflictContract  # noqa: E402
 from acidsql.testing.contracts.dropping import DropContract  # noqa: E402
 from acidsql.testing.contracts.lock_ends import LockEndContract  # noqa: E402
@@ -52,7 +53,7 @@ class TxnManagerContract(
     """What every transaction manager must do, by Hive's rules."""
 
 
-class CompactionContract(CompactionQueueContract, CompactionTxnContract):
+class CompactionContract(CompactionQueueContract, CompactionLeaseContract, CompactionTxnContract):
     """What a queue of compactions must do, on the store of a catalog and a transaction manager."""
 
 

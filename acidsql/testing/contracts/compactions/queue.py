@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from acidsql.catalog.model import TableName
-from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.errors import MetastoreError
 from acidsql.testing.contracts.store import (
     Clock,
     OpenStore,
@@ -22,7 +22,7 @@ from acidsql.txn.compactions import (
     CompactionState,
     CompactionType,
 )
-from acidsql.txn.manager import TxnManager, TxnState
+from acidsql.txn.manager import TxnManager
 
 INITIATED, WORKING = CompactionState.INITIATED, CompactionState.WORKING
 READY, SUCCEEDED = CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED
@@ -197,111 +197,6 @@ class CompactionQueueContract(QueueFixture):
         clock.now += 0.001
         assert queue.next_compaction(WORKER, pool="day") is None
         assert queue.next_compaction(WORKER) is not None
-
-    # ---- leases
-
-    def test_a_silent_worker_loses_its_entry(self, open_store: OpenStore, clock: Clock) -> None:
-        """Once it has given no sign of life for the worker's time-out; it may not end it then."""
-        queue = cast(CompactionQueue, open_store(worker_timeout_seconds=60))
-        number = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        for _ in range(2):
-            clock.now += 60
-            assert not queue.revoke_compactions()
-            queue.heartbeat_compaction(number)
-        clock.now += 60.001
-        assert list(queue.revoke_compactions()) == [number]
-        assert states(queue) == {number: INITIATED}
-        for call in (
-            lambda: queue.heartbeat_compaction(number),
-            lambda: queue.begin_compaction(number),
-            lambda: queue.finish_compaction(number),
-            lambda: queue.return_compaction(number),
-            lambda: queue.end_compaction(number, FAILED, "late"),
-        ):
-            with pytest.raises(MetastoreError, match="not this worker's any more"):
-                call()
-
-    def test_an_entry_falls_with_its_transaction(
-        self, queue: CompactionQueue, manager: TxnManager, clock: Clock
-    ) -> None:
-        """The next who asks for work gets it; heartbeats keep both alive."""
-        number = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        first = queue.begin_compaction(number).txn_id
-        clock.now += 299
-        queue.heartbeat_compaction(number)
-        clock.now += 299
-        assert queue.next_compaction("node2-1") is None
-        clock.now += 2
-        taken = queue.next_compaction("node2-1")
-        assert taken is not None
-        assert (taken.compaction_id, taken.worker, taken.txn_id) == (number, "node2-1", None)
-        ended = {txn.txn_id: txn.state for txn in manager.list_txns()}
-        assert ended == {first: TxnState.ABORTED}
-
-    def test_a_worker_that_lost_its_entry_cannot_end_another_s(
-        self, queue: CompactionQueue, manager: TxnManager
-    ) -> None:
-        """Though both are of one process: they say in which transaction they work."""
-        number = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        first = queue.begin_compaction(number).txn_id
-        manager.abort_txns([first])
-        queue.next_compaction("node1-18")
-        second = queue.begin_compaction(number).txn_id
-        with pytest.raises(MetastoreError, match="not this worker's any more"):
-            queue.heartbeat_compaction(number, txn_id=first)
-        with pytest.raises(MetastoreError, match="not this worker's any more"):
-            queue.finish_compaction(number, txn_id=first)
-        with pytest.raises(MetastoreError, match="not this worker's any more"):
-            queue.end_compaction(number, FAILED, "late", txn_id=first)
-        with pytest.raises(MetastoreError, match="not this worker's any more"):
-            queue.return_compaction(number, txn_id=first)
-        queue.heartbeat_compaction(number, txn_id=second)
-        queue.finish_compaction(number, txn_id=second)
-        assert states(queue) == {number: READY}
-
-    def test_a_worker_that_has_not_begun_may_be_silent_for_less_long(
-        self, queue: CompactionQueue, clock: Clock
-    ) -> None:
-        """Its entry is free after the time-out of a transaction."""
-        number = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        clock.now += 300
-        assert not queue.revoke_compactions()
-        clock.now += 0.001
-        assert list(queue.revoke_compactions()) == [number]
-
-    def test_an_aborted_transaction_cannot_finish(
-        self, queue: CompactionQueue, manager: TxnManager
-    ) -> None:
-        """ABORT TRANSACTIONS stops a compaction, which is begun anew."""
-        number = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        manager.abort_txns([queue.begin_compaction(number).txn_id])
-        with pytest.raises(TransactionAbortedError):
-            queue.heartbeat_compaction(number)
-        with pytest.raises(TransactionAbortedError):
-            queue.finish_compaction(number)
-        assert list(queue.revoke_compactions()) == [number]
-
-    def test_what_is_given_back_rests(self, queue: CompactionQueue, clock: Clock) -> None:
-        """Others are taken meanwhile; then it is taken again."""
-        first = queue.enqueue_compaction(request()).compaction_id
-        queue.next_compaction(WORKER)
-        queue.begin_compaction(first)
-        queue.return_compaction(first)
-        second = queue.enqueue_compaction(request(OTHER)).compaction_id
-        assert states(queue) == {first: INITIATED, second: INITIATED}
-        taken = queue.next_compaction(WORKER)
-        assert taken is not None
-        assert taken.compaction_id == second
-        assert queue.next_compaction(WORKER) is None
-        clock.now += 10
-        taken = queue.next_compaction(WORKER)
-        assert taken is not None
-        assert taken.compaction_id == first
 
     # ---- ends
 

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.errors import MetastoreError, WriteConflictError
-from acidsql.testing.contracts.compactions import (
+from acidsql.testing.contracts.compactions.queue import (
     FAILED,
     INITIATED,
     OTHER,
@@ -98,6 +98,35 @@ class CompactionTxnContract(QueueFixture):
             )
         late = manager.begin([T])
         manager.commit(late.txn_id, [component(T, late.write_ids[T], OperationType.DELETE)])
+
+    def test_an_overwriting_does_not_wait_for_a_compaction(
+        self, queue: CompactionQueue, manager: TxnManager, clock: Clock
+    ) -> None:
+        """A transaction gets EXCLUSIVE at once, and both commit. Whoever drops waits, and so does
+        everybody while ROW__IDs change.
+        """
+        insert(manager)
+        number = queue.enqueue_compaction(request()).compaction_id
+        queue.next_compaction(WORKER)
+        queue.begin_compaction(number)
+        dropping = manager.lock(asking(on(T, EXCLUSIVE)))
+        assert dropping.state is LockState.WAITING
+        manager.unlock(dropping.lock_id)
+        overwriting = manager.begin([T], asking(on(T, EXCLUSIVE)))
+        assert overwriting.locks is not None
+        assert overwriting.locks.state is LockState.ACQUIRED
+        write_id = overwriting.write_ids[T]
+        manager.commit(overwriting.txn_id, [component(T, write_id, OperationType.OVERWRITE)])
+        queue.finish_compaction(number)
+        assert one(queue, number).highest_write_id == 1
+        queue.mark_cleaned(number)
+        kind = CompactionType.REBALANCE
+        number = queue.enqueue_compaction(request(kind=kind)).compaction_id
+        queue.next_compaction(WORKER)
+        queue.begin_compaction(number)
+        asked = manager.begin([T], asking(on(T, EXCLUSIVE)))
+        assert asked.locks is not None
+        assert asked.locks.state is LockState.WAITING
 
     def test_a_locked_table_is_not_waited_for(
         self, queue: CompactionQueue, manager: TxnManager, clock: Clock

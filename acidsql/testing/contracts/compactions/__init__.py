@@ -1,0 +1,1 @@
+"""What a queue of compactions must do: what is asked for, leases of workers, their transactions."""
