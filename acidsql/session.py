@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.transactional import TransactionWork
 from acidsql.compaction.background import Background
+from acidsql.engine import Engine
 from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
@@ -19,7 +20,6 @@ from acidsql.metastore.locations import warehouse_path
 from acidsql.planner.explain import explain
 from acidsql.result import Result
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine
 from acidsql.spine import Spine
 from acidsql.turn import Turn
 from acidsql.utf8 import check_text
