@@ -142,7 +142,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
         session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int) {acid}")
         session.sql(f"CREATE TABLE plain ({columns}) STORED AS ORC")
         session.sql(f"INSERT INTO acid VALUES {ROWS}")
-        session.sql(f"INSERT INTO acid SELECT * FROM acid")
+        session.sql("INSERT INTO acid SELECT * FROM acid")
         session.sql("DELETE FROM acid WHERE i = 4")
         session.sql("UPDATE acid SET x = 'changed' WHERE i = -3")
         session.sql("INSERT INTO parted PARTITION (k) SELECT *, i % 3 FROM acid")
