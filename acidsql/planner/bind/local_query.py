@@ -20,12 +20,12 @@ ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
 
 _FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
-_FIELD_NAMES = ("writeId", "bucketId", "rowId")
+_FIELD_NAMES = ("writeid", "bucketid", "rowid")
 ROW_ID_TYPE = StructType(
     tuple(StructField(n, t) for n, t in zip(_FIELD_NAMES, _FIELD_TYPES, strict=True))
 )
 ROW_ID_FIELDS: dict[str, tuple[str, HiveType]] = {
-    f"{ROW_ID}.{name.lower()}": (stored, hive_type)
+    f"{ROW_ID}.{name}": (stored, hive_type)
     for name, stored, hive_type in zip(_FIELD_NAMES, ID_FIELDS, _FIELD_TYPES, strict=True)
 }
 """The fields of ROW__ID as they are named in trees, which no column of a table can be: the id field
