@@ -150,8 +150,8 @@ def _kept(where: Where, shape: _Shape, partition_number: int, rows: pa.RecordBat
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """What batches look like. ``order``: for each column asked for, whether it is read of files,
-    and its ordinal among those that are (``stored``), or among the partition columns. ``keys``: the values
-    of each partition.
+    and its ordinal among those that are (``stored``), or among the partition columns. ``keys``:
+    the values of each partition.
     """
 
     schema: pa.Schema
