@@ -176,13 +176,13 @@ def binary_to_string(values: Values) -> Values:
 
 
 def date_to_string(values: Values) -> Values:
-    _check_years(values)
+    check_years(values)
     return pc.cast(values, pa.string())
 
 
 def timestamp_to_string(values: Values) -> Values:
     """Without zeros at the end of the fraction."""
-    _check_years(timestamp_to_date(values))
+    check_years(timestamp_to_date(values))
     text = pc.cast(values, pa.string())
     return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")  # six digits follow the point
 
@@ -207,7 +207,7 @@ def timestamp_to_double(values: Values) -> Values:
     return from_numbers(micros / 1_000_000.0, absent, values, pa.float64())
 
 
-def _check_years(days: Values) -> None:
+def check_years(days: Values) -> None:
     """Years of four digits."""
     number = pc.cast(days, pa.int32())
     certain(pc.and_(pc.greater_equal(number, _FIRST_DAY), pc.less_equal(number, _LAST_DAY)))

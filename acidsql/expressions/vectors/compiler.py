@@ -20,7 +20,7 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
-from acidsql.expressions.vectors import casts, functions, truths
+from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
 from acidsql.expressions.vectors.vector import Refusal, Vector
 
@@ -101,8 +101,11 @@ class Compiler:
 
     def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
         given = [casts.computed(self.value(argument)) for argument in arguments]
-        vector = truths.truth(self, name, given)
-        return functions.function(self, name, given) if vector is None else vector
+        for understood in (truths.truth, arithmetic.arithmetic, choices.choice):
+            vector = understood(self, name, given)
+            if vector is not None:
+                return vector
+        return functions.function(self, name, given)
 
 
 def _scalar(batch: Any, *, value: Any, hive_type: HiveType) -> Any:

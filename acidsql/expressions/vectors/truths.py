@@ -86,12 +86,12 @@ def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, V
         hive_type = wider_type(
             least_decimal(left, right.type), least_decimal(right, left.type), ansi=compiler.ansi
         )
-    _check_comparable(hive_type, left.type, right.type)
+    check_comparable(hive_type, left.type, right.type)
     assert hive_type is not None
     return compiler.cast(left, hive_type), compiler.cast(right, hive_type)
 
 
-def _check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
+def check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
     if hive_type is None:
         raise NotUnderstood("a comparison of " + " with ".join(map(str, given)))
     if not isinstance(hive_type, PrimitiveType | DecimalType):
@@ -117,13 +117,20 @@ def least_decimal(given: Vector, other: HiveType) -> HiveType:
 
 
 def _dated(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
-    """A text that is written out and plainly is a day or a moment, as such beside one."""
+    """An operand beside one of type ``other``: text as a day or a moment beside one."""
     if given.literal is None or given.type != STRING or other not in (DATE, TIMESTAMP):
         return given
+    return written_day(compiler, given, other)
+
+
+def written_day(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
+    """A text that is written out and plainly is a day or a moment, as such. NotUnderstood."""
+    if given.literal is None:
+        raise NotUnderstood(f"text in place of a {other}")
     text = str(given.literal.value)
     form, word = (_DAY, "DATE") if _DAY.fullmatch(text) else (_MOMENT, "TIMESTAMP")
     if not form.fullmatch(text) or (word == "TIMESTAMP" and other == DATE):
-        raise NotUnderstood(f"a comparison of text with a {other}")
+        raise NotUnderstood(f"this text in place of a {other}")
     try:
         value = parse_literal(f"{word} '{text}'")
     except NotPlain:
@@ -138,7 +145,7 @@ def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vec
         hive_type = None
     if hive_type == VOID:
         hive_type = BOOLEAN
-    _check_comparable(hive_type, *dict.fromkeys(types))
+    check_comparable(hive_type, *dict.fromkeys(types))
     assert hive_type is not None
     if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
         raise NotUnderstood("a long list of floating numbers")
