@@ -36,7 +36,7 @@ def rounded_double(places: int, value: float) -> Any:
     """ROUND of a DOUBLE: its shortest digits, rounded half up. None where other digits of the
     same number would be rounded another way.
     """
-    if not math.isfinite(value) or value == 0:
+    if not math.isfinite(value):
         return value
     digits = Decimal(repr(value))
     unit = Decimal(1).scaleb(-places)
@@ -46,4 +46,4 @@ def rounded_double(places: int, value: float) -> Any:
     if digits.adjusted() + places > EXACT.prec // 2:
         return value
     results = {c.quantize(unit, rounding=ROUND_HALF_UP, context=EXACT) for c in candidates}
-    return float(results.pop()) if len(results) == 1 else None
+    return float(results.pop()) + 0.0 if len(results) == 1 else None  # no zero has a sign

@@ -83,24 +83,31 @@ def floating_to_integer(target: HiveType, strict: bool, values: Values) -> Value
 
 def fitted(target: DecimalType, strict: bool, values: Values) -> Values:
     """Decimals of 256 bits rounded half up to a type; NULL for what does not fit it."""
-    if values.type.scale > target.scale:
+    whole, room = values.type.precision - values.type.scale, target.precision - target.scale
+    rounds = values.type.scale > target.scale
+    if rounds:
         values = pc.round(values, target.scale, round_mode=_ROUNDED)
-    limit = pa.scalar(Decimal(10) ** (target.precision - target.scale), pa.decimal256(39, 0))
-    fits = pc.less(pc.abs(values), limit)
-    if strict:
-        certain(fits)
-    return pc.cast(where(fits, values), pa.decimal128(target.precision, target.scale))
+    if whole > room or (whole == room and rounds):
+        limit = pa.scalar(Decimal(10) ** room, pa.decimal256(room + 1, 0))
+        fits = pc.less(pc.abs(values), limit)
+        if strict:
+            certain(fits)
+        values = where(fits, values)
+    return pc.cast(values, pa.decimal128(target.precision, target.scale))
 
 
 def decimal_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
     source = values.type
-    if source.scale == target.scale and source.precision <= target.precision:
-        return pc.cast(values, arrow_type(target))
     if target.scale >= source.scale and (
         target.precision - target.scale >= source.precision - source.scale
     ):
         return pc.cast(values, arrow_type(target))
-    return fitted(target, strict, pc.cast(values, pa.decimal256(39 + source.scale, source.scale)))
+    return fitted(target, strict, roomy(values))
+
+
+def roomy(values: Values) -> Values:
+    """Decimals with a digit more than they need, for what rounding carries."""
+    return pc.cast(values, pa.decimal256(values.type.precision + 1, values.type.scale))
 
 
 def integer_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
@@ -112,12 +119,22 @@ def boolean_to_decimal(target: DecimalType, strict: bool, values: Values) -> Val
 
 
 def decimal_to_boolean(values: Values) -> Values:
-    return pc.not_equal(values, pa.scalar(Decimal(0), pa.decimal128(1, 0)))
+    return pc.not_equal(values, pa.scalar(Decimal(0), values.type))
 
 
-def decimal_to_integer(target: HiveType, values: Values) -> Values:
-    """Towards zero."""
-    whole = pc.cast(pc.trunc(values), pa.decimal128(38, 0))
+def decimal_to_integer(target: HiveType, strict: bool, values: Values) -> Values:
+    """Towards zero. With ANSI semantics Spark may go by way of a DOUBLE."""
+    result = _exact_integer(target, values)
+    if strict:
+        other = floating_to_integer(target, True, decimal_to_double(values))
+        certain(pc.equal(result, other))
+    return result
+
+
+def _exact_integer(target: HiveType, values: Values) -> Values:
+    if values.type.scale:
+        values = pc.trunc(roomy(values))
+    whole = pc.cast(values, pa.decimal128(38, 0))
     half = 1 << arrow_type(target).bit_width - 1
     low, high = (pa.scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
     certain(pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high)))

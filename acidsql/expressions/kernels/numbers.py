@@ -4,6 +4,7 @@ Spark shall raise.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import reduce
 from typing import Any
 
@@ -20,10 +21,12 @@ from acidsql.expressions.kernels.arrays import (
     numbers_of,
     where,
 )
-from acidsql.expressions.kernels.casting import fitted, floating_to_integer
+from acidsql.expressions.kernels.casting import fitted, floating_to_integer, roomy
 from acidsql.expressions.kernels.comparing import compare
 from acidsql.expressions.values import BIGINT
 
+_EXACT_DIGITS = 34
+"""Of Scala's decimals."""
 _WRAPPING = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 
@@ -115,6 +118,23 @@ def negative(strict: bool, values: Values) -> Values:
     return (pc.negate_checked if checked else pc.negate)(values)
 
 
+def decimal_negative(values: Values) -> Values:
+    _check_digits(values)
+    return pc.negate(values)
+
+
+def decimal_absolute(values: Values) -> Values:
+    _check_digits(values)
+    return pc.abs(values)
+
+
+def _check_digits(values: Values) -> None:
+    """Spark rounds some results to 34 digits."""
+    scale = values.type.scale
+    limit = pa.scalar(Decimal(1).scaleb(_EXACT_DIGITS - scale), pa.decimal256(39, scale))
+    certain(pc.less(pc.abs(values), limit))
+
+
 def absolute(strict: bool, values: Values) -> Values:
     checked = strict and pa.types.is_integer(values.type)
     return (pc.abs_checked if checked else pc.abs)(values)
@@ -126,32 +146,30 @@ def sign(values: Values) -> Values:
     return from_numbers(signs, absent, values, pa.float64())
 
 
-def ceiling(values: Values) -> Values:
-    return floating_to_integer(BIGINT, False, pc.ceil(values))
+def ceiling(strict: bool, values: Values) -> Values:
+    return floating_to_integer(BIGINT, strict, pc.ceil(values))
 
 
-def floor(values: Values) -> Values:
-    return floating_to_integer(BIGINT, False, pc.floor(values))
+def floor(strict: bool, values: Values) -> Values:
+    return floating_to_integer(BIGINT, strict, pc.floor(values))
 
 
 def decimal_ceiling(target: DecimalType, values: Values) -> Values:
-    return fitted(target, False, pc.ceil(_roomy(values)))
+    return fitted(target, False, pc.ceil(roomy(values)))
 
 
 def decimal_floor(target: DecimalType, values: Values) -> Values:
-    return fitted(target, False, pc.floor(_roomy(values)))
+    return fitted(target, False, pc.floor(roomy(values)))
 
 
-def decimal_round(target: DecimalType, digits: int, strict: bool, values: Values) -> Values:
-    """Half up, to ``digits`` behind the point, before it where they are negative."""
-    wide = _roomy(values)
+def decimal_round(target: DecimalType, digits: int, values: Values) -> Values:
+    """Half up, to ``digits`` behind the point, before it where they are negative. What does not fit
+    is an error always.
+    """
+    wide = roomy(values)
     if digits < wide.type.scale:
         wide = pc.round(wide, digits, round_mode="half_towards_infinity")
-    return fitted(target, strict, wide)
-
-
-def _roomy(values: Values) -> Values:
-    return pc.cast(values, pa.decimal256(76 - 36, values.type.scale))
+    return fitted(target, True, wide)
 
 
 def greatest(sign: str, *values: Values) -> Values:

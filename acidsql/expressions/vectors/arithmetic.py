@@ -133,6 +133,9 @@ def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if not is_number(value.type):
         raise NotUnderstood(f"{name} of {value.type}")
     match name:
+        case "NEGATIVE" | "ABS" if isinstance(value.type, DecimalType):
+            kernel = _numbers.decimal_negative if name == "NEGATIVE" else _numbers.decimal_absolute
+            return Vector(value.type, applied(kernel, value))
         case "NEGATIVE":
             return Vector(value.type, applied(partial(_numbers.negative, compiler.ansi), value))
         case "ABS":
@@ -148,7 +151,7 @@ def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if value.type == BIGINT:
         return value
     kernel = _numbers.ceiling if upwards else _numbers.floor
-    return Vector(BIGINT, applied(kernel, compiler.cast(value, DOUBLE)))
+    return Vector(BIGINT, applied(partial(kernel, compiler.ansi), compiler.cast(value, DOUBLE)))
 
 
 def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
@@ -171,7 +174,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     else:
         kept = min(scale, places)
         target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
-    kernel = partial(_numbers.decimal_round, target, places, compiler.ansi)
+    kernel = partial(_numbers.decimal_round, target, places)
     return Vector(target, applied(kernel, value))
 
 

@@ -24,8 +24,14 @@ _casting = Kernels("casting")
 _rowwise = Kernels("rowwise")
 
 BINARY = PrimitiveType("binary")
+_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 _LEAST_EXPONENT = 6
 """A decimal of a larger scale may be written with an exponent."""
+
+
+def is_utc(zone: str) -> bool:
+    """Whether clocks of a zone, as Spark names it, always show UTC."""
+    return zone.upper() in _UTC
 
 
 def computed(vector: Vector) -> Vector:
@@ -112,7 +118,7 @@ def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable
         case PrimitiveType("string") if source.scale <= _LEAST_EXPONENT:
             return _casting.decimal_to_string
     if bits_of(target):
-        return partial(_casting.decimal_to_integer, target)
+        return partial(_casting.decimal_to_integer, target, ansi and bits_of(target) <= 32)
     return rowwise(source, target, ansi)
 
 

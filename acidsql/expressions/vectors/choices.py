@@ -24,6 +24,8 @@ _comparing = Kernels("comparing")
 def choice(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
     """None for what chooses nothing. NotUnderstood."""
     match name, given:
+        case "CASE", [*branches, _] if any(one.type == VOID for one in branches[::2]):
+            raise NotUnderstood("NULL as a condition")
         case "CASE" | "IF", [_, _, *_] if len(given) % 2 and (name == "CASE" or len(given) == 3):
             return _case(compiler, given)
         case "NVL2", [value, yes, no]:
