@@ -20,7 +20,7 @@ from acidsql.expressions.decimals import rounded_double
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, UNKNOWN, bits_of
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
-from acidsql.expressions.vectors.truths import check_comparable, least_decimal
+from acidsql.expressions.vectors.truths import beside, check_comparable
 from acidsql.expressions.vectors.vector import Vector
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
         left, right = (compiler.cast(side, other) for side in (left, right))
     if not is_number(left.type) or not is_number(right.type):
         raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
-    one, two = least_decimal(left, right.type), least_decimal(right, left.type)
+    one, two = beside(left, right.type), beside(right, left.type)
     floating = {DOUBLE, FLOAT} & {one, two}
     if not floating and (isinstance(one, DecimalType) or isinstance(two, DecimalType)):
         return _of_decimals(compiler, sign, left, right, one, two)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.expressions.coercion import FLOAT, common_type_of_list, wider_type
+from acidsql.expressions.coercion import FLOAT, common_type_of_list, operand_type, wider_type
 from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.plain import NotPlain
 from acidsql.expressions.tree import VOID
@@ -84,7 +84,7 @@ def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, V
         _check_bounds(left, right.type)
         _check_bounds(right, left.type)
         hive_type = wider_type(
-            least_decimal(left, right.type), least_decimal(right, left.type), ansi=compiler.ansi
+            beside(left, right.type), beside(right, left.type), ansi=compiler.ansi
         )
     check_comparable(hive_type, left.type, right.type)
     assert hive_type is not None
@@ -107,13 +107,9 @@ def _check_bounds(literal: Vector, other: HiveType) -> None:
         raise NotUnderstood("a number beyond all integers")
 
 
-def least_decimal(given: Vector, other: HiveType) -> HiveType:
-    """The type of an operand beside another of type ``other``: a whole number that is written out
-    is a DECIMAL of its digits beside a DECIMAL.
-    """
-    if given.literal is not None and isinstance(other, DecimalType) and bits_of(given.type):
-        return DecimalType(len(str(abs(given.literal.value))), 0)
-    return given.type
+def beside(given: Vector, other: HiveType) -> HiveType:
+    written = None if given.literal is None else given.literal.value
+    return operand_type(given.type, written, other)
 
 
 def _dated(compiler: Compiler, given: Vector, other: HiveType) -> Vector:

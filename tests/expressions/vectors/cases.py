@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -55,6 +56,9 @@ def _decimals(hive_type: DecimalType) -> st.SearchStrategy[Decimal]:
     )
 
 
+_SINGLES = st.binary(min_size=4, max_size=4).map(lambda four: struct.unpack("f", four)[0])
+
+
 def _floats(width: int) -> st.SearchStrategy[float]:
     exact = st.sampled_from(
         [
@@ -74,7 +78,9 @@ def _floats(width: int) -> st.SearchStrategy[float]:
             math.nan,
         ]
     )
-    return st.one_of(exact, st.integers(-1000, 1000).map(float), st.floats(width=width))
+    return st.one_of(
+        exact, st.integers(-1000, 1000).map(float), st.floats() if width == 64 else _SINGLES
+    )
 
 
 _MOMENTS = st.one_of(
