@@ -32,18 +32,18 @@ _CERTAIN_DIGITS = 15
 _DOUBT = Decimal("1e-14")
 
 
-def rounded_double(places: int, value: float) -> Any:
+def rounded_double(behind: int, value: float) -> Any:
     """ROUND of a DOUBLE: its shortest digits, rounded half up. None where other digits of the
     same number would be rounded another way.
     """
     if not math.isfinite(value):
         return value
     digits = Decimal(repr(value))
-    unit = Decimal(1).scaleb(-places)
+    unit = Decimal(1).scaleb(-behind)
     candidates = [digits]
     if len(digits.as_tuple().digits) > _CERTAIN_DIGITS:
         candidates = [digits * (1 - _DOUBT), digits, digits * (1 + _DOUBT)]
-    if digits.adjusted() + places > EXACT.prec // 2:
+    if digits.adjusted() + behind > EXACT.prec // 2:
         return value
     results = {c.quantize(unit, rounding=ROUND_HALF_UP, context=EXACT) for c in candidates}
     return float(results.pop()) + 0.0 if len(results) == 1 else None  # no zero has a sign

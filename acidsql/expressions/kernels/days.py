@@ -63,7 +63,7 @@ def _dated(numbers: Values) -> Values:
 
 
 def add_months(days: Values, count: Values) -> Values:
-    """The same day of another month, its last one if it has no such day."""
+    """A day of another month with the same number, its last one if it has no such day."""
     like = count if isinstance(days, pa.Scalar) else days
     (numbers, absent), (counts, other_absent) = _dates(days), numbers_of(count)
     months = numbers.astype("datetime64[M]")

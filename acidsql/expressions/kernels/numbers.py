@@ -26,7 +26,7 @@ from acidsql.expressions.kernels.comparing import compare
 from acidsql.expressions.values import BIGINT
 
 _EXACT_DIGITS = 34
-"""Of Scala's decimals."""
+"""The digits of Scala's decimals."""
 _WRAPPING = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 
@@ -46,12 +46,12 @@ def decimal_sums(
 
 
 def plain_decimal_sums(sign: str, target: DecimalType, left: Values, right: Values) -> Values:
-    """The same where no digit is given up and none can be too many."""
+    """A sum, difference or product where no digit is given up and none can be too many."""
     return pc.cast(_WRAPPING[sign](left, right), arrow_type(target))
 
 
 def quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
-    """Of two DOUBLEs; NULL for what is divided by zero."""
+    """Divides two DOUBLEs; NULL for what is divided by zero."""
     nonzero = pc.not_equal(divisor, 0.0)
     _check_divisors(strict, nonzero)
     return pc.divide(dividend, where(nonzero, divisor))

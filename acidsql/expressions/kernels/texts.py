@@ -98,7 +98,7 @@ def _joined(separator: str | None, *values: str | None) -> str | None:
 
 
 def replace(search: str, replacement: str, values: Values) -> Values:
-    """Of constants, ``search`` not empty."""
+    """REPLACE with constants; ``search`` is not empty."""
     return pc.replace_substring(values, search, replacement)
 
 

@@ -31,8 +31,8 @@ _casting = Kernels("casting")
 _days = Kernels("days")
 _rowwise = Kernels("rowwise")
 _MOST_DIGITS = 76
-"""Of Arrow's decimals."""
-_MOST_PLACES = 300
+"""The digits that Arrow's largest decimals have."""
+_MOST_BEHIND = 300
 
 BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
@@ -155,29 +155,29 @@ def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
 
 
 def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
-    places = 0
+    behind = 0
     if digits is not None:
         if digits.literal is None or digits.type != INT:
             raise NotUnderstood("ROUND to a number of digits that is not written out")
-        places = digits.literal.value
-    if bits_of(value.type) and places >= 0:
+        behind = digits.literal.value
+    if bits_of(value.type) and behind >= 0:
         return value
-    if value.type == DOUBLE and abs(places) < _MOST_PLACES:
-        kernel = partial(_rowwise.each, partial(_rounded, places), DOUBLE)
+    if value.type == DOUBLE and abs(behind) < _MOST_BEHIND:
+        kernel = partial(_rowwise.each, partial(_rounded, behind), DOUBLE)
         return Vector(DOUBLE, applied(kernel, value))
-    if not isinstance(value.type, DecimalType) or abs(places) > MAX_DECIMAL_PRECISION:
+    if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
         raise NotUnderstood(f"ROUND of {value.type}")
     precision, scale = value.type.precision, value.type.scale
     whole = precision - scale + 1
-    if places < 0:
-        target = DecimalType(min(max(whole, 1 - places), MAX_DECIMAL_PRECISION), 0)
+    if behind < 0:
+        target = DecimalType(min(max(whole, 1 - behind), MAX_DECIMAL_PRECISION), 0)
     else:
-        kept = min(scale, places)
+        kept = min(scale, behind)
         target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
-    kernel = partial(_numbers.decimal_round, target, places)
+    kernel = partial(_numbers.decimal_round, target, behind)
     return Vector(target, applied(kernel, value))
 
 
-def _rounded(places: int, value: float) -> Any:
-    result = rounded_double(places, value)
+def _rounded(behind: int, value: float) -> Any:
+    result = rounded_double(behind, value)
     return UNKNOWN if result is None else result
