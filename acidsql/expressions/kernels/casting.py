@@ -4,6 +4,7 @@ raise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +21,7 @@ from acidsql.expressions.kernels.arrays import (
     numbers_of,
     where,
 )
+from acidsql.expressions.kernels.rowwise import completed, each
 from acidsql.expressions.vectors.vector import Uncertain
 
 _ROUNDED = "half_towards_infinity"
@@ -182,6 +184,17 @@ def decimal_to_string(values: Values) -> Values:
 
 def integer_to_string(values: Values) -> Values:
     return pc.cast(values, pa.string())
+
+
+def string_to_integer(target: HiveType, rowwise: Callable[[str], Any], values: Values) -> Values:
+    """Quickly where the text has the digits alone, and so few that they fit."""
+    kind = arrow_type(target)
+    if isinstance(values, pa.Scalar):
+        return each(rowwise, target, values)
+    pattern = rf"^-?[0-9]{{1,{9 if kind.bit_width == 32 else 18}}}$"
+    plain = pc.match_substring_regex(values, pattern)
+    sure = pc.fill_null(plain, True).to_numpy(zero_copy_only=False)
+    return completed(rowwise, target, values, pc.cast(where(plain, values), kind), sure)
 
 
 def string_to_binary(values: Values) -> Values:

@@ -50,6 +50,23 @@ def plain_decimal_sums(sign: str, target: DecimalType, left: Values, right: Valu
     return pc.cast(_WRAPPING[sign](left, right), arrow_type(target))
 
 
+def decimal_quotient(
+    target: DecimalType, strict: bool, dividend: Values, divisor: Values
+) -> Values:
+    """Divides two DECIMALs. Arrow cuts off what is behind its last digit, which is behind that of
+    the result: rounding is right.
+    """
+    nonzero = _nonzero(strict, divisor)
+    left, right = dividend.type, divisor.type
+    scale = max(left.scale, target.scale - (right.precision - right.scale))
+    wide = pa.decimal256(left.precision - left.scale + scale, scale)
+    divided = pc.divide(
+        pc.cast(dividend, wide),
+        pc.cast(where(nonzero, divisor), pa.decimal256(right.precision, right.scale)),
+    )
+    return fitted(target, strict, divided)
+
+
 def quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
     """Divides two DOUBLEs; NULL for what is divided by zero."""
     nonzero = pc.not_equal(divisor, 0.0)
@@ -97,7 +114,8 @@ def positive_remainder(strict: bool, dividend: Values, divisor: Values) -> Value
 
 
 def _nonzero(strict: bool, divisor: Values) -> Values:
-    nonzero = pc.not_equal(divisor, pa.scalar(0, divisor.type))
+    zero = Decimal(0) if pa.types.is_decimal(divisor.type) else 0
+    nonzero = pc.not_equal(divisor, pa.scalar(zero, divisor.type))
     _check_divisors(strict, nonzero)
     return nonzero
 

@@ -30,6 +30,7 @@ _numbers = Kernels("numbers")
 _casting = Kernels("casting")
 _days = Kernels("days")
 _rowwise = Kernels("rowwise")
+_rounding = Kernels("rounding")
 _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""
 _MOST_BEHIND = 300
@@ -102,23 +103,33 @@ def _of_decimals(
         raise NotUnderstood(f"{sign} of {one} and {two}")
     sides = compiler.cast(left, first), compiler.cast(right, second)
     target = decimal_result(sign, first, second)
-    digits = {
-        "*": first.precision + second.precision + 1,
-        "/": _MOST_DIGITS + 1,
-        "%": _MOST_DIGITS + 1,
-    }.get(
-        sign,
-        max(first.precision - first.scale, second.precision - second.scale)
-        + max(first.scale, second.scale)
-        + 1,
-    )
-    if digits <= MAX_DECIMAL_PRECISION:
-        return Vector(target, applied(partial(_numbers.plain_decimal_sums, sign, target), *sides))
-    if digits <= _MOST_DIGITS:
+    digits = _digits(sign, first, second, target)
+    kernel: Callable[..., Any]
+    if sign == "/" and digits <= _MOST_DIGITS:
+        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi)
+    elif digits <= MAX_DECIMAL_PRECISION:
+        kernel = partial(_numbers.plain_decimal_sums, sign, target)
+    elif digits <= _MOST_DIGITS:
         kernel = partial(_numbers.decimal_sums, sign, target, compiler.ansi)
-        return Vector(target, applied(kernel, *sides))
-    operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
-    return Vector(target, applied(partial(_rowwise.each, operation, target), *sides))
+    else:
+        operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
+        kernel = partial(_rowwise.each, operation, target)
+    return Vector(target, applied(kernel, *sides))
+
+
+def _digits(sign: str, left: DecimalType, right: DecimalType, target: DecimalType) -> int:
+    """What Arrow's decimals have to hold for the result to be exact."""
+    wholes = left.precision - left.scale, right.precision - right.scale
+    match sign:
+        case "*":
+            return left.precision + right.precision + 1
+        case "/":
+            # the dividend as it is scaled, and the quotient with a digit more than the result
+            dividend = wholes[0] + max(left.scale, target.scale - wholes[1])
+            return max(dividend, wholes[0] + right.scale + target.scale + 1, right.precision)
+        case "%":
+            return _MOST_DIGITS + 1
+    return max(wholes) + max(left.scale, right.scale) + 1
 
 
 def is_number(hive_type: HiveType) -> bool:
@@ -163,7 +174,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     if bits_of(value.type) and behind >= 0:
         return value
     if value.type == DOUBLE and abs(behind) < _MOST_BEHIND:
-        kernel = partial(_rowwise.each, partial(_rounded, behind), DOUBLE)
+        kernel = partial(_rounding.round_double, behind, partial(_rounded, behind))
         return Vector(DOUBLE, applied(kernel, value))
     if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
         raise NotUnderstood(f"ROUND of {value.type}")

@@ -21,6 +21,7 @@ from acidsql.expressions.vectors.vector import Vector
 
 _arrays = Kernels("arrays")
 _casting = Kernels("casting")
+_rounding = Kernels("rounding")
 _rowwise = Kernels("rowwise")
 
 BINARY = PrimitiveType("binary")
@@ -86,6 +87,12 @@ def _kernel(  # noqa: C901  (one arm for each pair of types)
             return _casting.integer_to_string
         case _, PrimitiveType("string") if bits_of(source):
             return _casting.integer_to_string
+        case PrimitiveType("double"), DecimalType():
+            convert = caster(source, target, ansi=ansi)
+            return partial(_rounding.double_to_decimal, target, ansi, convert)
+        case PrimitiveType("string"), PrimitiveType("int" | "bigint"):
+            convert = caster(source, target, ansi=ansi)
+            return partial(_casting.string_to_integer, target, convert)
         case PrimitiveType(one), PrimitiveType(other) if (one, other) in _PLAIN:
             return _casting.named(f"{one}_to_{other}")
     return rowwise(source, target, ansi)
