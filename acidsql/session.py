@@ -80,6 +80,7 @@ class Session:
         self.user = current_user()
         store = self._open_store(metastore, clock)
         self._store: EmbeddedMetastore | None = store
+        self._spark_given = (spark, master, conf)
         self._engine = Engine(self.settings, store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
         self._background = Background(
@@ -116,6 +117,21 @@ class Session:
             worker_timeout_seconds=self.settings.number("hive.compactor.worker.timeout"),
             pool_timeout_seconds=self.settings.number("metastore.compactor.worker.pool.timeout"),
             mode=int(self.settings.text("acidsql.store.mode"), 8),
+        )
+
+    def open_beside(self) -> Session:
+        """Another session on the same warehouse and metastore, with this one's settings and
+        database, and its Spark, which is not started for it.
+        """
+        spark, master, conf = self._spark_given
+        return Session(
+            self.warehouse,
+            metastore=self.store.metastore or "",
+            spark=spark,
+            database=self.database,
+            master=master,
+            conf=conf,
+            settings={name: self.settings.text(name) for name in self.settings.changed()},
         )
 
     # ---- statements
