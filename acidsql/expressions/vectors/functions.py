@@ -110,7 +110,7 @@ def _moment(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | 
     """The statement's own moment."""
     if given or name not in (TODAY, *_NOW):
         return None
-    if compiler.now is None or not compiler.utc:
+    if compiler.now is None or not compiler.utc or name.lower() in compiler.columns:
         raise NotUnderstood("the moment of the statement")
     now = compiler.now
     if now.tzinfo is not None:

@@ -132,10 +132,16 @@ def test_moments_want_utc() -> None:
 
 
 def test_the_moment_is_the_statements() -> None:
-    """CURRENT_DATE and CURRENT_TIMESTAMP are of the moment given, in UTC."""
+    """CURRENT_DATE and CURRENT_TIMESTAMP are of the moment given, in UTC, unless a column has the
+    name.
+    """
     none: dict[str, tuple[str, list[Any]]] = {"i": ("int", [1])}
     assert answers("current_date", none) == [datetime.date(2026, 2, 28)]
     assert answers("current_timestamp()", none) == [NOW]
+    tree = read_expression("current_date", tokenize("current_date"))
+    assert tree is not None
+    column = {"current_date": parse_type("int")}
+    assert isinstance(vectorized(tree, column, ansi=False, zone="UTC", now=NOW), Refusal)
 
 
 def test_a_branch_is_computed_where_it_is_taken() -> None:
