@@ -7,6 +7,7 @@ Columns are named by one part each: those of the table by their names, ROW__ID a
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -75,10 +76,12 @@ class Ordering:
 class Semantics:
     """What the meaning of expressions depends on besides their words. ``only_spark``: why no query
     of the session is carried out but by Spark, such as a setting of Spark's that was changed.
+    ``now``: the moment of the statement, with its zone.
     """
 
     ansi: bool = False
     zone: str = "UTC"
+    now: datetime.datetime | None = field(default=None, compare=False)
     only_spark: str | None = None
 
 
