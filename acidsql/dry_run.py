@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
+from acidsql.engine import Engine
 from acidsql.planner.bind.bound import BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
@@ -29,7 +30,6 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
-from acidsql.spark.engine import Engine
 from acidsql.spark.touched import Touched
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots

@@ -4,18 +4,18 @@ results, whose rows come when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import finalize
 
+from acidsql.engine import Engine
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session_transaction import SessionLocks, SessionTransaction
-from acidsql.spark.engine import Engine
 from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
 from acidsql.turn import Turn
@@ -24,6 +24,7 @@ from acidsql.txn.reading import Hold, Reads
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +46,11 @@ class SessionQueries:
             self.reads.hold_in_txn(hold, work.txn)
             snapshots = work.snapshots()
             with self.reads.fetching(hold, None, self.locks.patience()):
-                answer = self.engine.queries.answer(locked, snapshots, trace)
+                answer = self.engine.answer(locked, snapshots, trace)
         # its own files have other names once it has ended: the rows are kept here
         if work.has_written:
             rows = answer.fetch()
-            answer = replace(answer, df=None, fetch=lambda: rows)
+            answer = replace(answer, late=False, frame=None, fetch=lambda: rows)
         return self._result(answer, snapshots, hold, None, source)
 
     def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
@@ -62,8 +63,8 @@ class SessionQueries:
         ):
             locked = self.locks.planned_again(plan, source) if waited else plan
             snapshots = self.engine.snapshots(visible)
-            answer = self.engine.queries.answer(locked, snapshots, trace)
-            if answer.df is not None and transactional_reads(locked):
+            answer = self.engine.answer(locked, snapshots, trace)
+            if answer.late and transactional_reads(locked):
                 holds.append(Hold(transactional_reads(locked), source))
         return self._result(answer, snapshots, holds[0] if holds else None, request, source)
 
@@ -78,8 +79,8 @@ class SessionQueries:
         """The result of a query, whose rows are read when they are asked for. ``locks``: those that
         it takes then, since it may be kept for long; none if it has its rows already.
         """
-        df, fetch = answer.df, answer.fetch
-        if df is None:
+        frame, fetch = answer.frame, answer.fetch
+        if not answer.late:
             hold, locks = None, None
 
         def fetched() -> pa.Table:
@@ -91,16 +92,19 @@ class SessionQueries:
             [ResultColumn(name=n, type=t) for n, t in answer.columns],
             Stats(),
             fetch=fetched,
-            make_df=None if df is None else lambda: df if self._handed_out(hold) else None,
+            make_df=None if frame is None else lambda: self._frame(hold, frame, source),
             warnings=snapshots.warnings,
         )
         if hold is not None:
             finalize(result, self.reads.drop, hold).atexit = False
         return result
 
-    def _handed_out(self, hold: Hold | None) -> bool:
-        with self.turn.taken():
-            return self.reads.hand_out(hold)
+    def _frame(
+        self, hold: Hold | None, frame: Callable[[], DataFrame | None], source: str
+    ) -> DataFrame | None:
+        """Spark's DataFrame over the query's snapshot; None once its rows have been fetched."""
+        with self.turn.taken(), placed_in(source):
+            return frame() if self.reads.hand_out(hold) else None
 
     @contextmanager
     def reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:

@@ -20,6 +20,7 @@ from acidsql.ddl import run_catalog_command
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
+from acidsql.engine import Engine
 from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
@@ -61,7 +62,6 @@ from acidsql.session_queries import SessionQueries
 from acidsql.session_statements import run_session_statement
 from acidsql.session_transaction import SessionLocks, SessionTransaction
 from acidsql.settings import Settings, Variables
-from acidsql.spark.engine import Engine
 from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.reading import Reads, ReadSnapshot
@@ -147,6 +147,7 @@ class Spine:
             settings=self.settings,
             own_partitions=self.transaction.partitions,
             warn=warn,
+            semantics=self.engine.semantics(),
         )
         with placed_in(source):
             with interrupts.at_once():

@@ -11,10 +11,10 @@ from acidsql import crash_points, interrupts
 from acidsql.acid.ids import FIRST_WRITE_ID, WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.changes.unit_of_work import Leg, Store, UnitOfWork
+from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.local.trace import Trace
 from acidsql.planner.steps.step import Ran
-from acidsql.spark.engine import Engine
 from acidsql.spark.write.targets import NO_WRITE, Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites, Roots

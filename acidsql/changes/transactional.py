@@ -13,10 +13,10 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.changes.unit_of_work import Done, Leg, Store, UnitOfWork
+from acidsql.engine import Engine
 from acidsql.errors import Error, ExecutionError, FormatError
 from acidsql.local.trace import Trace
 from acidsql.planner.steps.step import ENDING, Commit
-from acidsql.spark.engine import Engine
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots

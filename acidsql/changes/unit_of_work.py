@@ -27,6 +27,7 @@ from acidsql import crash_points
 from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
+from acidsql.engine import Engine
 from acidsql.errors import Error, OperationalError
 from acidsql.files.urls import relative_to
 from acidsql.local.trace import Trace
@@ -35,7 +36,6 @@ from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import MergePlan, WritePlan, numbered_from
 from acidsql.planner.steps.step import Publish, Ran, Step
 from acidsql.result import Stats
-from acidsql.spark.engine import Engine
 from acidsql.spark.write.targets import Work
 from acidsql.storage.load.loading import delete_moved
 from acidsql.storage.write.pending import PendingWrites, Roots

@@ -13,10 +13,10 @@ from acidsql.compaction.housekeeper import Housekeeper, HouseStore
 from acidsql.compaction.initiator import Initiator, name_of_role
 from acidsql.compaction.journal import Journal
 from acidsql.compaction.worker import Worker
+from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine
 from acidsql.txn.compactions import Compaction, CompactionState
 from acidsql.txn.daemons import CompactorDaemon
 

@@ -34,11 +34,11 @@ from acidsql.compaction.merging.choosing import (
 )
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
+from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine
 from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (

@@ -27,7 +27,7 @@ def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
     check_runnable(query)
     with warehouse.reads.reading((), f"CREATE VIEW {action.view.name}") as (visible, _):
         snapshots = warehouse.engine.snapshots(visible)
-        given = warehouse.engine.queries.answer(query, snapshots, UNTRACED).columns
+        given = warehouse.engine.answer(query, snapshots, UNTRACED).columns
     view = _with_columns(action, given)
     if action.replaced is None:
         try:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acidsql.catalog.model import Partition, Table
+from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine
 from acidsql.txn.reading import Reads
 
 

@@ -6,6 +6,27 @@ from acidsql.settings.setting import Setting
 
 OWN: tuple[Setting, ...] = (
     Setting(
+        name="acidsql.engine",
+        kind=("auto", "local", "spark"),
+        default="auto",
+        doc=(
+            "Who makes the rows of a statement: `local` the driver alone, without Java, which"
+            " refuses what it does not understand; `spark` Spark; `auto` the driver for what it"
+            " understands and what is small, else Spark."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.local.max.bytes",
+        kind="bytes",
+        default="256m",
+        doc=(
+            "Under `acidsql.engine=auto`, the most bytes that the driver reads alone: compressed,"
+            " of the columns read, of all tables of a statement."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.write.path",
         kind=("auto", "small", "big"),
         default="auto",

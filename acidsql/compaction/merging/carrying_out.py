@@ -12,11 +12,11 @@ from acidsql.catalog.model import FileFormat, Table
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.compaction.merging.publishing import Output, outputs, publish, remove_halves
 from acidsql.compaction.merging.small import merge_plain, merge_small, small_deletes
+from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
 from acidsql.settings import Settings
-from acidsql.spark.engine import Engine
 from acidsql.spark.start.translation import translated
 from acidsql.storage.fine_times import refuse_fine_times
 from acidsql.storage.write.driver_writer import stage_file

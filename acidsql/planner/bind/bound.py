@@ -16,6 +16,7 @@ from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
+from acidsql.planner.bind.local_query import NOT_LOOKED_INTO, LocalQuery, OnlySpark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +42,15 @@ class BoundQuery:
     """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
     knows.
 
-    ``width``: how many columns it gives, None where only Spark can tell.
+    ``width``: how many columns it gives, None where only Spark can tell. ``local``: the same query
+    as a tree, or why there is none.
     """
 
     text: QueryText
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
     width: int | None = None
+    local: LocalQuery | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,18 +88,14 @@ def _reads(plan: Plan) -> Iterator[BoundRead]:
 
 
 def _tree(plan: Plan, settings: Settings, partitions: ReadPartitions, *, extended: bool) -> Node:
-    return Explainer(partitions, settings.flag("hive.merge.cardinality.check"), extended).node(plan)
+    return Explainer(partitions, settings, extended).node(plan)
 
 
 def explain_ran(plan: Plan, ran: Iterable[Ran], settings: Settings, catalog: Catalog) -> list[str]:
     """The lines EXPLAIN ANALYZE prints: the steps that ran, in their order, each with what is known
     of it.
     """
-    explainer = Explainer(
-        ReadPartitions(catalog, settings),
-        settings.flag("hive.merge.cardinality.check"),
-        extended=False,
-    )
+    explainer = Explainer(ReadPartitions(catalog, settings), settings, extended=False)
     merge = plan.merge if isinstance(plan, MergePlan) else None
     title = explainer.node(plan).text
     return [

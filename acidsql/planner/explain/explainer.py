@@ -11,6 +11,7 @@ from acidsql.planner.bind.bound import (
     BoundLoad,
     BoundMerge,
     BoundMergeClause,
+    BoundQuery,
     BoundRead,
     BoundUpdate,
     MergeAction,
@@ -25,11 +26,17 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
+from acidsql.planner.bind.local_query import OnlySpark
 from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.planner.explain.nodes import Node, ReadPartitions
 from acidsql.planner.explain.sinks import partition_words, sink_words
 from acidsql.planner.explain.transactions import transaction_facts
-from acidsql.planner.explain.words import clause_heading, merge_text, step_words
+from acidsql.planner.explain.words import (
+    clause_heading,
+    merge_text,
+    size_words,
+    step_words,
+)
 from acidsql.planner.steps.names import title_of, words_of
 from acidsql.planner.steps.plans import (
     CatalogCommand,
@@ -42,23 +49,27 @@ from acidsql.planner.steps.plans import (
     SessionCommand,
     WritePlan,
 )
-from acidsql.planner.steps.step import ENDING, Check, Choose, Scan, Step
+from acidsql.planner.steps.step import ENDING, Check, Choose, LocalScan, Scan, Step, Way
+from acidsql.settings import Settings
 
 
 class Explainer:
-    """Explains plans. Settings and the catalog decide a part of the text: ``cardinality_check``,
-    and which partitions are read. ``extended``: also what a table is, and each clause's values.
+    """Explains plans. Settings and the catalog decide a part of the text: whether a MERGE is
+    checked, who may make the rows, and which partitions are read. ``extended``: also what a table
+    is, and each clause's values.
     """
 
-    def __init__(self, partitions: ReadPartitions, cardinality_check: bool, extended: bool) -> None:
+    def __init__(self, partitions: ReadPartitions, settings: Settings, extended: bool) -> None:
         self.partitions = partitions
-        self.cardinality_check = cardinality_check
+        self.cardinality_check = settings.flag("hive.merge.cardinality.check")
+        self.may_be_local = settings.text("acidsql.engine") != "spark"
         self.extended = extended
 
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan():
-                return Node("SELECT under one snapshot", self.steps(plan.steps))
+                children = (*self.engine(plan.query), *self.steps(plan.steps))
+                return Node("SELECT under one snapshot", children)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
             case MultiInsertPlan(legs=legs):
@@ -108,8 +119,13 @@ class Explainer:
         match step:
             case Scan(read=read):
                 yield self.read(read)
+            case LocalScan(read=read, columns=columns, max_bytes=most):
+                yield self.local_read(read, columns, most)
             case Check(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
+            case Choose(ways=(Way(name="local", steps=local), Way(name="spark", steps=spark))):
+                yield Node(f"engine: local{_up_to(local)}, else spark")
+                yield from self.steps(spark, merge)
             case Choose(by=by, ways=ways):
                 yield Node(
                     f"choose by {by}",
@@ -117,6 +133,11 @@ class Explainer:
                 )
             case _:
                 yield Node(step_words(step, merge))
+
+    def engine(self, query: BoundQuery) -> Iterator[Node]:
+        """Why only Spark makes the rows of a query, where the driver alone might have."""
+        if self.may_be_local and isinstance(query.local, OnlySpark):
+            yield Node(f"engine: spark ({query.local.reason})")
 
     @staticmethod
     def ending(plan: WritePlan | MergePlan) -> Iterator[Node]:
@@ -160,6 +181,11 @@ class Explainer:
         )
         title = f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}"
         return Node(title, (*self.pruned(read), *pushed, *self.facts(read.table)))
+
+    def local_read(self, read: BoundRead, columns: tuple[str, ...], most: int | None) -> Node:
+        bound = "" if most is None else f", at most {size_words(most)}"
+        below = self.read(read).children
+        return Node(f"read {', '.join(columns) or 'no column'} of {read.table.name}{bound}", below)
 
     def pruned(self, read: BoundRead) -> Iterator[Node]:
         """How many partitions are read of how many; Spark may find that it needs even fewer."""
@@ -243,6 +269,14 @@ def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
     )
     if any(default_of(table, c) is None for c in missing):
         yield "the others are NULL"
+
+
+def _up_to(steps: Iterable[Step]) -> str:
+    """What local steps may read at most."""
+    scans = [step for step in steps if isinstance(step, LocalScan)]
+    columns = ", ".join(name for scan in scans for name in scan.columns)
+    sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
+    return f" up to {', '.join(sorted(sizes))} of {columns}" if sizes else ""
 
 
 def _names(columns: Iterable[Column]) -> str:

@@ -19,6 +19,7 @@ from acidsql.planner.steps.step import (
     Job,
     Join,
     Literals,
+    LocalRows,
     LookUp,
     Publish,
     Query,
@@ -42,6 +43,8 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
             return f"spark: {flat_text(query.text, query.reads)}"
         case Collect():
             return "collect the rows"
+        case LocalRows():
+            return "make the rows on the driver"
         case Literals(source=source):
             return f"{len(source.rows)} literal rows"
         case FindFiles(load=load):
@@ -54,18 +57,18 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
         case TakeFiles():
             return "take the files as they are"
         case Fetch(max_bytes=most):
-            return f"fetch the rows, at most {_size(most)}"
+            return f"fetch the rows, at most {size_words(most)}"
         case WriteFiles():
             return "write the files on the driver"
         case Job(join=join):
             joined = "" if merge is None or join is None else f": {_join(merge, join)}"
             return f"write the files by one Spark job{joined}{f'; {ONCE}' if step.once else ''}"
         case FetchSource(max_bytes=most):
-            return f"fetch the source, at most {_size(most)}"
+            return f"fetch the source, at most {size_words(most)}"
         case LookUp(keys=keys):
             return f"look the rows of the target up by {', '.join(keys)} on the driver"
         case Join(kind=kind, max_bytes=most):
-            return f"fetch what the join gives, at most {_size(most)}: {_join(merge, kind)}"
+            return f"fetch what the join gives, at most {size_words(most)}: {_join(merge, kind)}"
         case InsertUnmatched():
             return "insert the rows of the source that have no match"
         case CheckOnce():
@@ -86,7 +89,7 @@ def _join(merge: BoundMerge | None, kind: str) -> str:
     )
 
 
-def _size(count: int) -> str:
+def size_words(count: int) -> str:
     """Bytes as people write them."""
     for unit in ("bytes", "KB", "MB"):
         if count < 1024 or count % 1024:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
+from acidsql.errors import UnsupportedStatementError
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -19,6 +20,7 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, OnlySpark
 from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
 from acidsql.planner.steps.step import (
@@ -35,6 +37,8 @@ from acidsql.planner.steps.step import (
     Job,
     Join,
     Literals,
+    LocalRows,
+    LocalScan,
     LookUp,
     Query,
     ReadFiles,
@@ -82,10 +86,58 @@ def decided_by_source(merge: BoundMerge) -> bool:
     )
 
 
+BYTES_READ = "the bytes that are read"
+"""What decides between the driver alone and Spark."""
+
 INSERT_SHARE = 4
 """An INSERT's share of the bytes that the small path may bring to the driver: its rows go to one
 file, which one thread compresses.
 """
+
+
+def local_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...] | None:
+    """The steps that make the rows of a query without Spark; None where it is not understood, or
+    not wanted. UnsupportedStatementError, at the place, where nothing else is wanted.
+    """
+    engine = settings.text("acidsql.engine")
+    if engine == "spark":
+        return None
+    if isinstance(query.local, OnlySpark):
+        if engine == "local":
+            raise only_spark(query.local)
+        return None
+    local = query.local
+    most = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
+    scans = () if local.read is None else (_local_scan(query, local, local.read, most),)
+    return (*scans, LocalRows(query=query))
+
+
+def _local_scan(query: BoundQuery, local: LocalQuery, number: int, most: int | None) -> LocalScan:
+    names = (*((ROW_ID,) if local.row_id else ()), *local.names)
+    return LocalScan(read=query.reads[number], number=number, columns=names, max_bytes=most)
+
+
+def only_spark(why: OnlySpark) -> UnsupportedStatementError:
+    """The error of a statement that the driver alone is to carry out, and cannot."""
+    return UnsupportedStatementError(
+        f"acidsql.engine=local does not carry this out: {why.reason}",
+        hint="SET acidsql.engine=auto leaves it to Spark.",
+        span=why.span,
+    )
+
+
+def by_bytes(
+    local: tuple[Step, ...] | None, spark: tuple[Step, ...], settings: Settings
+) -> tuple[Step, ...]:
+    """The steps of whoever makes the rows: ``local`` where these are all there is to be, or nothing
+    but ``spark`` where there are none, else a choice.
+    """
+    if local is None:
+        return spark
+    if settings.text("acidsql.engine") == "local":
+        return local
+    ways = (Way(name="local", steps=local), Way(name="spark", steps=spark))
+    return (Choose(by=BYTES_READ, ways=ways),)
 
 
 def read_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...]:
@@ -96,17 +148,23 @@ def read_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...]:
         or not settings.flag("hive.compute.query.using.stats")
         or query.reads[0].table.file_format is not FileFormat.ORC
     ):
-        return (*query_steps(query, counting=count is not None), Collect())
+        return _rows(query, settings, counting=count is not None)
     counted = Way(name="told", steps=(CountRows(read=query.reads[0], count=count),))
     return (
         Choose(
             by="what statistics and footers tell",
             ways=(
                 counted,
-                Way(name="scanned", steps=(*query_steps(query, counting=True), Collect())),
+                Way(name="scanned", steps=_rows(query, settings, counting=True)),
             ),
         ),
     )
+
+
+def _rows(query: BoundQuery, settings: Settings, *, counting: bool) -> tuple[Step, ...]:
+    """The rows of a query come to the caller."""
+    spark = (*query_steps(query, counting=counting), Collect())
+    return by_bytes(local_steps(query, settings), spark, settings)
 
 
 def query_steps(query: BoundQuery, *, counting: bool = False) -> tuple[Step, ...]:

@@ -61,6 +61,27 @@ class Collect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocalScan:
+    """The driver reads the ``columns`` of a table under the statement's snapshot. ``max_bytes``:
+    unless they weigh more with those of the statement's other tables; None for whatever they weigh.
+    """
+
+    read: BoundRead
+    number: int
+    columns: tuple[str, ...]
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRows:
+    """The driver makes the rows of the query of what its scans read, unless it finds a value that
+    only Spark can tell.
+    """
+
+    query: BoundQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Literals:
     """Rows that stand in the statement."""
 
@@ -189,9 +210,9 @@ class Choose:
 
 
 Step = (
-    Scan | CountRows | Query | Collect | Literals | FindFiles | TakeFiles | ReadFiles | Check
-    | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | InsertUnmatched | CheckOnce
-    | Publish | Commit | Choose
+    Scan | CountRows | Query | Collect | LocalScan | LocalRows | Literals | FindFiles | TakeFiles
+    | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | InsertUnmatched
+    | CheckOnce | Publish | Commit | Choose
 )  # fmt: skip
 
 

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """A query's DataFrame (None if it was answered without Spark) and the columns it gives;
-    ``fetch`` runs it.
+    """The columns a query gives; ``fetch`` makes its rows. ``late``: these are read when they are
+    asked for, so its files must be kept till then.
+
+    ``frame`` gives Spark's DataFrame over the same snapshot; None where it must be made of rows.
     """
 
-    df: DataFrame | None
     columns: tuple[tuple[str, HiveType], ...]
     fetch: Callable[[], pa.Table]
+    late: bool
+    frame: Callable[[], DataFrame | None] | None = None
 
 
 def count_answer(count: RowCount, rows: int) -> Answer:
@@ -35,7 +38,7 @@ def count_answer(count: RowCount, rows: int) -> Answer:
 
         return pa.table({count.name: pa.array([rows], pa.int64())})
 
-    return Answer(df=None, columns=((count.name, PrimitiveType("bigint")),), fetch=fetch)
+    return Answer(columns=((count.name, PrimitiveType("bigint")),), fetch=fetch, late=False)
 
 
 def columns_of(df: DataFrame) -> tuple[tuple[str, HiveType], ...]:

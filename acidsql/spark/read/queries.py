@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, FileFormat, Partition
 from acidsql.catalog.statistics import Analyzed
-from acidsql.errors import InternalError
 from acidsql.expressions.pruning import prune
 from acidsql.local.trace import UNTRACED, Figures, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
-from acidsql.planner.steps.plans import ReadPlan
-from acidsql.planner.steps.step import Choose, Collect, CountRows, Query, Scan, Step
+from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
 from acidsql.spark.read.resources import Resources
@@ -38,25 +36,15 @@ class Queries:
         self._settings = resources.settings
         self._running = resources.running
 
-    def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Answer:
-        """The answer of a query. Spark's analysis errors come back with the user's spans."""
-        answer = self._answered(plan.steps, snapshots, trace)
-        if answer is None:
-            raise InternalError("no way of the plan went through")
-        return answer
-
-    def _answered(
-        self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
-    ) -> Answer | None:
-        """The answer by these steps; None if they cannot tell."""
+    def answer(self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace) -> Answer | None:
+        """The answer by these steps; None if they cannot tell. Spark's analysis errors come back
+        with the user's spans.
+        """
         views: dict[int, str] = {}
         df: DataFrame | None = None
         counting = any(isinstance(step, Query) and step.counting for step in steps)
         for step in steps:
             match step:
-                case Choose(ways=ways):
-                    answers = (self._answered(way.steps, snapshots, trace) for way in ways)
-                    return next((answer for answer in answers if answer is not None), None)
                 case CountRows():
                     return self._count(step, snapshots, trace)
                 case Scan():
@@ -83,7 +71,7 @@ class Queries:
                 figures.rows, figures.bytes = table.num_rows, table.nbytes
             return table
 
-        return Answer(df=df, columns=columns_of(df), fetch=fetch)
+        return Answer(columns=columns_of(df), fetch=fetch, late=True, frame=lambda: df)
 
     def dataframe(
         self,

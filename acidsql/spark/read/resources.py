@@ -17,6 +17,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.files.file_systems import FileSystems
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import Url
+from acidsql.local.queries import LocalQueries
 from acidsql.settings import Settings
 from acidsql.spark.start.running import RunningSpark
 from acidsql.storage.counting import RowCounter
@@ -35,7 +36,8 @@ MAX_KEPT = 24
 
 class Resources:
     """``running`` is the Spark that runs the statements, ``files`` the file systems, ``known`` what
-    footers and delete events have told, ``counter`` what counts rows by them. ``may_start``: Spark,
+    footers and delete events have told, ``counter`` what counts rows by them, ``local``
+    what makes rows of them without Spark. ``may_start``: Spark,
     see RunningSpark.
     """
 
@@ -56,6 +58,7 @@ class Resources:
         self.running = RunningSpark(settings, spark, master, conf, may_start=may_start)
         self.known = KnownFiles.of(self.files, self._in_tasks)
         self.counter = RowCounter(self.known)
+        self.local = LocalQueries(settings, self.known)
         self._reader: SnapshotReader | None = None
 
     def _hadoop_files(self, url: Url) -> FileIO:

@@ -75,7 +75,7 @@ def test_no_definition_changes_under_a_writer(table: Session, other: Session, dd
 def test_no_definition_changes_under_a_reader(table: Session, other: Session) -> None:
     """While rows are fetched; a result that is only kept holds nothing."""
     engine, refused = table.engine, []
-    answer = engine.queries.answer
+    answer = engine.answer
 
     def meanwhile(*given: object) -> object:
         with pytest.raises(LockTimeoutError) as caught:
@@ -83,9 +83,9 @@ def test_no_definition_changes_under_a_reader(table: Session, other: Session) ->
         refused.append(caught.value)
         return answer(*given)  # type: ignore[arg-type]
 
-    engine.queries.answer = meanwhile  # type: ignore[method-assign, assignment]
+    engine.answer = meanwhile  # type: ignore[method-assign, assignment]
     kept = table.sql("SELECT count(*) FROM t")
-    engine.queries.answer = answer  # type: ignore[method-assign]
+    engine.answer = answer  # type: ignore[method-assign]
     assert len(refused) == 1
     assert table.store.list_locks() == ()
     assert [tuple(row) for row in kept.rows()] == [(1,)]

@@ -1,29 +1,38 @@
-"""Carries plans out on Spark: what one session's statements read, write and publish.
+"""Carries plans out: what one session's statements read, write and publish, by the first way of a
+plan that goes through, on the driver alone or on Spark.
 
-Spark is imported and started only when a statement needs it; literal rows go straight to files.
+Spark is imported and started only when a statement needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.types import HiveType
+from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
-from acidsql.local.trace import Trace
+from acidsql.local.queries import columns_made
+from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.steps.plans import MergePlan, WritePlan
+from acidsql.planner.bind.local_query import OnlySpark, Semantics
+from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.steps.plans import MergePlan, ReadPlan, WritePlan
+from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.spark import jvm
 from acidsql.spark.merge.steps import MergeSteps
-from acidsql.spark.read.answers import columns_of
+from acidsql.spark.read.answers import Answer, columns_of
 from acidsql.spark.read.queries import Queries
 from acidsql.spark.read.resources import Resources
+from acidsql.spark.start.translation import translated
 from acidsql.spark.touched import Counts, Touched
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.steps import WriteSteps
 from acidsql.spark.write.targets import Work
+from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
@@ -31,6 +40,9 @@ from acidsql.storage.write.target import Written
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+
+Ways = Sequence[tuple[Step, ...]]
 
 
 class Engine:
@@ -87,6 +99,16 @@ class Engine:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
 
+    def semantics(self) -> Semantics:
+        """What expressions mean in the session; asks a Spark that runs, and starts none."""
+        running = self.resources.running
+        return Semantics(
+            ansi=self.resources.settings.flag("acidsql.ansi"),
+            zone=running.time_zone,
+            now=datetime.datetime.now(datetime.UTC),
+            only_spark=running.changed_meaning(),
+        )
+
     def cancel(self) -> None:
         self.resources.running.cancel()
 
@@ -107,6 +129,58 @@ class Engine:
             self.resources.catalog,
             own=own or {},
         )
+
+    def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Answer:
+        """The answer of a query, whose rows may be made when they are asked for."""
+        answer = self._first((plan.steps,), snapshots, trace)
+        if answer is None:
+            raise InternalError("no way of the plan went through")
+        return answer
+
+    def _first(self, ways: Ways, snapshots: Snapshots, trace: Trace) -> Answer | None:
+        """The answer of the first way that gives one; None if none does."""
+        for number, steps in enumerate(ways):
+            match steps[0]:
+                case Choose(ways=inner):
+                    answer = self._first([way.steps for way in inner], snapshots, trace)
+                case LocalScan() | LocalRows():
+                    answer = self._by_driver(steps, ways[number + 1 :], snapshots, trace)
+                case _:
+                    answer = self.queries.answer(steps, snapshots, trace)
+            if answer is not None:
+                return answer
+        return None
+
+    def _by_driver(
+        self, steps: tuple[Step, ...], others: Ways, snapshots: Snapshots, trace: Trace
+    ) -> Answer | None:
+        """The answer of local steps; None where more would be read than they allow. ``others`` are
+        taken where a value turns out to be Spark's, or Spark's DataFrame is asked for.
+        """
+        try:
+            with translated():
+                make = self.resources.local.late(steps, snapshots, trace)
+        except NeedsSpark as signal:
+            raise only_spark(OnlySpark(reason=signal.reason)) from signal
+        if make is None:
+            return None
+
+        def fetch() -> pa.Table:
+            try:
+                with translated():
+                    return make()
+            except NeedsSpark as signal:
+                other = self._first(others, snapshots, trace)
+                if other is None:
+                    raise only_spark(OnlySpark(reason=signal.reason)) from signal
+                return other.fetch()
+
+        def frame() -> DataFrame | None:
+            other = self._first(others, snapshots, UNTRACED)
+            return None if other is None or other.frame is None else other.frame()
+
+        columns = columns_made(steps)
+        return Answer(columns=columns, fetch=fetch, late=True, frame=frame if others else None)
 
     def new_columns(
         self, query: BoundQuery, snapshots: Snapshots

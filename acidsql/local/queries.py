@@ -1,0 +1,143 @@
+"""Carries out a query that is understood in all its parts, on the driver alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.types import HiveType
+from acidsql.errors import FormatError
+from acidsql.expressions.pruning import prune
+from acidsql.expressions.vectors import Uncertain
+from acidsql.local.rows import no_table, rows_of
+from acidsql.local.trace import UNTRACED, Trace
+from acidsql.planner.bind.bound import BoundQuery, BoundRead
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery
+from acidsql.planner.steps.step import LocalRows, LocalScan, Step
+from acidsql.settings import Settings
+from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.scanner import Scanner
+from acidsql.storage.snapshots import Snapshots, TableSnapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class LocalQueries:
+    """What one session's statements read without Spark, each under the snapshots it is given."""
+
+    def __init__(self, settings: Settings, known: KnownFiles) -> None:
+        self._settings = settings
+        self._scanner = Scanner(known)
+
+    def late(
+        self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
+    ) -> Callable[[], pa.Table] | None:
+        """What makes the rows of a plan's local steps once it is called; None where more would be
+        read than they allow. Which files there are to read is settled now.
+
+        The call raises NeedsSpark.
+        """
+        [last] = [step for step in steps if isinstance(step, LocalRows)]
+        batches: Iterator[pa.RecordBatch] | None = None
+        for step in steps:
+            if isinstance(step, LocalScan):
+                batches = self._scanned(step, last.query, snapshots, trace)
+                if batches is None:
+                    return None
+        return partial(_computed, last, batches, trace)
+
+    def _scanned(
+        self, step: LocalScan, bound: BoundQuery, snapshots: Snapshots, trace: Trace
+    ) -> Iterator[pa.RecordBatch] | None:
+        """The batches of a scan, of which none is read yet; None if they weigh too much or their
+        files are Spark's. NeedsSpark for these where they may weigh what they will.
+        """
+        batches, signal = None, None
+        with trace.running(step) as figures:
+            try:
+                with reading_files():
+                    taken = self.table_at(step.read, snapshots)
+                    figures.files = len(taken.insert_files)
+                    figures.bytes = self._scanner.weigh(taken, stored_columns(step))
+                    if step.max_bytes is None or figures.bytes <= step.max_bytes:
+                        batches = self._batches(step, bound, taken)
+            except NeedsSpark as needs_spark:
+                signal = needs_spark
+            figures.in_vain = batches is None
+        if signal is not None and step.max_bytes is None:
+            raise signal
+        return batches
+
+    def _batches(
+        self, step: LocalScan, bound: BoundQuery, taken: TableSnapshot
+    ) -> Iterator[pa.RecordBatch]:
+        query = bound.local
+        assert isinstance(query, LocalQuery)
+        return self._scanner.batches(
+            taken, query.names, predicates=step.read.predicates, ids=query.row_id
+        )
+
+    def rows(
+        self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
+    ) -> pa.Table | None:
+        """The rows of a plan's local steps; None as for ``late``, which fails as this does."""
+        make = self.late(steps, snapshots, trace)
+        return None if make is None else make()
+
+    def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
+        """A table, without the partitions that the conditions on it are known to leave out."""
+        columns, partitions = read.table.partition_columns, snapshots.partitions(read.table)
+        if partitions and read.partition_filter:
+            ansi = self._settings.flag("acidsql.ansi")
+            partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
+        return snapshots.take(read.table, partitions)
+
+
+def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:
+    """The rows of a query. ``batches``: of its table, None where it reads none. NeedsSpark."""
+    query, rows, reason = step.query.local, None, ""
+    assert isinstance(query, LocalQuery)
+    with trace.running(step) as figures:
+        try:
+            with reading_files():
+                rows = rows_of(query, no_table() if batches is None else batches)
+        except (NeedsSpark, Uncertain) as signal:
+            reason, figures.in_vain = signal.reason, True
+        else:
+            figures.rows, figures.bytes = rows.num_rows, rows.nbytes
+    if rows is None:
+        raise NeedsSpark(reason)
+    return rows
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """Turns what pyarrow says of a file into NeedsSpark: Spark may read it, or says what is wrong
+    with it.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise NeedsSpark(f"a file that cannot be read: {error}") from error
+    except FormatError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
+
+
+def stored_columns(step: LocalScan) -> tuple[str, ...]:
+    """The columns of a scan that the table has under these names."""
+    return tuple(name for name in step.columns if name != ROW_ID)
+
+
+def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
+    """The names and types of the columns that local steps make."""
+    [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
+    assert isinstance(query, LocalQuery)
+    return tuple((output.name, output.type) for output in query.outputs)

@@ -1,0 +1,127 @@
+"""A query as a tree that is understood in all its parts, so that its rows can be made without
+Spark: plain data, which the binder fills and ``local.queries`` carries out.
+
+Columns are named by one part each: those of the table by their names, ROW__ID and its fields by
+``ROW_ID`` and ``ROW_ID_FIELDS``, the results of aggregates by ``Aggregate.name``.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
+from acidsql.errors import Span
+from acidsql.expressions.tree import Condition
+
+ROW_ID = ROW_ID_COLUMN.lower()
+"""The column of a row's whole identity."""
+
+_FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
+_FIELD_NAMES = ("writeid", "bucketid", "rowid")
+ROW_ID_TYPE = StructType(
+    tuple(StructField(n, t) for n, t in zip(_FIELD_NAMES, _FIELD_TYPES, strict=True))
+)
+ROW_ID_FIELDS: dict[str, tuple[str, HiveType]] = {
+    f"{ROW_ID}.{name}": (stored, hive_type)
+    for name, stored, hive_type in zip(_FIELD_NAMES, ID_FIELDS, _FIELD_TYPES, strict=True)
+}
+"""The fields of ROW__ID as they are named in trees, which no column of a table can be: the id field
+of the format that each is, and its type.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One column of the answer."""
+
+    name: str
+    value: Condition
+    type: HiveType
+
+
+class Function(StrEnum):
+    """An aggregate. COUNT without an argument counts rows."""
+
+    COUNT = "count"
+    MIN = "min"
+    MAX = "max"
+    SUM = "sum"
+    AVG = "avg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """``name``: of the column that its result is to outputs, HAVING and ORDER BY."""
+
+    name: str
+    function: Function
+    argument: Condition | None
+    argument_type: HiveType | None
+    type: HiveType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordering:
+    value: Condition
+    type: HiveType
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Semantics:
+    """What the meaning of expressions depends on besides their words. ``only_spark``: why no query
+    of the session is carried out but by Spark, such as a setting of Spark's that was changed.
+    ``now``: the moment of the statement, with its zone.
+    """
+
+    ansi: bool = False
+    zone: str = "UTC"
+    now: datetime.datetime | None = field(default=None, compare=False)
+    only_spark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalQuery:
+    """``read``: which of the query's reads gives the rows, None for the one row of a SELECT without
+    FROM. ``columns``: those of the read that are used, in its order; ``row_id``: its ROW__ID is.
+
+    A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
+    outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``order`` is
+    over the columns of the table, also where ``distinct`` is asked: then each is an output, too.
+    """
+
+    read: int | None
+    columns: tuple[tuple[str, HiveType], ...] = ()
+    row_id: bool = False
+    outputs: tuple[Output, ...]
+    where: Condition | None = None
+    grouped: bool = False
+    group_by: tuple[Condition, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    having: Condition | None = None
+    distinct: bool = False
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    semantics: Semantics = Semantics()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the read that its rows are made of, as a scan names them."""
+        return tuple(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlySpark:
+    """Why a query is left to Spark, and the place of what is not understood in the user's text."""
+
+    reason: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+NOT_LOOKED_INTO = OnlySpark(reason="only queries are looked into")
