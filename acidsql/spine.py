@@ -5,7 +5,7 @@ change the catalog or the session.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
@@ -21,6 +21,7 @@ from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
 from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.bind import Surroundings, bind

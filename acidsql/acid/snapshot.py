@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -43,6 +43,7 @@ from acidsql.acid.paths import (
 )
 from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError, SnapshotTooOldError
+from acidsql.lazy_dataclass import dataclass
 
 Name = TypeVar("Name", bound=DirectoryName)
 

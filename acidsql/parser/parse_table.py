@@ -86,7 +86,7 @@ def _in_order(table: Any) -> list[Any]:
 
 
 def _rule(rule: Any) -> list[Any]:
-    """As ``grammar.Rule``, which has no word for aliases and templates."""
+    """A rule as ``grammar.Rule`` takes it, which has no word for aliases and templates."""
     assert rule.alias is None, rule
     assert rule.options.template_source is None, rule
     fates = "".join(_fate(symbol, rule.options.keep_all_tokens) for symbol in rule.expansion)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId
@@ -15,6 +14,7 @@ from acidsql.compaction.merging.small import merge_plain, merge_small, small_del
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.engine import Engine
 from acidsql.spark.start.translation import translated

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.catalog.model import Column, Table
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, stored_array
