@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import builtins
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+from acidsql.lazy_dataclass import dataclass
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_LINE = 160

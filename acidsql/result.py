@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError, InterfaceError, Warning
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.step import Ran
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql import interrupts
 from acidsql.errors import Error, Warning
+from acidsql.lazy_dataclass import dataclass
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0

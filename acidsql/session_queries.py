@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import finalize
 
 from acidsql.engine import Engine
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from acidsql.catalog.model import Partition, TableName
 from acidsql.changes.transactional import TransactionWork
 from acidsql.errors import BindError, InterfaceError, WriteConflictError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
 from acidsql.planner.steps.locks import lock_request

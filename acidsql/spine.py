@@ -5,7 +5,7 @@ change the catalog or the session.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
@@ -22,6 +22,7 @@ from acidsql.ddl.warehouse import Warehouse
 from acidsql.dry_run import dry_run, would
 from acidsql.engine import Engine
 from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.bind import Surroundings, bind

@@ -27,7 +27,7 @@ def test_the_wheel_carries_the_grammar_and_the_pages(tmp_path: Path) -> None:
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
     (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert "acidsql/grammar/acid.lark" in names
+    assert {"acidsql/grammar/acid.lark", "acidsql/grammar/acid.table.json"} <= set(names)
     assert {f"acidsql/docs/{page}" for page in PAGES} <= names
     assert {
         f"acidsql/{p.relative_to(ROOT / 'acidsql').as_posix()}"

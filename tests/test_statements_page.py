@@ -17,8 +17,9 @@ import acidsql
 from acidsql.errors import ParseError, UnsupportedStatementError
 from acidsql.parser import parse as parsing
 from acidsql.parser import statements
-from acidsql.parser.grammar import load
+from acidsql.parser.grammar import grammar_file, load
 from acidsql.parser.parse import parse
+from acidsql.parser.parse_table import lark_of
 from acidsql.parser.script import split
 from acidsql.parser.skeleton import read_skeleton
 from acidsql.parser.tokens import tokenize
@@ -223,7 +224,8 @@ def statement_classes() -> set[type[Any]]:
 
 def rule_of(text: str) -> str:
     """The rule of the grammar that a statement is."""
-    return str(read_skeleton(text, tokenize(text)).children[0].data)
+    [statement] = read_skeleton(text, tokenize(text)).nodes()
+    return statement.rule
 
 
 @cache
@@ -249,7 +251,7 @@ def keywords_of(rule: str) -> frozenset[str]:
 @cache
 def _expansions() -> dict[str, list[list[Any]]]:
     expansions: dict[str, list[list[Any]]] = {}
-    for rule in load()._lark.rules:
+    for rule in lark_of(grammar_file("acid.lark")).rules:
         expansions.setdefault(str(rule.origin.name), []).append(list(rule.expansion))
     return expansions
 

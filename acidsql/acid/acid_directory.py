@@ -5,7 +5,7 @@ chosen, and the files to read in them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, WriteId
@@ -19,6 +19,7 @@ from acidsql.acid.paths import (
     parse_bucket_file,
 )
 from acidsql.errors import FormatError
+from acidsql.lazy_dataclass import dataclass
 
 
 class FileEntry(NamedTuple):

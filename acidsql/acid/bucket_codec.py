@@ -12,11 +12,11 @@ Hive 3 cannot read those and acidsql does not write them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import MAX_BUCKET_ID, MAX_STATEMENT_ID, NO_STATEMENT, BucketId, StatementId
 from acidsql.errors import FormatError
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -31,6 +30,7 @@ from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
 from acidsql.acid.orc_footer_pb2 import Footer, PostScript, StripeInformation, UserMetadataItem
 from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage, text
 from acidsql.errors import FormatError, InternalError
+from acidsql.lazy_dataclass import dataclass
 
 FIRST_READ = 16 * 1024
 """Bytes that hold the tail of all but very wide or very long files."""

@@ -9,12 +9,12 @@ into the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from acidsql.acid.orc_footer_pb2 import Type
+from acidsql.lazy_dataclass import dataclass
 
 EVENT_FIELDS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
 ID_FIELDS = EVENT_FIELDS[1:4]

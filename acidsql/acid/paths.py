@@ -9,9 +9,9 @@ AcidUtils.{baseDir, deltaSubdir, deleteDeltaSubdir, parseBase, parsedDelta, BUCK
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, TxnId, WriteId
+from acidsql.lazy_dataclass import dataclass
 
 ACID_VERSION_FILE = "_orc_acid_version"
 ACID_VERSION = b"2"

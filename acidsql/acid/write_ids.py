@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic, Self, TypeVar
 
 from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
 from acidsql.errors import FormatError
+from acidsql.lazy_dataclass import dataclass
 
 Id = TypeVar("Id", TxnId, WriteId)
 _SHORTEST_RUN = 5

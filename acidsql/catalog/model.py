@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from acidsql.catalog.types import HiveType
+from acidsql.lazy_dataclass import dataclass
 
 DEFAULT_DATABASE = "default"
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
 from acidsql.catalog.model import Column, Partition, Table
+from acidsql.lazy_dataclass import dataclass
 
 ACCURATE = "COLUMN_STATS_ACCURATE"
 ROWS, FILES, BYTES, RAW_BYTES = "numRows", "numFiles", "totalSize", "rawDataSize"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.storage import storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
+from acidsql.lazy_dataclass import dataclass
 
 LEVELS = 8
 """The number of separators, unless a table asks for more."""

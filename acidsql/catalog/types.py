@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import assert_never
 
 from acidsql.errors import BindError, Span
+from acidsql.lazy_dataclass import dataclass
 
 PRIMITIVES = (
     "boolean",

@@ -27,7 +27,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import groupby
 
@@ -49,6 +49,7 @@ from acidsql.changes.unit_of_work import Store
 from acidsql.errors import Error, FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent, path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory
 from acidsql.txn.manager import TxnManager
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
@@ -30,6 +29,7 @@ from acidsql.catalog.model import Partition, TableName
 from acidsql.engine import Engine
 from acidsql.errors import Error, OperationalError
 from acidsql.files.urls import relative_to
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import words_of

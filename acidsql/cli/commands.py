@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.cli.render import FORMAT_NAMES, parse_format
 from acidsql.errors import ProgrammingError, Span
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner

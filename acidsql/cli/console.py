@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from acidsql.errors import Error
+from acidsql.lazy_dataclass import dataclass
 from acidsql.result import Stats
 
 _RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from acidsql.errors import InterfaceError
+from acidsql.lazy_dataclass import dataclass
 
 DATABASE = "acidsql_demo"
 TABLE = f"{DATABASE}.flights"

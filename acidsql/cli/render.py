@@ -12,13 +12,13 @@ from __future__ import annotations
 import csv
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Any, Protocol, TextIO
 
 from acidsql.catalog.text import plain_text, strict_json
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+from acidsql.lazy_dataclass import dataclass
 
 NULL = "NULL"
 SAMPLE_ROWS = 1000

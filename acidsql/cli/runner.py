@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
@@ -29,6 +29,7 @@ from acidsql.cli.progress import progress
 from acidsql.cli.render import Format, Layout, write_rows
 from acidsql.errors import Error, InternalError, ProgrammingError
 from acidsql.interrupts import InTwoSteps
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.result import Result, Stats
 from acidsql.session import Session

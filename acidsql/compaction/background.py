@@ -14,12 +14,13 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from acidsql.compaction.decision import DELTAS
 from acidsql.compaction.housekeeper import HouseStore
 from acidsql.errors import Error
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 
 AUTO = "acidsql.compactor.auto"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from acidsql import crash_points
@@ -34,6 +34,7 @@ from acidsql.changes.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent, path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings, find_setting
 from acidsql.txn.compactions import Compaction, CompactionQueue, CompactionState, CompactionType
 

@@ -13,11 +13,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql.compaction.housekeeper import HouseStore
 from acidsql.compaction.journal import Journal
 from acidsql.errors import Error
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import CompactionState
 

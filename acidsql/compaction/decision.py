@@ -17,7 +17,6 @@ watermark (a transaction below it is open) is in none of the facts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from acidsql.acid.acid_directory import AcidDirectory, FileEntry
@@ -29,6 +28,7 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import ProgrammingError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings, find_setting
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import CompactionQueue, CompactionType

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from acidsql.errors import Error, ProgrammingError
+from acidsql.lazy_dataclass import dataclass
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LOCAL = "127.0.0.1"

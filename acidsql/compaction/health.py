@@ -7,7 +7,7 @@ what the initiator will do and why, what a scan would gain. Looks only; changes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from acidsql.acid.acid_directory import file_name
@@ -17,6 +17,7 @@ from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.compaction.decision import Decision
 from acidsql.compaction.layout import HiddenEntry, Kind, Layout, State
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
 from acidsql.txn.readers import ReaderInfo

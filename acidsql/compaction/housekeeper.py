@@ -5,11 +5,11 @@ Hive: AcidHouseKeeperService, AcidTxnCleanerService, CompactionHouseKeeperServic
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Protocol
 
 from acidsql.compaction.decision import Store
 from acidsql.compaction.initiator import FAILURES
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import CompactionState
 from acidsql.txn.daemons import CompactorDaemons

@@ -15,7 +15,7 @@ import os
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql.acid.acid_directory import AcidDirectory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
@@ -36,6 +36,7 @@ from acidsql.compaction.decision import (
 )
 from acidsql.errors import Error, MetastoreError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import (
     Compaction,

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from acidsql.acid.acid_directory import AcidDirectory, FileEntry, id_range
@@ -18,6 +18,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import read_footer
 from acidsql.storage.snapshots import acid_directory
 

@@ -11,7 +11,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.catalog.model import Table
@@ -23,6 +22,7 @@ from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState
 from acidsql.txn.manager import TxnInfo, TxnState

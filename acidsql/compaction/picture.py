@@ -10,10 +10,10 @@ from __future__ import annotations
 import datetime
 import html
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
 from acidsql.txn.readers import ReaderInfo

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 from acidsql import crash_points
@@ -38,6 +37,7 @@ from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.snapshots import acid_directory

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import Base, parse_directory
@@ -17,6 +17,7 @@ from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_inside, real_path
+from acidsql.lazy_dataclass import dataclass
 
 
 @contextmanager

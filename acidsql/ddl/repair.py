@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import (
@@ -25,6 +24,7 @@ from acidsql.ddl.locations import HighestIds, at_span, check_ids, highest_ids
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundRepairTable
 from acidsql.planner.bind.partitions import canonical
 from acidsql.result import Result

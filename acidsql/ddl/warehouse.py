@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.txn.reading import Reads

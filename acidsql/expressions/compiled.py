@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.values import STRING, UNKNOWN, caster
+from acidsql.lazy_dataclass import dataclass
 
 Row = Sequence[Any]
 

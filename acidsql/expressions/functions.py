@@ -8,11 +8,11 @@ import calendar
 import datetime
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, TIMESTAMP, UNKNOWN
+from acidsql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

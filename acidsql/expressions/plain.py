@@ -4,8 +4,9 @@ that the column does not hold it as it is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from acidsql.lazy_dataclass import dataclass
 
 
 class NotPlain(Exception):  # noqa: N818  (a signal between two functions, not an error)

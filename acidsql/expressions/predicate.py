@@ -7,13 +7,13 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import DecimalType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, conjuncts
+from acidsql.lazy_dataclass import dataclass
 
 Scalar = bool | int | float | str | bytes | Decimal | datetime.date | datetime.datetime
 

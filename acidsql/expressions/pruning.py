@@ -9,7 +9,6 @@ fails is NULL. Where Spark's answer is not certain the partition is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from acidsql.catalog.model import Column, Partition
@@ -17,6 +16,7 @@ from acidsql.catalog.types import HiveType
 from acidsql.expressions.compiler import compile_condition
 from acidsql.expressions.tree import ColumnRef, Condition, PartitionCondition, parts_of
 from acidsql.expressions.values import UNKNOWN, partition_value
+from acidsql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ knows where it came from, a place in Spark's text leads back to a place in the u
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ user's, each from where it stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType
@@ -21,6 +21,7 @@ from acidsql.errors import Span
 from acidsql.expressions.predicate import scalar
 from acidsql.expressions.query_text import Edit, Piece, Slice, edited
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, conjuncts
+from acidsql.lazy_dataclass import dataclass
 
 FEWEST_TERMS = 20
 """Shorter chains stay as they are written."""

@@ -5,11 +5,12 @@ partition pruning can look into.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 
 VOID = PrimitiveType("void")
 """The type of NULL."""

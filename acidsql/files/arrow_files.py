@@ -21,7 +21,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from uuid import uuid4
 
@@ -33,6 +33,7 @@ from acidsql.acid.paths import is_hidden
 from acidsql.files.fileio import Listing
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import parent
+from acidsql.lazy_dataclass import dataclass
 
 PIECE = 16 << 20
 """Bytes that are held in memory of a file that is copied through here."""

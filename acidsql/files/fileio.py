@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.acid_directory import FileEntry
+from acidsql.lazy_dataclass import dataclass
 from acidsql.utf8 import is_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.acid.acid_directory import FileEntry
@@ -15,6 +14,7 @@ from acidsql.acid.paths import is_hidden
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files.fileio import FileIO, Listing, check_name, pieces_of
 from acidsql.files.urls import is_inside, path_of, real_entry, split_url
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acidsql.errors import InternalError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.step import Choose, Ran, Step
 
 S = TypeVar("S", bound=Any)

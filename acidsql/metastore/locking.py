@@ -7,12 +7,13 @@ queue, and a row that is there stays in the way until it is deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import InternalError, OperationalError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import (

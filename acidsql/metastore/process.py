@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
+
+from acidsql.lazy_dataclass import dataclass
 
 _TEXT = re.compile(r"acidsql pid=(\d+) start=(\d+) machine=(\S+)")
 _PID_FIELDS_SKIPPED = 2

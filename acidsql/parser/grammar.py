@@ -1,55 +1,59 @@
-"""The LALR grammar of ``grammar/acid.lark``, loaded once, and the questions the token reader asks
-it.
+"""The parse table of ``grammar/acid.lark``, the tree it gives, and the questions the token reader
+asks it.
 
-lark builds the table and the tree; which terminal a token is gets decided outside (see skeleton),
-because a word is a keyword only where the table, after all pending reductions, can shift it.
+The table is made beforehand (see parse_table); here it is only walked, so that no statement waits
+for a parser generator. Which terminal a token is gets decided outside (see skeleton), because a
+word is a keyword only where the table, after all pending reductions, can shift it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
-from typing import Any
-
-from lark import Lark, Tree
-from lark import Token as LarkToken
-from lark.lexer import Lexer, PatternStr
-from lark.parsers.lalr_analysis import Shift
+from typing import Any, NamedTuple
 
 from acidsql.errors import Span
 from acidsql.parser.tokens import Token
 
 END = "$END"
-Stack = list[Any]
+Stack = list[int]
+DROPPED, KEPT, SPLICED = ".", "k", "s"
 
 
-class Terminal(LarkToken):
+class Terminal(str):
     """A leaf of the skeleton: ``str`` of it is the token's meaning, for spans the source slice;
     ``parts`` are the items of a LIST, ``tokens`` those of an EXPRESSION.
     """
 
+    type: str
+    span: Span
     parts: tuple[Span, ...] = ()
     tokens: tuple[Token, ...] = ()
 
+    def __new__(cls, kind: str, value: str, span: Span) -> Terminal:
+        terminal = super().__new__(cls, value)
+        terminal.type = kind
+        terminal.span = span
+        return terminal
+
+
+class Node:
+    """A rule of the grammar as it matched. ``extent``: from its first token to its last, if any."""
+
+    __slots__ = ("children", "extent", "rule")
+
+    def __init__(
+        self, rule: str, children: list[Node | Terminal], extent: tuple[int, int] | None
+    ) -> None:
+        self.rule = rule
+        self.children = children
+        self.extent = extent
+
     @property
     def span(self) -> Span:
-        assert self.start_pos is not None
-        assert self.end_pos is not None
-        return Span(self.start_pos, self.end_pos)
-
-
-class Node(Tree[Terminal]):
-    """A rule of the grammar as it matched."""
-
-    @property
-    def rule(self) -> str:
-        return str(self.data)
-
-    @property
-    def span(self) -> Span:
-        return Span(self.meta.start_pos, self.meta.end_pos)
+        assert self.extent is not None
+        return Span(*self.extent)
 
     def nodes(self, *rules: str) -> Iterator[Node]:
         """The direct children made by one of these rules (by any, when none is named)."""
@@ -75,82 +79,146 @@ class Node(Tree[Terminal]):
         return self.node(name) is not None or self.terminal(name) is not None
 
 
-class Grammar:
-    """The table, and which terminals its words and marks are."""
+class Rule(NamedTuple):
+    """A rule's name and what becomes of each of its symbols: DROPPED, KEPT, or SPLICED, its
+    children taken in its place. ``transparent``: with a single child, that child stands for it.
+    """
 
-    def __init__(self, text: str) -> None:
-        self._lark = Lark(
-            text,
-            parser="lalr",
-            lexer=_NoLexer,
-            propagate_positions=True,
-            maybe_placeholders=False,
-            tree_class=Node,
-        )
-        literals = {
-            t.pattern.value: t.name
-            for t in self._lark.terminals
-            if isinstance(t.pattern, PatternStr)
-        }
+    name: str
+    symbols: str
+    transparent: bool
+
+
+class Grammar:
+    """The table, and which terminals its words and marks are.
+
+    ``data``: as parse_table makes it. A number in a state is the state to go to, or, below zero,
+    the rule ``-1 - number`` to reduce by.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.spelling: dict[str, str] = data["spelling"]
+        literals = {value: name for name, value in self.spelling.items()}
         self.keywords = {value: name for value, name in literals.items() if value[0].isalpha()}
         self.marks = {value: name for value, name in literals.items() if not value[0].isalpha()}
-        self.spelling = {name: value for value, name in literals.items()}
-        table = self._lark.parse_interactive().parser_state.parse_conf
-        self._states = table.states
-        self._end_state = table.end_state
+        self.rules = [Rule(*rule) for rule in data["rules"]]
+        self.states: list[dict[str, int]] = data["states"]
+        self.start_state: int = data["start"]
+        self.end_state: int = data["end"]
 
-    def start(self) -> Any:
-        """A new parse: ``feed_token`` takes a Terminal, ``feed_eof`` gives the tree,
-        ``parser_state.state_stack`` is the place.
-        """
-        return self._lark.parse_interactive()
+    def start(self) -> Parse:
+        return Parse(self)
 
-    def advance(self, stack: Sequence[Any], terminal: str) -> Stack | None:
+    def advance(self, stack: Sequence[int], terminal: str) -> Stack | None:
         """The stack after ``terminal``, or None where it cannot come next. Changes nothing."""
-        states = self._states
+        states = self.states
         if terminal not in states[stack[-1]]:
             return None
         after = list(stack)
         while True:
-            if terminal == END and after[-1] == self._end_state:
+            if terminal == END and after[-1] == self.end_state:
                 return after
             step = states[after[-1]].get(terminal)
             if step is None:
                 return None
-            action, argument = step
-            if action is Shift:
-                after.append(argument)
+            if step >= 0:
+                after.append(step)
                 return after
-            if size := len(argument.expansion):
-                del after[-size:]
-            after.append(states[after[-1]][argument.origin.name][1])
+            rule = self.rules[-1 - step]
+            if rule.symbols:
+                del after[-len(rule.symbols) :]
+            after.append(states[after[-1]][rule.name])
 
-    def accepted(self, stack: Sequence[Any]) -> set[str]:
+    def accepted(self, stack: Sequence[int]) -> set[str]:
         """Every terminal that can come next."""
-        candidates = (name for name in self._states[stack[-1]] if name == END or name.isupper())
+        candidates = (name for name in self.states[stack[-1]] if name == END or name.isupper())
         return {name for name in candidates if self.advance(stack, name) is not None}
 
 
-class _NoLexer(Lexer):
-    """lark wants a lexer class; the tokens are fed one by one instead."""
+class _Value(NamedTuple):
+    """What a symbol on the stack stands for; the children themselves of a rule to be spliced."""
 
-    def __init__(self, _conf: Any) -> None:
-        pass
+    value: Node | Terminal | list[Node | Terminal]
+    extent: tuple[int, int] | None
 
-    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[LarkToken]:
-        raise NotImplementedError
+
+class Parse:
+    """A parse under way: ``feed`` takes a terminal that the table accepts, ``finish`` gives the
+    tree, ``stack`` is the place.
+    """
+
+    def __init__(self, grammar: Grammar) -> None:
+        self._grammar = grammar
+        self.stack: Stack = [grammar.start_state]
+        self._values: list[_Value] = []
+
+    def feed(self, terminal: Terminal) -> None:
+        states, stack = self._grammar.states, self.stack
+        while (step := states[stack[-1]][terminal.type]) < 0:
+            self._reduce(self._grammar.rules[-1 - step])
+        stack.append(step)
+        self._values.append(_Value(terminal, (terminal.span.start, terminal.span.end)))
+
+    def finish(self) -> Node:
+        grammar = self._grammar
+        while self.stack[-1] != grammar.end_state:
+            self._reduce(grammar.rules[-1 - grammar.states[self.stack[-1]][END]])
+        tree = self._values[-1].value
+        assert isinstance(tree, Node)
+        return tree
+
+    def _reduce(self, rule: Rule) -> None:
+        taken: list[_Value] = []
+        if size := len(rule.symbols):
+            taken = self._values[-size:]
+            del self._values[-size:]
+            del self.stack[-size:]
+        self._values.append(_reduced(rule, taken))
+        self.stack.append(self._grammar.states[self.stack[-1]][rule.name])
+
+
+def _reduced(rule: Rule, taken: list[_Value]) -> _Value:
+    children: list[Node | Terminal] = []
+    for (value, _), fate in zip(taken, rule.symbols, strict=True):
+        if fate == SPLICED:
+            assert isinstance(value, list)
+            # The list of a rule that repeats itself on its left is taken over, not copied each time
+            children = children + value if children else value
+        elif fate == KEPT:
+            assert not isinstance(value, list)
+            children.append(value)
+    extents = [extent for _, extent in taken if extent is not None]
+    extent = (extents[0][0], extents[-1][1]) if extents else None
+    if rule.name.startswith("_"):
+        return _Value(children, extent)
+    if rule.transparent and len(children) == 1:
+        return _Value(children[0], extent)
+    return _Value(Node(rule.name, children, extent), extent)
 
 
 @cache
 def load() -> Grammar:
-    return Grammar(grammar_file("acid.lark"))
+    """The table of ``grammar/acid.lark``: the one made of it, or, where the grammar is another by
+    now, one made on the spot.
+    """
+    import hashlib
+    import json
+
+    text = grammar_file("acid.lark")
+    data = json.loads(grammar_file("acid.table.json"))
+    if data["grammar"] != hashlib.sha256(text.encode()).hexdigest():
+        from acidsql.parser.parse_table import parse_table
+
+        data = parse_table(text)
+    return Grammar(data)
+
+
+def grammar_path(name: str) -> Path:
+    """A file of ``grammar/``: inside the package in a wheel, beside it in a source tree."""
+    package = Path(__file__).parents[1]
+    packaged = package / "grammar" / name
+    return packaged if packaged.is_file() else package.parent / "grammar" / name
 
 
 def grammar_file(name: str) -> str:
-    """The text of a file of ``grammar/``: inside the package in a wheel, beside it in a source
-    tree.
-    """
-    packaged = resources.files("acidsql") / "grammar" / name
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    return (Path(__file__).parents[2] / "grammar" / name).read_text(encoding="utf-8")
+    return grammar_path(name).read_text(encoding="utf-8")

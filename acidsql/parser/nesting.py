@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from acidsql.errors import Error, NestingError, Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, scan
 
 MAX_NESTING = 1000

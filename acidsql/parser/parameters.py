@@ -18,11 +18,11 @@ import math
 import numbers
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from acidsql.errors import ProgrammingError, Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, scan
 from acidsql.utf8 import check_text
 

@@ -11,9 +11,9 @@ only if the token after it fits. Words in RESERVED are names only in backticks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from acidsql.errors import ParseError
+from acidsql.errors import ParseError, Span
 from acidsql.parser import (
     build_alterations,
     build_rows,
@@ -48,19 +48,17 @@ def read_skeleton(text: str, tokens: list[Token]) -> Node:
     """The tree of the one statement in ``tokens``. ParseError names what was expected instead."""
     grammar = load()
     parse = grammar.start()
-    stack: Stack = parse.parser_state.state_stack
+    stack = parse.stack
     at = 0
     while at < len(tokens):
         match = next(_matches(grammar, stack, tokens, at), None)
         if match is None:
             raise unexpected(grammar, stack, tokens, at, text)
-        parse.feed_token(_terminal(match, text, tokens, at))
+        parse.feed(_terminal(match, text, tokens, at))
         at = match.span.end
     if grammar.advance(stack, END) is None:
         raise unexpected(grammar, stack, tokens, at, text)
-    tree = parse.feed_eof()
-    assert isinstance(tree, Node)
-    return tree
+    return parse.finish()
 
 
 def _matches(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> Iterator[_Match]:
@@ -120,12 +118,11 @@ def _fits(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> bool:
 def _terminal(match: _Match, text: str, tokens: list[Token], at: int) -> Terminal:
     first, last = tokens[at], tokens[match.span.end - 1]
     value = text[first.start : last.end] if match.terminal in spans.READERS else first.text
-    terminal: Any = Terminal(match.terminal, value, start_pos=first.start, end_pos=last.end)
+    terminal = Terminal(match.terminal, value, Span(first.start, last.end))
     if match.span.parts:
         terminal.parts = match.span.parts
     if match.terminal == "EXPRESSION":
         terminal.tokens = tuple(tokens[at : match.span.end])
-    assert isinstance(terminal, Terminal)
     return terminal
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from acidsql.errors import ProgrammingError
+from acidsql.lazy_dataclass import dataclass
 
 Value = bool | int | float | str
 Kind = Literal["bool", "int", "long", "float", "bytes", "seconds", "text"] | tuple[str, ...]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 
 from acidsql.errors import ProgrammingError, UnsupportedStatementError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings.table import find_setting
 from acidsql.settings.values import Settings
 from acidsql.utf8 import check_text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow as pa
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Partition
 from acidsql.errors import InternalError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED
 from acidsql.planner.bind.bound import BoundInsert, BoundUpdate, MergeAction
 from acidsql.planner.steps.merge import CLAUSE, LEADING_COLUMNS

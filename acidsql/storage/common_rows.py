@@ -10,7 +10,6 @@ by their footers, are not read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.row_id import RowId
@@ -18,6 +17,7 @@ from acidsql.acid.snapshot import deletes_of
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import in_parallel
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import DeadIds, DeleteEvents, event_batches, read_events
 from acidsql.storage.footers import Footers, FoundFile, ScanFile
 

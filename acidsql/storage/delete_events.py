@@ -12,7 +12,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +23,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs, column_batches, read_columns
 from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
 

@@ -11,13 +11,13 @@ conversions do is done by one kind of cast for all types.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from acidsql.acid.orc_types import OrcKind, OrcType
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import UnsupportedStatementError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import orc_type
 
 _NUMBERED = re.compile(r"_col[0-9]+")

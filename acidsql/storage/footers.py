@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import split_url
+from acidsql.lazy_dataclass import dataclass
 
 MAX_KEPT = 200_000
 _FILES_AT_ONCE = 4096

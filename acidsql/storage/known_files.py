@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import DeleteEventReader
 from acidsql.storage.footers import Footers, Tasks, no_tasks
 

@@ -5,7 +5,6 @@ text, and partitions by them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_text, unnameable
 from acidsql.errors import DataError, ExecutionError
 from acidsql.expressions.stores import typed
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,6 @@ those that come twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import RowId
 from acidsql.errors import CardinalityError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

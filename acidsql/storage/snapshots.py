@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from acidsql.acid.acid_directory import AcidDirectory, DataFile, FileEntry
@@ -22,6 +22,7 @@ from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.write.pending import PendingRoot
 

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acidsql.session import Session

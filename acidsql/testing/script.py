@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import split
 
 MARK = "-- !acid"

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Protocol
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error
+from acidsql.lazy_dataclass import dataclass
 from acidsql.testing.script import FIRST_SESSION, ScriptError, Step
 from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import NO_TXN, LockInfo, LockState

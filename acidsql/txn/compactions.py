@@ -16,7 +16,7 @@ writer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidTxnList
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError
+from acidsql.lazy_dataclass import dataclass
 
 
 class CompactionType(StrEnum):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Table, TableName
+from acidsql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from acidsql import crash_points, interrupts
 from acidsql.acid.ids import TxnId
 from acidsql.errors import DeadlockError, LockTimeoutError, MetastoreError, OperationalError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest, LockState
 from acidsql.txn.manager import TxnManager

@@ -7,10 +7,10 @@ be part of a deadlock; a transaction of several statements can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from acidsql.acid.ids import TxnId
+from acidsql.lazy_dataclass import dataclass
 
 NO_TXN = TxnId(0)
 """The transaction of a lock that belongs to none: that of a query or of DDL."""

@@ -5,7 +5,7 @@ needs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import Readers

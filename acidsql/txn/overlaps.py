@@ -30,12 +30,13 @@ the other. Who needs more sets ``acidsql.conflict.granularity=partition``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.row_id import ROW_ID_COLUMN, RowId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
+from acidsql.lazy_dataclass import dataclass
 
 TXN_ABORTED = 10263
 """Hive's ErrorMsg.TXN_ABORTED."""

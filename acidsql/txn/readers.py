@@ -21,13 +21,14 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import SnapshotTooOldError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockAnswer, LockRequest
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
+from typing import Any
 
 import lark
 import pytest
 
 from acidsql.errors import ParseError
 from acidsql.parser import skeleton
-from acidsql.parser.grammar import END, grammar_file, load
+from acidsql.parser.grammar import END, Node, Parse, Terminal, grammar_file, load
 from acidsql.parser.parse import UNSUPPORTED, parse
+from acidsql.parser.parse_table import lark_of, parse_table, printed
 from acidsql.parser.spans import READERS
-from acidsql.parser.tokens import tokenize
+from acidsql.parser.tokens import skip_blank, tokenize
+from acidsql.parser.variables import SETS
 from tests.parser.texts import golden_statements
 
 TOKENS = {"NAME", "STRING", "NUMBER"}
@@ -37,6 +41,63 @@ class _NoLexer(lark.lexer.Lexer):
         raise NotImplementedError
 
 
+def test_the_table_is_the_grammars() -> None:
+    """What is shipped is what lark makes of the grammar now; if not, run
+    `python -m acidsql.parser.parse_table`.
+    """
+    assert grammar_file("acid.table.json") == printed(parse_table(grammar_file("acid.lark")))
+
+
+def test_a_table_of_another_grammar_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A grammar that was changed since is what statements are read by, with no table made of it."""
+    changed = grammar_file("acid.lark").replace('"COMMIT" "WORK"?', '"COMMIT" "WORK"? "NOW"')
+    files = {"acid.lark": changed, "acid.table.json": grammar_file("acid.table.json")}
+    monkeypatch.setattr("acidsql.parser.grammar.grammar_file", files.__getitem__)
+    load.cache_clear()
+    try:
+        assert "NOW" in load().keywords
+    finally:
+        load.cache_clear()
+
+
+def test_trees_are_larks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walking the table gives the tree that lark itself gives, with the same offsets."""
+    fed: list[Terminal] = []
+    feed = Parse.feed
+
+    def noted(self: Parse, terminal: Terminal) -> None:
+        fed.append(terminal)
+        feed(self, terminal)
+
+    monkeypatch.setattr(Parse, "feed", noted)
+    maker = lark_of(grammar_file("acid.lark"))
+    for text in golden_statements():
+        if SETS.match(text, skip_blank(text, 0)):
+            continue
+        fed.clear()
+        tree = skeleton.read_skeleton(text, tokenize(text))
+        larks = maker.parse_interactive()
+        for item in fed:
+            start, end = item.span.start, item.span.end
+            larks.feed_token(lark.Token(item.type, str(item), start, 1, start, 1, end, end))
+        assert _shape(tree) == _larks_shape(larks.feed_eof())
+
+
+def _shape(item: Node | Terminal) -> Any:
+    if isinstance(item, Terminal):
+        return (item.type, str(item), item.span.start, item.span.end)
+    return (item.rule, item.extent, [_shape(child) for child in item.children])
+
+
+def _larks_shape(item: Any) -> Any:
+    if isinstance(item, lark.Token):
+        return (item.type, str(item), item.start_pos, item.end_pos)
+    extent = None if item.meta.empty else (item.meta.start_pos, item.meta.end_pos)
+    return (str(item.data), extent, [_larks_shape(child) for child in item.children])
+
+
 def test_every_span_has_a_reader_and_every_reader_a_span() -> None:
     """What the grammar declares is what the span reader reads, and no keyword: lark would take the
     one for the other.
@@ -54,7 +115,7 @@ def test_every_span_has_a_reader_and_every_reader_a_span() -> None:
 def test_every_statement_has_a_builder() -> None:
     """Each alternative of `statement` is a function of its name."""
     grammar = load()
-    rules = {str(rule.origin.name) for rule in grammar._lark.rules}
+    rules = {rule.name for rule in grammar.rules}
     assert set(skeleton._BUILDERS) <= rules
 
 
@@ -81,7 +142,7 @@ def test_accepted_is_exact() -> None:
     """
     grammar = load()
     parse_ = grammar.start()
-    stack = parse_.parser_state.state_stack
+    stack = parse_.stack
     for terminal in ("DROP", "VIEW", "NAME"):
         after = grammar.advance(stack, terminal)
         assert after is not None
@@ -93,4 +154,4 @@ def test_the_table_stays_small() -> None:
     """Loading takes as long as the table is large, and every command that reads SQL
     waits for it.
     """
-    assert len(load()._states) < 1_000
+    assert len(load().states) < 1_000

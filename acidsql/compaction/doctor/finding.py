@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.acid_directory import FileEntry, id_range
@@ -13,6 +13,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.compaction.layout import Layout
 from acidsql.files.fileio import Listing
+from acidsql.lazy_dataclass import dataclass
 
 
 class Severity(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId
@@ -16,6 +15,7 @@ from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import translated
 from acidsql.storage.fine_times import refuse_fine_times

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidsql.acid.acid_directory import AcidDirectory, Directory, id_range
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import BEFORE_ALL_WRITES, Base, DeleteDelta, Delta, DirectoryName
 from acidsql.catalog.model import Table
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import CompactionType
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidsql.acid.acid_directory import AcidDirectory
 from acidsql.acid.ids import NO_STATEMENT, TxnId
@@ -21,6 +21,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
 from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
 from acidsql.storage.write.target import WriteTarget

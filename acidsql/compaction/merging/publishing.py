@@ -9,7 +9,6 @@ nobody reads (``acid.compacted``), goes before the next compaction begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from acidsql import crash_points
 from acidsql.acid.compacted import INPUTS_FILE, halves, inputs_text, partner_file
@@ -28,6 +27,7 @@ from acidsql.compaction.merging.merge import Merge
 from acidsql.errors import Error, ExecutionError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.write.publish import plain_file_name
 from acidsql.storage.write.target import StagedFile, WriteTarget
 

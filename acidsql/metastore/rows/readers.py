@@ -7,7 +7,7 @@ Functions on a connection inside somebody's write transaction, unless they only 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy import (
     Connection,
@@ -23,6 +23,7 @@ from sqlalchemy import (
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.txn_tables import CLEANED_HISTORY, MIN_HISTORY_WRITE_ID, READERS, TXNS

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from sqlalchemy import (
@@ -33,6 +32,7 @@ from acidsql.catalog.model import Partition
 from acidsql.catalog.model import Table as Stored
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import KEYS, Parameters, StatisticsChange
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.rows.column_statistics import (
     forget_columns,
     forget_columns_of_partitions,

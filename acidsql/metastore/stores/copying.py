@@ -13,13 +13,13 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE, warehouse_path
 from acidsql.metastore.locking import reap_locks

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.stores.database_file import (
     DIRECTORY,
     make_directory,

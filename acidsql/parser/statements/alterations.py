@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements.pieces import (
     ColumnDefinition,
     Name,

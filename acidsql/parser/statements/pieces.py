@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements.pieces import Fragment, Name, PartitionSpec, QualifiedName
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +19,7 @@ from acidsql.expressions.predicate import Predicate, predicates
 from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import Condition, PartitionCondition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.columns import (
     ROW_ID,
     ColumnFinder,

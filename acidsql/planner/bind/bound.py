@@ -4,7 +4,7 @@ target is writable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +13,7 @@ from acidsql.errors import Span
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction

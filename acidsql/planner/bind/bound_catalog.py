@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.output_names import Output
 

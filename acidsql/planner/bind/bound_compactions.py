@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import CompactionState, CompactionType
 
 Facts = tuple[tuple[str, str], ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 
 

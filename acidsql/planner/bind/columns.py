@@ -7,7 +7,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Generic, Protocol, TypeVar
 
@@ -18,6 +17,7 @@ from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
 from acidsql.expressions.query_text import Edit
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
 from acidsql.expressions.tree import ColumnRef, Condition, Unread, parts_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import tokenize
 
 ROW_ID = ROW_ID_COLUMN.lower()

@@ -10,9 +10,10 @@ whole takes no more calls than one piece, and as long as before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import Group, groups, nested_too_deeply
 from acidsql.parser.tokens import Token, TokenKind, scan
 

@@ -5,7 +5,7 @@ modules share one ``Names``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from acidsql.catalog.catalog import Catalog
@@ -16,6 +16,7 @@ from acidsql.expressions.query_text import Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind import tables

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Table
@@ -33,6 +33,7 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.columns import Visible
 from acidsql.planner.bind.query_scopes import Clauses
 

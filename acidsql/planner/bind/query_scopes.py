@@ -10,13 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.reader import read_joined
 from acidsql.expressions.tree import Condition, conjuncts
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, tokenize
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import NestingError, ParseError, Span
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import nested_too_deeply
 from acidsql.planner.bind.deep_trees import SELECT, tree_of
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -30,6 +29,7 @@ from acidsql.expressions.plain import Lossy, NotPlain
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.expressions.stores import stored
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Fragment
 
 MARK = "acidsql: constraint "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.expressions.pruning import Pruning, prune
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.settings import Settings
 

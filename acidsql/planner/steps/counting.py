@@ -6,11 +6,10 @@ Word by word: whatever else stands in the text makes it a query like any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acidsql.errors import Span
 from acidsql.expressions.query_text import Slice, Slot
 from acidsql.expressions.tree import PartitionCondition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.partition_filter import Relation, whole_condition

@@ -6,13 +6,14 @@ them out yet.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import assert_never, cast
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import Span, UnsupportedStatementError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundDryRun,

@@ -8,9 +8,9 @@ is taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
 from acidsql.planner.bind.tables import Rule
 from acidsql.planner.steps.counting import RowCount

@@ -13,7 +13,6 @@ import errno
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from pyarrow import fs
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files.arrow_files import ATTEMPTS, ArrowFileIO
 from acidsql.files.urls import Url, spark_url
+from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import PartitionCondition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.steps.merge import (
     LEADING_COLUMNS,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.counting import RowCount
 from acidsql.spark.read.scan_words import HIVE_TYPE
 

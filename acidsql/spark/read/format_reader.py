@@ -6,13 +6,13 @@ Parquet's columns are found by name, those of text by place (text_values). There
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.text_format import TextFormat, text_format
 from acidsql.expressions.spark_words import identifier, spark_ddl, spark_type, store_cast
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.spark.read import text_values
 from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows

@@ -16,7 +16,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.predicate import Comparison, Predicate, Scalar
 from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.storage.stored import arrow_type
 

@@ -14,7 +14,6 @@ Files of several partitions are read in one scan; what differs from file to file
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
@@ -27,6 +26,7 @@ from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
+from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import OrcKind, OrcType
@@ -20,6 +19,7 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.types import CharType, VarcharType
 from acidsql.expressions.spark_words import identifier, spark_type, store_cast, text_literal
 from acidsql.files.urls import spark_url
+from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.spark.read.file_constants import Located, of_file
 from acidsql.storage.file_layout import FileColumn, Layout

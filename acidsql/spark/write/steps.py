@@ -4,10 +4,11 @@ finished files, which the commit publishes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.errors import InternalError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.literal_rows import literal_table
 from acidsql.local.trace import Figures, Trace
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate

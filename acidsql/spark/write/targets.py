@@ -8,7 +8,6 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
@@ -16,6 +15,7 @@ from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import unescape
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.tables import (
     MARK,

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from acidsql.acid.paths import is_hidden
 from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO, check_name
 from acidsql.files.urls import path_of, split_url
+from acidsql.lazy_dataclass import dataclass
 
 _STORE = "_acidsql"
 """Directory of an embedded metastore: to load its files would take them away from it."""

@@ -8,7 +8,7 @@ duplicates are checked against what the file itself holds before it may get a na
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyarrow import orc
 
@@ -21,6 +21,7 @@ from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.row_ids import RowIds, cardinality_error, repeats, row_ids
 from acidsql.storage.write.target import StagedFile, WriteTarget

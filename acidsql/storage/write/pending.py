@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidsql.acid.acid_directory import DataFile
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile
 from acidsql.storage.write.target import StagedFile, WriteTarget
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, count
 from random import randrange
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from acidsql.errors import ExecutionError, InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import parent
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ pyspark here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from acidsql.acid.ids import BucketId, StatementId, WriteId
@@ -13,6 +13,7 @@ from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
 from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import orc_row_type
 
 if TYPE_CHECKING:
