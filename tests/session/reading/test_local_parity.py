@@ -63,7 +63,7 @@ CONDITIONS = (
 )  # fmt: skip
 VALUES = (
     *COLUMNS, "i + 1", "b - 1", "-i", "i = 1", "o AND i > 1", "NOT o", "x IS NULL", "7", "'k'", "true",
-    "i + 1 AS j", "upper(x) AS u", "length(x)", "cast(i AS bigint)", "x AS i", "d * 2 AS dd", "m + 1 AS mm",
+    "i + 1 AS j", "upper(x) AS u", "length(x)", "cast(i AS bigint)", "cast(i + 1 AS bigint)", "upper(cast(i AS string))", "CAST(i AS STRING) = x", "x AS i", "d * 2 AS dd", "m + 1 AS mm",
     "i % 2 AS odd", "coalesce(i, 0) AS ci", "CASE WHEN i > 1 THEN 'hi' ELSE x END AS cs", "(i)", "concat(x, 'q')",
 )  # fmt: skip
 AGGREGATES = (
