@@ -22,6 +22,7 @@ UNDERSTOOD = {
     "SELECT count(*), COUNT(1), count(id), max(name) FROM t": "count(1) count(1) count(id) max(name)",
     "SELECT ROW__ID, row__id.writeId, t.ROW__ID.rowid FROM t": "ROW__ID writeId rowid",
     "SELECT 7 AS n": "n",
+    "SELECT cast(id AS BIGINT) FROM t": "id",
     "SELECT id FROM t WHERE id = 1 AND (name = 'a' OR flag)": "id",
     "SELECT DISTINCT name FROM t ORDER BY name DESC NULLS FIRST LIMIT 3 OFFSET 2": "name",
     "SELECT name, max(id) AS m FROM t GROUP BY 1 HAVING m > 1 ORDER BY m, count(*)": "name m",
