@@ -80,9 +80,9 @@ def as_decimal(hive_type: HiveType) -> DecimalType | None:
 
 def operand_type(own: HiveType, written: Any, other: HiveType) -> HiveType:
     """The type of an operand beside another of type ``other``. A whole number that is ``written``
-    out (else None) is a DECIMAL of its digits beside a DECIMAL.
+    out (else None) is a DECIMAL of its digits beside a DECIMAL, unless it is a TINYINT.
     """
-    if written is not None and isinstance(other, DecimalType) and bits_of(own):
+    if written is not None and isinstance(other, DecimalType) and bits_of(own) > 8:
         return DecimalType(len(str(abs(written))), 0)
     return own
 

@@ -65,7 +65,6 @@ _MAX_LEVELS = 40
 _MOST_OPERATORS = 30
 """The longest sum or product that is looked into: each operator of it is one level of the tree."""
 
-
 _COMPARISONS = {sign: sign for sign in ("=", "<>", "<=>", "<", "<=", ">", ">=")}
 _COMPARISONS |= {"==": "=", "!=": "<>"}
 _CLAUSES = frozenset(
@@ -258,7 +257,9 @@ class _Reader(Cursor):
         if self.take("-"):
             return Call("NEGATIVE", (self.sign(),), self.since(start))
         if self.take("+"):
-            return self.sign()
+            if not isinstance(value := self.sign(), Constant):
+                return value
+            raise NotReadError  # no literal to Spark: other types are made of it
         return self.subscripts(self.primary(), start)
 
     def subscripts(self, value: Condition, start: int) -> Condition:

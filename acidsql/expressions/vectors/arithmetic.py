@@ -124,9 +124,10 @@ def _digits(sign: str, left: DecimalType, right: DecimalType, target: DecimalTyp
         case "*":
             return left.precision + right.precision + 1
         case "/":
-            # the dividend as it is scaled, and the quotient with a digit more than the result
-            dividend = wholes[0] + max(left.scale, target.scale - wholes[1])
-            return max(dividend, wholes[0] + right.scale + target.scale + 1, right.precision)
+            # the dividend as it is scaled, and the quotient as Arrow has it
+            scale = max(left.scale, target.scale - wholes[1])
+            quotient = wholes[0] + right.scale + max(4, scale + wholes[1] + 1)
+            return max(wholes[0] + scale, quotient)
         case "%":
             return _MOST_DIGITS + 1
     return max(wholes) + max(left.scale, right.scale) + 1

@@ -194,6 +194,12 @@ CASES: dict[str, list[str]] = {
         "x IN (TRUE, x2)", "z IN (z2)", "NULL IN (1, i)", "b IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -1, -2, 9223372036854775807)", "1 IN (1, 2)",
     ],
     **{sign: [case.format(sign) for case in _NUMERIC_PAIRS] for sign in ("+", "-", "*", "/", "%")},
+    "expressions of others": [
+        "7Y * n", "5S * n", "n * -1", "n / -(1)", "n + (1 + 1)", "n / 7L", "(n / 3) * m", "round(m / 3, 2)", "(i + i2) / 2", "(y + h) * b", "CAST(n * 2.5 AS DECIMAL(6,1))",
+        "f * r - n", "m / 3.00", "CAST(e / 7 AS DECIMAL(12,6))", "round(e * 1.1, 2)", "round(f / 7, 4)", "0.1 + 0.2", "1e308 * 10", "10 DIV 3", "1.0 / 3", "pmod(-7, 3)", "k - 0.5",
+        "NOT (x AND x2) OR (i IS NULL)", "(i > 0) <=> x2", "replace(replace(s, 'a', 'b'), 'b', 'c')", "year(date_add(d, -30)) * 12 + month(d)", "trunc(add_months(d, p), 'MM')",
+        "CASE WHEN s LIKE 'a%' THEN upper(s) WHEN i > 0 THEN 'pos' ELSE NULL END", "CAST(t AS DATE) = d", "coalesce(NULL, NULL)", "nullif(NULL, 1)",
+    ],
     "DIV": [case.format("DIV") for case in ("y {} y2", "h {} y", "i {} i2", "i {} 0", "b {} b2", "b {} -1", "b {} i")],
     "MOD": ["mod(i, i2)", "mod(n, 3)"],
     "PMOD": ["pmod(y, y2)", "pmod(i, 7)", "pmod(b, b2)", "pmod(i, i2)"],
