@@ -111,7 +111,11 @@ class Result:
         def fetch() -> pa.Table:
             import pyarrow as pa
 
-            columns = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(names))]
+            from acidsql.storage.arrow_arrays import arrow_array
+
+            columns = [
+                arrow_array([row[i] for row in rows], pa.string()) for i in range(len(names))
+            ]
             return pa.Table.from_arrays(columns, names=list(names))
 
         return cls(

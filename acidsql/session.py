@@ -17,7 +17,6 @@ from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
-from acidsql.planner.explain import explain
 from acidsql.result import Result
 from acidsql.settings import Settings
 from acidsql.spine import Spine
@@ -179,6 +178,8 @@ class Session:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
         with self.turn.taken():
             _, plan = self._spine.plan(text)
+            from acidsql.planner.explain import explain
+
             return "\n".join(explain(plan, self.settings, self.store))
 
     def health(self, table: str, report: Report | None = None) -> TableHealth:

@@ -19,7 +19,6 @@ from acidsql.compaction.decision import decision_on
 from acidsql.ddl import run_catalog_command
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.dry_run import dry_run, would
 from acidsql.engine import Engine
 from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
 from acidsql.lazy_dataclass import dataclass
@@ -38,7 +37,6 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
-from acidsql.planner.explain import explain, explain_ran
 from acidsql.planner.steps.names import name_of_statement, words_of
 from acidsql.planner.steps.plans import (
     CatalogCommand,
@@ -162,6 +160,8 @@ class Spine:
         with placed_in(source):
             self._check(plan)
             if self.settings.flag("acidsql.dry.run"):
+                from acidsql.dry_run import would
+
                 plan = would(plan)
             if isinstance(plan, ReadPlan) or self._changes(plan):
                 self.recovery.before()
@@ -228,6 +228,8 @@ class Spine:
             case ExplainPlan(plan=inner, mode="ANALYZE"):
                 return self._analyze(inner, source)
             case ExplainPlan(plan=inner, mode=mode):
+                from acidsql.planner.explain import explain
+
                 lines = explain(inner, self.settings, self.store, mode)
                 return Result.of_text(Stats(), ["Explain"], [[line] for line in lines])
             case _:
@@ -323,12 +325,16 @@ class Spine:
                 raise UnsupportedStatementError(
                     "EXPLAIN ANALYZE is for queries and for statements that change rows", hint=hint
                 )
+        from acidsql.planner.explain import explain_ran
+
         lines = explain_ran(plan, done.stats.steps, self.settings, self.store)
         result = Result.of_text(done.stats, ["Explain"], [[line] for line in lines])
         result.warnings = done.warnings
         return result
 
     def _dry_run(self, plan: ChangePlan, source: str) -> Result:
+        from acidsql.dry_run import dry_run
+
         with self.queries.reading(plan, source) as snapshots:
             lines = dry_run(self.engine, plan, snapshots)
         return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])

@@ -20,6 +20,8 @@ def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
     """
     import pyarrow as pa
 
+    from acidsql.storage.arrow_arrays import arrow_array
+
     table = action.table
     ordinals = {c.name: i for i, c in enumerate(action.columns)}
     static = dict(action.partition.static) if action.partition is not None else {}
@@ -29,7 +31,7 @@ def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
         arrays.append(
             pa.nulls(len(source.rows), column.type)
             if at is None
-            else pa.array([row[at] for row in source.rows], column.type)
+            else arrow_array([row[at] for row in source.rows], column.type)
         )
         names.append(column.name)
     for key, name in zip(table.partition_columns, key_names(table), strict=True):
@@ -37,6 +39,6 @@ def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
             static[key.name] if key.name in static else partition_text(row[ordinals[key.name]])
             for row in source.rows
         ]
-        arrays.append(pa.array([text or DEFAULT_PARTITION for text in texts], pa.string()))
+        arrays.append(arrow_array([text or DEFAULT_PARTITION for text in texts], pa.string()))
         names.append(name)
     return pa.Table.from_arrays(arrays, names=names)

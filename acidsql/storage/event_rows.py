@@ -22,6 +22,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import CharType, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError
 from acidsql.files.fileio import FileIO
+from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
@@ -193,7 +194,7 @@ def _original_ids(file: ScanFile, first: int, count: int) -> list[pa.Array]:
     write_ids = np.full(count, file.file.max_write_id, np.int64)
     bucket = np.full(count, bucket_property(file), np.int32)
     rows = np.arange(first, first + count, dtype=np.int64)
-    return [pa.array(column) for column in (write_ids, bucket, rows, write_ids)]
+    return [arrow_array(column) for column in (write_ids, bucket, rows, write_ids)]
 
 
 def _values(values: Sequence[pa.Array], count: int, of_file: Layout, file: ScanFile) -> pa.Table:
@@ -231,12 +232,12 @@ def _live(
     if dead is not None and dead.rows:
         ids = [rows.column(name).to_numpy().astype(np.int64) for name in ID_FIELDS]
         alive &= dead.alive(file.partition_number, *ids)
-    return rows if alive.all() else rows.filter(pa.array(alive))
+    return rows if alive.all() else rows.filter(arrow_array(alive))
 
 
 def _nothing(columns: Sequence[Column]) -> pa.Table:
     types = [pa.int64(), pa.int32(), pa.int64(), pa.int64(), *(arrow_type(c.type) for c in columns)]
-    return pa.Table.from_arrays([pa.array([], kind) for kind in types], names=_names(columns))
+    return pa.Table.from_arrays([pa.nulls(0, kind) for kind in types], names=_names(columns))
 
 
 def _names(columns: Sequence[Column]) -> list[str]:

@@ -129,6 +129,6 @@ def _combination(code: int, dictionaries: Sequence[list[str]]) -> Values:
 
 
 def _take(rows: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
-    import pyarrow as pa
+    from acidsql.storage.arrow_arrays import arrow_array
 
-    return rows.take(pa.array(positions))
+    return rows.take(arrow_array(positions))

@@ -45,6 +45,7 @@ from acidsql.catalog.types import (
     is_timestamp,
 )
 from acidsql.errors import DataError
+from acidsql.storage.arrow_arrays import arrow_array
 
 FIRST_UNSTORABLE, LAST_UNSTORABLE = -999_000, -1
 """Microseconds from 1970-01-01 00:00:00 of the timestamps ORC has no encoding for."""
@@ -115,7 +116,7 @@ def stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:
 
 def without_offset(array: pa.Array) -> pa.Array:
     """An array of the same values that begins at its buffers' beginning."""
-    return array.take(pa.array(np.arange(len(array)))) if array.offset else array
+    return array.take(arrow_array(np.arange(len(array)))) if array.offset else array
 
 
 def _stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:

@@ -10,6 +10,7 @@ from acidsql.errors import BindError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.counting import RowCount
 from acidsql.spark.read.scan_words import HIVE_TYPE
+from acidsql.storage.arrow_arrays import arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ def count_answer(count: RowCount, rows: int) -> Answer:
     def fetch() -> pa.Table:
         import pyarrow as pa
 
-        return pa.table({count.name: pa.array([rows], pa.int64())})
+        return pa.table({count.name: arrow_array([rows], pa.int64())})
 
     return Answer(columns=((count.name, PrimitiveType("bigint")),), fetch=fetch, late=False)
 

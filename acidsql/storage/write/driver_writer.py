@@ -25,6 +25,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column, Table
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
+from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, stored_array
@@ -124,7 +125,7 @@ def kept_files(target: WriteTarget, rows: pa.Table, *, one_base: bool) -> list[E
             of_statement = replace(
                 target, statement_id=StatementId(int(statement)), overwrite=one_base
             )
-            part = values.take(pa.array(order[positions]))
+            part = values.take(arrow_array(order[positions]))
             files.append(
                 EventFile(
                     target=of_statement, bucket=bucket, ids=ordered.taken(positions), values=part
@@ -224,7 +225,7 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
         # not a slice: pyarrow's writer trips over offsets
         yield (
             bucket,
-            values.take(pa.array(order[part])),
+            values.take(arrow_array(order[part])),
         )
 
 
@@ -255,10 +256,10 @@ def _update_files(
 ) -> Iterator[EventFile]:
     buckets = bucket_ids(ordered.bucket_properties)
     if target.table.bucketing is None and 0 < len(order) < _ENOUGH_FOR_MORE_FILES:
-        yield _new_rows(target, BucketId(int(buckets[0])), values.take(pa.array(order)))
+        yield _new_rows(target, BucketId(int(buckets[0])), values.take(arrow_array(order)))
         return
     for bucket, part in runs(buckets):
-        yield _new_rows(target, bucket, values.take(pa.array(order[part])))
+        yield _new_rows(target, bucket, values.take(arrow_array(order[part])))
 
 
 def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> EventFile:

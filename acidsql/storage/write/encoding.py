@@ -14,6 +14,7 @@ from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import BucketId
 from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import EVENT_FIELDS
+from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.row_ids import RowIds
 from acidsql.storage.stored import arrow_schema
 from acidsql.storage.write.target import WriteTarget
@@ -84,7 +85,9 @@ def event_table(file: EventFile) -> pa.Table:
         ids.rows,
         current,
     ]
-    return pa.Table.from_arrays([*map(pa.array, columns), values], names=list(EVENT_FIELDS))
+    return pa.Table.from_arrays(
+        [*(arrow_array(column) for column in columns), values], names=list(EVENT_FIELDS)
+    )
 
 
 def orc_bytes(target: WriteTarget, table: pa.Table) -> pa.Buffer:
