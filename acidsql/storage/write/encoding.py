@@ -78,7 +78,7 @@ def event_table(file: EventFile) -> pa.Table:
         if file.event_write_ids is None
         else file.event_write_ids
     )
-    columns = [
+    columns: list[npt.NDArray[Any]] = [
         np.full(count, operation, np.int32),
         ids.write_ids,
         ids.bucket_properties,
