@@ -74,7 +74,7 @@ class TableScan:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         try:
-            with _told():
+            with _of_spark():
                 yield from self._batches
         except (ExecutionError, FormatError) as error:
             if self._hold is not None and self._reads.is_lost(self._hold):
@@ -123,7 +123,7 @@ class TableScan:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _of_spark() -> Iterator[None]:
     """What only Spark can tell as the error of a scan."""
     try:
         yield
@@ -157,7 +157,7 @@ class SessionScan:
         where = None if condition is None else self._where(read, source, condition)
         holds: list[Hold] = []
         with placed_in(source), self._snapshots(plan, source, as_of, holds) as snapshots:
-            with _told():
+            with _of_spark():
                 snapshot = snapshots.take(read.table, self._partitions(read, snapshots))
                 scanner = Scanner(
                     self.spine.engine.resources.known,
@@ -175,7 +175,7 @@ class SessionScan:
             batches = shown.batches(batches)
             if any(part.own_inserts or part.own_deletes for part in snapshot.partitions):
                 # Its own files have other names once the transaction has ended.
-                with _told():
+                with _of_spark():
                     batches = iter(list(batches))
         hold = holds[0] if holds else None
         return TableScan(shown.schema, batches, self.spine.reads, hold)

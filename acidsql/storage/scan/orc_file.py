@@ -132,13 +132,18 @@ def _values(
     own = {c.column.name: c for c in layout(all_columns, stored, original=original).file_columns}
     values = []
     for column in columns:
-        in_file = own.get(column.name)
-        if in_file is not None:
-            _check(in_file, file)
-        ordinal = None if in_file is None else stored.names.index(in_file.name)
-        kind = stored if ordinal is None else stored.children[ordinal]
-        values.append(Value(ordinal, arrow_type(column.type), converter(column.type, kind)))
+        kind, in_file = arrow_type(column.type), own.get(column.name)
+        if in_file is None:
+            values.append(Value(None, kind, _as_it_is))
+            continue
+        _check(in_file, file)
+        ordinal = stored.names.index(in_file.name)
+        values.append(Value(ordinal, kind, converter(column.type, stored.children[ordinal])))
     return tuple(values)
+
+
+def _as_it_is(array: pa.Array) -> pa.Array:
+    return array
 
 
 def _check(column: FileColumn, file: ScanFile) -> None:

@@ -30,6 +30,7 @@ from acidsql.storage.original_ids import first_rows
 from acidsql.storage.scan.ahead import ahead
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import ID_TYPES, Columns, FileRead, plan_file, read_stripes
+from acidsql.storage.scan.skipping import Skipping
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import arrow_type
 
@@ -55,14 +56,21 @@ class Scanner:
     def __init__(self, known: KnownFiles, max_events: int = MAX_EVENTS) -> None:
         self._known = known
         self._max_events = min(max_events, MAX_EVENTS)
+        self._skipping = Skipping()
 
     @property
     def _io(self) -> FileIO:
         return self._known.events.io
 
     def weigh(self, snapshot: TableSnapshot, columns: Sequence[str]) -> int:
-        """About how many compressed bytes a scan of these columns reads."""
-        return sum(partition.size for partition in snapshot.partitions)
+        """The most compressed bytes that a scan of these columns reads: the sizes of its files, of
+        which those with rows count for nothing where no data column is asked for.
+        """
+        stored = {column.name for column in snapshot.table.columns}
+        files = snapshot.delete_files
+        if not stored.isdisjoint(name.lower() for name in columns):
+            files = [*files, *snapshot.insert_files]
+        return sum(file.file.size for file in files)
 
     def batches(
         self,
@@ -85,7 +93,8 @@ class Scanner:
         """
         shape = _Shape.of(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
         tested = None if where is None else _Shape.of(snapshot, where.columns)
-        scan = _Scan(shape=shape, reads=tuple(self._reads(snapshot, shape, tested, where)))
+        given = tuple(predicates)
+        scan = _Scan(shape=shape, reads=tuple(self._reads(snapshot, shape, tested, where, given)))
         return _bounded(self._read(scan), batch_rows)
 
     def schema(self, snapshot: TableSnapshot, columns: Sequence[str]) -> pa.Schema:
@@ -93,7 +102,12 @@ class Scanner:
         return _Shape.of(snapshot, columns).schema
 
     def _reads(
-        self, snapshot: TableSnapshot, shape: _Shape, tested: _Shape | None, where: Where | None
+        self,
+        snapshot: TableSnapshot,
+        shape: _Shape,
+        tested: _Shape | None,
+        where: Where | None,
+        predicates: Sequence[Predicate],
     ) -> Iterator[FileRead]:
         table = snapshot.table
         if table.file_format is not FileFormat.ORC:
@@ -106,6 +120,8 @@ class Scanner:
         dead = self._dead(snapshot, inserts)
         columns = Columns(table.columns, shape.stored, tested.stored if tested else ())
         for file in inserts:
+            if not self._skipping.may_hold(self._io, file, table.columns, predicates):
+                continue
             filtered = file.file.needs_row_filter and not file.file.original
             keep = None
             if where is not None and tested is not None:
