@@ -14,14 +14,14 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
 from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.locking import find_dead_locks, give_up
-from acidsql.metastore.opening import open_txns
+from acidsql.metastore.opening import open_txns, purged_below
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.directories import (
     delete_directories,
     find_directories,
     insert_directories,
 )
-from acidsql.metastore.rows.leftovers import find_aborted, forget, recorded
+from acidsql.metastore.rows.leftovers import find_aborted, find_recorded, forget, recorded
 from acidsql.metastore.rows.locks import next_lock_id
 from acidsql.metastore.rows.readers import (
     Observer,
@@ -41,7 +41,7 @@ from acidsql.metastore.rows.readers import (
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.rows.txns import require_open, valid_txns
 from acidsql.txn.compactions import Compaction
-from acidsql.txn.leftovers import AbortedWrite, NotedDirectory
+from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
 from acidsql.txn.locks import NO_TXN, LockRequest, LockState
 from acidsql.txn.readers import OpenedReader, ReaderInfo, ReadRequest, lost_error
 
@@ -178,6 +178,10 @@ class EmbeddedReaders(EmbeddedTxns):
 
 class EmbeddedLeftovers(EmbeddedReaders):
     """Implements Leftovers."""
+
+    def recorded_write_ids(self, table: TableName) -> RecordedWriteIds | None:
+        with self._store.read() as connection:
+            return find_recorded(connection, table, purged_below(connection))
 
     def aborted_writes(self, limit: int) -> tuple[AbortedWrite, ...]:
         process = Process.current()

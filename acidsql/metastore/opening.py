@@ -225,6 +225,14 @@ def purge(connection: Connection) -> None:
     )
 
 
+def purged_below(connection: Connection) -> TxnId:
+    """The transaction below which committed write ids are not in TXN_TO_WRITE_ID any more; 0 if all
+    are.
+    """
+    mark = select(AUX_TABLE.c.MT_KEY2).where(AUX_TABLE.c.MT_KEY1 == PURGED_BELOW)
+    return TxnId(connection.scalar(mark) or 0)
+
+
 def _purge_write_ids(connection: Connection, below: TxnId) -> None:
     """Forgets write ids. One without a row is a committed one, so only those of aborted
     transactions must stay. Hive keeps all above the oldest aborted one; it must, because it takes

@@ -44,6 +44,19 @@ class NotedDirectory:
     moved_from: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedWriteIds:
+    """The write ids of a table that have a record of their transaction. From ``since`` on each had
+    one when it was given out, and only that of an aborted one is deleted by itself; older records
+    are deleted when nobody asks for them any more. ``is_certain``: none was yet; else one of a
+    transaction that was open across the border may be among those.
+    """
+
+    since: WriteId
+    ids: frozenset[WriteId]
+    is_certain: bool
+
+
 class Leftovers(Protocol):
     """A store that leaves it to whoever writes next to clean up; a Hive Metastore does so itself
     (Hive: Cleaner, AcidHouseKeeperService).
@@ -84,3 +97,6 @@ class Leftovers(Protocol):
         """Forgets what has no files any more. The write id counts as a committed one from then on,
         once nothing is on record of it. Hive: MarkCleanedFunction.
         """
+
+    def recorded_write_ids(self, table: TableName) -> RecordedWriteIds | None:
+        """Which write ids of a table are on record; None if none is."""

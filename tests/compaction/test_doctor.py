@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import orc
+from sqlalchemy import delete, insert
 
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
@@ -25,6 +26,8 @@ from acidsql.compaction.doctor.mending import STRAYS, mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table
 from acidsql.errors import Error, OperationalError
 from acidsql.files.local_files import LOCAL
+from acidsql.metastore.opening import PURGED_BELOW
+from acidsql.metastore.txn_tables import AUX_TABLE, TXN_TO_WRITE_ID
 from acidsql.session import Session
 from acidsql.storage.footers import read_footer
 from tests.session.reading.test_hive_fixtures import NAMES, take_over
@@ -475,6 +478,39 @@ def test_an_aborted_overwrite_is_told(session: Session, warehouse: Path) -> None
     session.store.abort(txn)
     copy("base_0000002")(warehouse / "t")
     assert [f.title for f in examine(session)] == ["aborted INSERT OVERWRITE"]
+
+
+def forget(session: Session, write_id: int) -> None:
+    """What a store does that takes an aborted write for cleaned though its files are there."""
+    with session.store._store.write() as connection:
+        connection.execute(delete(TXN_TO_WRITE_ID).where(TXN_TO_WRITE_ID.c.T2W_WRITEID == write_id))
+
+
+@pytest.mark.parametrize("is_purged", [False, True])
+def test_rows_of_a_forgotten_write_id_are_found(
+    session: Session, warehouse: Path, is_purged: bool
+) -> None:
+    """They are read as if they were committed. What takes them away is said, and not done; below
+    what the store keeps on record nothing is told.
+    """
+    txn = session.store.open_txn()
+    forgotten = session.store.allocate_write_id(txn, TableName("default", "t"))
+    session.store.abort(txn)
+    session.sql("INSERT INTO t VALUES (7, 'x')")
+    assert examine(session) == []
+    forget(session, forgotten)
+    copy(f"delta_{forgotten:07}_{forgotten:07}_0000")(warehouse / "t")
+    if is_purged:
+        with session.store._store.write() as connection:
+            connection.execute(insert(AUX_TABLE).values(MT_KEY1=PURGED_BELOW, MT_KEY2=1))
+    title = "rows of a write id without a record"
+    (finding,) = (f for f in examine(session) if f.title == title)
+    assert finding.severity == ("warning" if is_purged else "error")
+    assert f"DELETE FROM default.t WHERE ROW__ID.writeid = {forgotten} " in finding.mend
+    assert f"not mended: {finding.mend}" in repair(session)
+    for older in range(1, forgotten):
+        forget(session, older)
+    assert title not in {f.title for f in examine(session)}
 
 
 def test_a_stray_behind_a_base_is_an_error(session: Session, warehouse: Path) -> None:

@@ -6,22 +6,24 @@ from collections.abc import Collection, Iterator, Sequence
 
 from acidsql.acid.acid_directory import id_range
 from acidsql.acid.ids import WriteId
-from acidsql.acid.paths import parse_directory
+from acidsql.acid.paths import METADATA_FILE, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.doctor.finding import (
     NOTHING,
     PASSES,
+    READS,
     Finding,
     RemoveStaging,
     Root,
     SeedWriteIds,
     Severity,
 )
-from acidsql.compaction.layout import hidden_entries
+from acidsql.compaction.layout import Kind, LaidDirectory, State, hidden_entries
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import is_inside, path_of
+from acidsql.txn.leftovers import RecordedWriteIds
 
 
 def findings_by_catalog(
@@ -152,3 +154,40 @@ def findings_of_write_ids(
             ),
             cure=SeedWriteIds(highest=highest) if nobody else None,
         )
+
+
+def findings_of_forgotten(
+    table: Table, roots: Sequence[Root], recorded: RecordedWriteIds | None
+) -> Iterator[Finding]:
+    """Directories that are read because nobody knows any more that their write id was aborted.
+    ``recorded``: taken after the roots were listed. What a compaction has merged cannot be told.
+    """
+    if recorded is None:
+        return
+    for root in roots:
+        for directory in root.layout.of(State.READ):
+            write_id = _only_write_id(root, directory)
+            if write_id is None or write_id < recorded.since or write_id in recorded.ids:
+                continue
+            yield Finding(
+                severity=Severity.ERROR if recorded.is_certain else Severity.WARNING,
+                title="rows of a write id without a record",
+                path=root.full(directory.path),
+                detail=f"write id {write_id} of table {table.name} has no transaction on record, as"
+                " if it was aborted and then forgotten"
+                + ("" if recorded.is_certain else "; or its transaction ran for very long"),
+                hive3=READS,
+                hive4=READS,
+                acidsql=READS,
+                mend="only you know whether they were committed: SELECT ROW__ID, * shows them, and"
+                f" DELETE FROM {table.name} WHERE ROW__ID.writeid = {write_id} deletes them",
+            )
+
+
+def _only_write_id(root: Root, directory: LaidDirectory) -> WriteId | None:
+    """The write id of all events of a directory; None if they may be of several."""
+    if directory.kind is Kind.BASE:
+        merged = METADATA_FILE in root.names.get(directory.path, ())
+        return None if merged else directory.high
+    is_one = directory.kind is not Kind.ORIGINALS and directory.low == directory.high
+    return directory.high if is_one else None

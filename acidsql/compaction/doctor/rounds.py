@@ -13,6 +13,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
 from acidsql.compaction.doctor.catalog import (
     findings_by_catalog,
+    findings_of_forgotten,
     findings_of_staging,
     findings_of_write_ids,
 )
@@ -24,10 +25,11 @@ from acidsql.compaction.layout import root_write_ids, take_layout
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
+from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
 
 
-class DoctorStore(Catalog, TxnManager, Protocol):
+class DoctorStore(Catalog, TxnManager, Leftovers, Protocol):
     """What the doctor asks of a store."""
 
 
@@ -77,6 +79,7 @@ def _of_transactional(
     # a write id is given out before there is a directory of it, so the ids of now cover all
     after = store.valid_txns()
     yield from findings_of_write_ids(table, roots, store.valid_write_ids(table.name, after))
+    yield from findings_of_forgotten(table, roots, store.recorded_write_ids(table.name))
     for root in roots:
         yield from findings_by_name(root)
         if table.is_full_acid or table.file_format is FileFormat.ORC:

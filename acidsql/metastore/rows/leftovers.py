@@ -29,7 +29,7 @@ from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.txns import AbortReason
 from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
-from acidsql.txn.leftovers import AbortedWrite
+from acidsql.txn.leftovers import AbortedWrite, RecordedWriteIds
 from acidsql.txn.manager import OperationType, TxnState
 
 BY_ITSELF = frozenset(
@@ -134,6 +134,28 @@ def forget(connection: Connection, writes: Sequence[AbortedWrite]) -> None:
                 ~exists().where(of_table),
             )
         )
+
+
+def find_recorded(
+    connection: Connection, table: TableName, purged_below: TxnId
+) -> RecordedWriteIds | None:
+    """The write ids of a table that are on record. ``purged_below``: records of committed
+    transactions below it are deleted.
+    """
+    t2w = TXN_TO_WRITE_ID.c
+    rows = connection.execute(
+        select(t2w.T2W_WRITEID, t2w.T2W_TXNID).where(
+            t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table
+        )
+    ).all()
+    kept = [row.T2W_WRITEID for row in rows if row.T2W_TXNID >= purged_below]
+    if not kept:
+        return None
+    return RecordedWriteIds(
+        since=WriteId(min(kept)),
+        ids=frozenset(WriteId(row.T2W_WRITEID) for row in rows),
+        is_certain=not purged_below,
+    )
 
 
 def mark_stray(
