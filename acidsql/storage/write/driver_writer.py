@@ -348,7 +348,8 @@ def _events(file: EventFile) -> pa.Table:
         ids.rows,
         current,
     ]
-    return pa.Table.from_arrays([*(arrow_array(column) for column in columns), values], names=list(EVENT_FIELDS))
+    arrays = [*(arrow_array(column) for column in columns), values]
+    return pa.Table.from_arrays(arrays, names=list(EVENT_FIELDS))
 
 
 def _orc_bytes(target: WriteTarget, table: pa.Table) -> pa.Buffer:
