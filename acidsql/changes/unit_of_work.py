@@ -31,7 +31,6 @@ from acidsql.errors import Error, OperationalError
 from acidsql.files.urls import relative_to
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
-from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import MergePlan, WritePlan, numbered_from
 from acidsql.planner.steps.step import Publish, Ran, Step
@@ -64,6 +63,8 @@ class Done:
     def clauses(self) -> tuple[tuple[str, int], ...]:
         """The rows of each clause of a MERGE, of an INSERT's one."""
         if isinstance(self.leg, MergePlan):
+            from acidsql.planner.explain.words import clause_heading
+
             merge = self.leg.merge
             return tuple(
                 (clause_heading(merge, clause), rows)

@@ -1,0 +1,31 @@
+"""A statement's process imports what the statement needs, and none of what is known to be heavy."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.bench.imports import CREATE, STATEMENTS, command, imported
+
+pytestmark = pytest.mark.processes
+HEAVY = ("pandas", "pyspark", "py4j", "lark", "hypothesis", "psycopg", "IPython", "prompt_toolkit")
+ROOMS = ("acidsql.planner.explain", "acidsql.dry_run", "acidsql.parser.parse_table")
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("imports") / "w"
+    subprocess.run(command(str(folder), CREATE), check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_no_heavy_module_is_imported(statement: str, warehouse: Path) -> None:
+    """No statement that needs no Spark brings in pandas, pyspark, lark, or a room it never enters."""
+    modules = imported(command(str(warehouse), STATEMENTS[statement]))
+    assert "acidsql.spine" in modules
+    assert [
+        name for name in modules if name.partition(".")[0] in HEAVY or name.startswith(ROOMS)
+    ] == []
