@@ -102,6 +102,16 @@ class LocalQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocalValues:
+    """Rows that stand in the statement, as expressions over no column. ``outputs``: of the first
+    row; those of the others have the same types.
+    """
+
+    outputs: tuple[Output, ...]
+    rows: tuple[tuple[Condition, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OnlySpark:
     """Why a query is left to Spark, and the place of what is not understood in the user's text."""
 
