@@ -5,20 +5,14 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
+from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType
+from acidsql.expressions.coercion import as_decimal, decimal_result, wider_number
 from acidsql.expressions.compiled import UNCERTAIN, Compiled, cast, strict
-from acidsql.expressions.decimals import EXACT
-from acidsql.expressions.values import (
-    BIGINT,
-    DOUBLE,
-    UNKNOWN,
-    as_decimal,
-    bits_of,
-    decimal_type,
-    wider_number,
-)
+from acidsql.expressions.decimals import EXACT, rescaled
+from acidsql.expressions.values import BIGINT, DOUBLE, UNKNOWN, bits_of
 
 
 def _remainder(dividend: int, divisor: int) -> int:
@@ -33,6 +27,8 @@ def _quotient(dividend: int, divisor: int) -> int:
     return whole if (dividend < 0) == (divisor < 0) else -whole
 
 
+_CUT_OFF = Context(prec=EXACT.prec, rounding=ROUND_DOWN)
+"""Digits that are cut off, not rounded, leave the next rounding right."""
 OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "MOD": "%", "DIV": "DIV"}
 _INTEGER_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "+": int.__add__,
@@ -41,10 +37,11 @@ _INTEGER_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "%": _remainder,
     "DIV": _quotient,
 }
-_DECIMAL_ARITHMETIC: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+DECIMAL_ARITHMETIC: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": EXACT.add,
     "-": EXACT.subtract,
     "*": EXACT.multiply,
+    "/": _CUT_OFF.divide,
     "%": EXACT.remainder,
 }
 
@@ -53,7 +50,10 @@ def arithmetic(sign: str, left: Compiled, right: Compiled, *, ansi: bool) -> Com
     """Whole and decimal numbers, exactly; UNKNOWN where Spark's result would not
     fit its type.
     """
-    if left.type is None or right.type is None or not bits_of(wider_number(left.type, right.type)):
+    if left.type is None or right.type is None:
+        return UNCERTAIN
+    hive_type = wider_number(left.type, right.type, ansi=ansi)
+    if not bits_of(hive_type):
         return _decimal_arithmetic(sign, left, right, ansi)
     failed = UNKNOWN if ansi else None
     if sign == "/":
@@ -63,7 +63,7 @@ def arithmetic(sign: str, left: Compiled, right: Compiled, *, ansi: bool) -> Com
             cast(left, DOUBLE, ansi=ansi),
             cast(right, DOUBLE, ansi=ansi),
         )
-    hive_type = BIGINT if sign == "DIV" else wider_number(left.type, right.type)
+    hive_type = BIGINT if sign == "DIV" else hive_type
     half = 1 << bits_of(hive_type) - 1
     compute = _INTEGER_ARITHMETIC[sign]
 
@@ -78,23 +78,31 @@ def arithmetic(sign: str, left: Compiled, right: Compiled, *, ansi: bool) -> Com
 
 def _decimal_arithmetic(sign: str, left: Compiled, right: Compiled, ansi: bool) -> Compiled:
     one, two = (None if side.type is None else as_decimal(side.type) for side in (left, right))
-    if one is None or two is None or sign not in _DECIMAL_ARITHMETIC:
+    if one is None or two is None or sign not in DECIMAL_ARITHMETIC:
         return UNCERTAIN
-    wholes, scales = (
-        (one.precision - one.scale, two.precision - two.scale),
-        (one.scale, two.scale),
+    return strict(
+        decimal_result(sign, one, two),
+        decimal_operation(sign, one, two, ansi=ansi),
+        cast(left, one, ansi=ansi),
+        cast(right, two, ansi=ansi),
     )
-    match sign:
-        case "*":
-            hive_type = decimal_type(sum(wholes) + 1, sum(scales))
-        case "%":
-            hive_type = decimal_type(min(wholes), max(scales))
-        case _:
-            hive_type = decimal_type(max(wholes) + 1, max(scales))
-    compute = _DECIMAL_ARITHMETIC[sign]
+
+
+def decimal_operation(
+    sign: str, left: DecimalType, right: DecimalType, *, ansi: bool
+) -> Callable[[Decimal, Decimal], Any]:
+    """One of ``+ - * / %`` of two numbers of these types, rounded half up to the type of the
+    result; what does not fit it is NULL, and UNKNOWN with ANSI semantics.
+    """
+    hive_type, compute = decimal_result(sign, left, right), DECIMAL_ARITHMETIC[sign]
     failed = UNKNOWN if ansi else None
 
     def run(a: Decimal, b: Decimal) -> Any:
-        return failed if sign == "%" and b == 0 else compute(a, b)
+        if sign in ("/", "%") and not b:
+            return failed
+        if sign == "%" and a and a.adjusted() - b.adjusted() >= MAX_DECIMAL_PRECISION:
+            return UNKNOWN  # Java's remainder fails where the quotient has too many digits
+        result = rescaled(compute(a, b), hive_type)
+        return failed if result is None else result
 
-    return strict(hive_type, run, cast(left, one, ansi=ansi), cast(right, two, ansi=ansi))
+    return run

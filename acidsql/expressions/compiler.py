@@ -11,6 +11,7 @@ from typing import Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.arithmetic import OPERATORS, arithmetic
+from acidsql.expressions.coercion import common_type, common_type_of_list, unified_type
 from acidsql.expressions.compiled import (
     UNCERTAIN,
     Compiled,
@@ -32,10 +33,7 @@ from acidsql.expressions.values import (
     TIMESTAMP,
     UNKNOWN,
     bits_of,
-    common_type,
-    common_type_of_list,
     comparer,
-    wider_number,
 )
 
 
@@ -268,7 +266,7 @@ class _Compiler:
         *branches, otherwise = arguments
         conditions = [self.truth(branch).run for branch in branches[::2]]
         values = [self.value(value) for value in (*branches[1::2], otherwise)]
-        hive_type = _unified([value.type for value in values])
+        hive_type = unified_type([value.type for value in values], ansi=self.ansi)
         *runs, last = (self.cast(value, hive_type).run for value in values)
 
         def run(row: Row) -> Any:
@@ -283,7 +281,7 @@ class _Compiler:
         return UNCERTAIN if hive_type is None else Compiled(hive_type, run)
 
     def first_value(self, values: list[Compiled]) -> Compiled:
-        hive_type = _unified([value.type for value in values])
+        hive_type = unified_type([value.type for value in values], ansi=self.ansi)
         runs = [self.cast(value, hive_type).run for value in values]
         run = lambda row: next((value for one in runs if (value := one(row)) is not None), None)  # noqa: E731
         return UNCERTAIN if hive_type is None else Compiled(hive_type, run)
@@ -328,18 +326,3 @@ class _Compiler:
 def _is_beyond_integers(side: Compiled) -> bool:
     value = side.run(()) if side.constant else None
     return isinstance(value, Decimal) and value.copy_abs() >= (1 << 63) - 1
-
-
-def _unified(types: Sequence[HiveType | None]) -> HiveType | None:
-    """The type of a value that is one of several."""
-    named = [t for t in types if t != VOID]
-    unified: HiveType | None = named[0] if named else VOID
-    for hive_type in named[1:]:
-        unified = (
-            None
-            if unified is None or hive_type is None
-            else unified
-            if unified == hive_type
-            else wider_number(unified, hive_type)
-        )
-    return unified

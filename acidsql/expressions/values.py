@@ -11,14 +11,13 @@ import datetime
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION
 from acidsql.catalog.types import (
-    MAX_DECIMAL_PRECISION,
     CharType,
     DecimalType,
     HiveType,
@@ -44,7 +43,6 @@ BOOLEAN, STRING, DATE, TIMESTAMP = (
 )
 INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
 def bits_of(hive_type: HiveType | None) -> int:
@@ -213,77 +211,6 @@ def _from_text(target: HiveType, failed: Any) -> Conversion | None:
 
 
 # ---- comparisons
-
-
-def common_type(left: HiveType | None, right: HiveType | None, *, ansi: bool) -> HiveType | None:
-    """What both sides of a comparison are cast to; None where that is not known here."""
-    if left is None or right is None or left == right or VOID in (left, right):
-        return left if left != VOID else right
-    if STRING in (left, right):
-        other = right if left == STRING else left
-        if ansi:
-            return None
-        return DOUBLE if isinstance(other, DecimalType) else other
-    if {left, right} == {DATE, TIMESTAMP}:
-        return TIMESTAMP
-    return wider_number(left, right)
-
-
-def wider_number(left: HiveType, right: HiveType) -> HiveType | None:
-    """A type that holds the numbers of both exactly, or DOUBLE if one is; None if there is none or
-    one is no number.
-    """
-    if DOUBLE in (left, right):
-        other = right if left == DOUBLE else left
-        return (
-            DOUBLE if bits_of(other) or isinstance(other, DecimalType) or other == DOUBLE else None
-        )
-    if bits_of(left) and bits_of(right):
-        return left if bits_of(left) >= bits_of(right) else right
-    one, two = as_decimal(left), as_decimal(right)
-    return (
-        decimal_type(
-            max(one.precision - one.scale, two.precision - two.scale), max(one.scale, two.scale)
-        )
-        if one and two
-        else None
-    )
-
-
-def as_decimal(hive_type: HiveType) -> DecimalType | None:
-    """The DECIMAL that holds every number of a type exactly."""
-    if isinstance(hive_type, DecimalType):
-        return hive_type
-    return DecimalType(_DIGITS[str(hive_type)], 0) if bits_of(hive_type) else None
-
-
-def decimal_type(whole: int, scale: int) -> DecimalType | None:
-    """None where Spark would have to give up digits."""
-    return (
-        DecimalType(max(whole + scale, 1), scale)
-        if whole + scale <= MAX_DECIMAL_PRECISION
-        else None
-    )
-
-
-def common_type_of_list(types: Sequence[HiveType | None], *, ansi: bool) -> HiveType | None:
-    """What the operands of IN are cast to: all to STRING as soon as one is."""
-    named = [t for t in types if t != VOID]
-    if STRING in named and any(t != STRING for t in named):
-        convertible = all(
-            t in (STRING, DATE) or isinstance(t, DecimalType) or bits_of(t) for t in named
-        )
-        return STRING if convertible and not ansi else None
-    common: HiveType | None = named[0] if named else VOID
-    for hive_type in named[1:]:
-        common = (
-            None
-            if common is None or hive_type is None
-            else common
-            if common == hive_type
-            else wider_number(common, hive_type)
-        )
-    return common
 
 
 _A_DAY_AND_MORE = datetime.timedelta(days=2)

@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import OrcKind, OrcType, struct_type
+from acidsql.catalog.arrow_types import arrow_type as arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
     ArrayType,
@@ -55,20 +56,6 @@ _FIRST_SKIPPED, _AFTER_SKIPPED = -141_437, -141_427
 _FIRST_DAY = -10_000_000
 """Before all days there are; in microseconds it still is a number of 64 bits."""
 
-_ARROW: dict[str, pa.DataType] = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-}
-
 _ORC: dict[str, OrcKind] = {
     "boolean": OrcKind.BOOLEAN,
     "tinyint": OrcKind.BYTE,
@@ -82,27 +69,6 @@ _ORC: dict[str, OrcKind] = {
     "date": OrcKind.DATE,
     "timestamp": OrcKind.TIMESTAMP,
 }
-
-
-def arrow_type(hive_type: HiveType) -> pa.DataType:
-    """The Arrow type of the rows we write; a timestamp is a wall clock without a zone, in
-    microseconds.
-    """
-    match hive_type:
-        case PrimitiveType(name):
-            return _ARROW[name]
-        case DecimalType(precision, scale):
-            return pa.decimal128(precision, scale)
-        case CharType() | VarcharType():
-            return pa.string()
-        case ArrayType(element):
-            return pa.list_(arrow_type(element))
-        case MapType(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case StructType(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
-        case _:
-            assert_never(hive_type)
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

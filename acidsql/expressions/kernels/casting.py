@@ -1,0 +1,213 @@
+"""Spark's casts. ``strict`` is acidsql.ansi: what does not fit is an error there, which Spark shall
+raise.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import DecimalType, HiveType
+from acidsql.expressions.kernels.arrays import (
+    Values,
+    certain,
+    from_numbers,
+    numbers_of,
+    where,
+)
+from acidsql.expressions.vectors.vector import Uncertain
+
+_ROUNDED = "half_towards_infinity"
+_EXACT_IN_DOUBLE, _EXACT_POWER = 1 << 53, 22
+"""Whole numbers up to here, and powers of ten, are doubles."""
+_LAST_DAY = 2_932_896
+"""9999-12-31 in days since 1970."""
+_FIRST_DAY = -719_162
+"""0001-01-01."""
+_FARTHEST_DAY = 106_000_000
+"""Within it every day has microseconds of 64 bits."""
+
+
+def same(values: Values) -> Values:
+    return values
+
+
+# ---- whole numbers
+
+
+def integer_to_integer(target: HiveType, strict: bool, values: Values) -> Values:
+    """The lowest bits, as Java's casts take them."""
+    return pc.cast(values, arrow_type(target), safe=strict)
+
+
+def to_floating(target: HiveType, values: Values) -> Values:
+    """From whole and floating numbers."""
+    return pc.cast(values, arrow_type(target), safe=False)
+
+
+def to_boolean(values: Values) -> Values:
+    return pc.not_equal(values, pa.scalar(0).cast(values.type))
+
+
+def boolean_to_number(target: HiveType, values: Values) -> Values:
+    return pc.cast(values, arrow_type(target))
+
+
+def floating_to_integer(target: HiveType, strict: bool, values: Values) -> Values:
+    """Towards zero; the nearest number of 32 or 64 bits for what is beyond them, of which smaller
+    types take the lowest bits, and 0 for NaN.
+    """
+    numbers, absent = numbers_of(values)
+    kind = arrow_type(target)
+    half = float(1 << kind.bit_width - 1)
+    if strict:
+        fits = (np.floor(numbers) < half) & (np.ceil(numbers) >= -half)
+        if not (fits | absent).all():
+            raise Uncertain("a number that its type does not hold")
+    whole: Any = np.int64 if kind.bit_width == 64 else np.int32
+    bounds = np.iinfo(whole)
+    cut = np.trunc(np.where(np.isnan(numbers), 0, numbers).astype(np.float64))
+    low, high = cut <= float(bounds.min), cut >= float(bounds.max)
+    result = np.where(low | high, 0, cut).astype(whole)
+    result = np.where(low, bounds.min, np.where(high, bounds.max, result))
+    return from_numbers(result.astype(kind.to_pandas_dtype()), absent, values, kind)
+
+
+# ---- decimals
+
+
+def fitted(target: DecimalType, strict: bool, values: Values) -> Values:
+    """Decimals of 256 bits rounded half up to a type; NULL for what does not fit it."""
+    if values.type.scale > target.scale:
+        values = pc.round(values, target.scale, round_mode=_ROUNDED)
+    limit = pa.scalar(Decimal(10) ** (target.precision - target.scale), pa.decimal256(39, 0))
+    fits = pc.less(pc.abs(values), limit)
+    if strict:
+        certain(fits)
+    return pc.cast(where(fits, values), pa.decimal128(target.precision, target.scale))
+
+
+def decimal_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
+    source = values.type
+    if source.scale == target.scale and source.precision <= target.precision:
+        return pc.cast(values, arrow_type(target))
+    if target.scale >= source.scale and (
+        target.precision - target.scale >= source.precision - source.scale
+    ):
+        return pc.cast(values, arrow_type(target))
+    return fitted(target, strict, pc.cast(values, pa.decimal256(39 + source.scale, source.scale)))
+
+
+def integer_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
+    return decimal_to_decimal(target, strict, pc.cast(values, pa.decimal128(20, 0)))
+
+
+def boolean_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
+    return integer_to_decimal(target, strict, pc.cast(values, pa.int32()))
+
+
+def decimal_to_boolean(values: Values) -> Values:
+    return pc.not_equal(values, pa.scalar(Decimal(0), pa.decimal128(1, 0)))
+
+
+def decimal_to_integer(target: HiveType, values: Values) -> Values:
+    """Towards zero."""
+    whole = pc.cast(pc.trunc(values), pa.decimal128(38, 0))
+    half = 1 << arrow_type(target).bit_width - 1
+    low, high = (pa.scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
+    certain(pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high)))
+    return pc.cast(whole, arrow_type(target))
+
+
+def decimal_to_double(values: Values) -> Values:
+    """The nearest double; Arrow's own cast rounds twice."""
+    array = pa.array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
+    scale = values.type.scale
+    absent = array.is_null().to_numpy(zero_copy_only=False)
+    if array.null_count:
+        array = array.fill_null(0)
+    unscaled = pc.cast(array, pa.decimal128(38, scale)).view(pa.decimal128(38, 0))
+    limit = pa.scalar(Decimal(_EXACT_IN_DOUBLE), pa.decimal128(38, 0))
+    small = pc.all(pc.less(pc.abs(unscaled), limit), min_count=0).as_py()
+    if small and scale <= _EXACT_POWER:
+        whole = pc.cast(unscaled, pa.int64()).to_numpy(zero_copy_only=False)
+        numbers = whole.astype(np.float64) / float(10**scale)
+    else:
+        numbers = np.array([float(value) for value in array.to_pylist()], np.float64)
+    return from_numbers(numbers, absent, values, pa.float64())
+
+
+def decimal_to_float(values: Values) -> Values:
+    """The nearest float, found from the nearest double: that is another one only where the double
+    lies in the middle of two floats.
+    """
+    numbers, absent = numbers_of(decimal_to_double(values))
+    with np.errstate(over="ignore"):
+        rounded = numbers.astype(np.float32)
+    side = np.where(numbers > rounded, np.float32(np.inf), np.float32(-np.inf))
+    middle = (rounded.astype(np.float64) + np.nextafter(rounded, side).astype(np.float64)) / 2
+    if ((middle == numbers) & (numbers != rounded) & ~absent).any():
+        raise Uncertain("a number in the middle of two floats")
+    return from_numbers(rounded, absent, values, pa.float32())
+
+
+def decimal_to_string(values: Values) -> Values:
+    return pc.cast(values, pa.string())
+
+
+# ---- text, days and moments
+
+
+def integer_to_string(values: Values) -> Values:
+    return pc.cast(values, pa.string())
+
+
+def string_to_binary(values: Values) -> Values:
+    return pc.cast(values, pa.binary())
+
+
+def binary_to_string(values: Values) -> Values:
+    return pc.cast(values, pa.string())
+
+
+def date_to_string(values: Values) -> Values:
+    _check_years(values)
+    return pc.cast(values, pa.string())
+
+
+def timestamp_to_string(values: Values) -> Values:
+    """Without zeros at the end of the fraction."""
+    _check_years(timestamp_to_date(values))
+    text = pc.cast(values, pa.string())
+    return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")  # six digits follow the point
+
+
+def date_to_timestamp(values: Values) -> Values:
+    days = pc.cast(values, pa.int32())
+    certain(pc.less(pc.abs(pc.cast(days, pa.int64())), _FARTHEST_DAY))
+    return pc.cast(values, pa.timestamp("us"))
+
+
+def timestamp_to_date(values: Values) -> Values:
+    return pc.cast(pc.floor_temporal(values, unit="day"), pa.date32())
+
+
+def timestamp_to_bigint(values: Values) -> Values:
+    micros, absent = numbers_of(pc.cast(values, pa.int64()))
+    return from_numbers(micros // 1_000_000, absent, values, pa.int64())
+
+
+def timestamp_to_double(values: Values) -> Values:
+    micros, absent = numbers_of(pc.cast(values, pa.int64()))
+    return from_numbers(micros / 1_000_000.0, absent, values, pa.float64())
+
+
+def _check_years(days: Values) -> None:
+    """Years of four digits."""
+    number = pc.cast(days, pa.int32())
+    certain(pc.and_(pc.greater_equal(number, _FIRST_DAY), pc.less_equal(number, _LAST_DAY)))

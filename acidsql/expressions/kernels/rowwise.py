@@ -1,0 +1,46 @@
+"""The row-wise functions of conditions (``expressions.compiled``) over arrays, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import HiveType
+from acidsql.expressions.kernels.arrays import Values
+from acidsql.expressions.values import UNKNOWN
+from acidsql.expressions.vectors.vector import Uncertain
+
+
+def each(
+    function: Callable[..., Any], hive_type: HiveType, *arguments: Values, nulls: bool = False
+) -> Values:
+    """``function`` of each row's values; NULL as soon as one is, unless the function takes
+    ``nulls``.
+    """
+    kind = arrow_type(hive_type)
+    arrays = [a for a in arguments if not isinstance(a, pa.Scalar)]
+    if not arrays:
+        return pa.scalar(_one(function, [a.as_py() for a in arguments], nulls), kind)
+    length = len(arrays[0])
+    columns = [
+        [a.as_py()] * length if isinstance(a, pa.Scalar) else a.to_pylist() for a in arguments
+    ]
+    if len(columns) == 1 and not nulls:
+        return pa.array(_each_distinct(function, columns[0]), kind)
+    return pa.array([_one(function, row, nulls) for row in zip(*columns, strict=True)], kind)
+
+
+def _each_distinct(function: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    return [_one(function, (value,), False) for value in values]
+
+
+def _one(function: Callable[..., Any], row: Any, nulls: bool) -> Any:
+    if not nulls and any(value is None for value in row):
+        return None
+    value = function(*row)
+    if value is UNKNOWN:
+        raise Uncertain("a value that only Spark computes")
+    return value

@@ -1,0 +1,122 @@
+"""Which casts are understood, and by what they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from acidsql.catalog.types import (
+    CharType,
+    DecimalType,
+    HiveType,
+    PrimitiveType,
+    VarcharType,
+)
+from acidsql.expressions.coercion import FLOAT
+from acidsql.expressions.tree import VOID
+from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of, caster
+from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.vector import Vector
+
+_arrays = Kernels("arrays")
+_casting = Kernels("casting")
+_rowwise = Kernels("rowwise")
+
+BINARY = PrimitiveType("binary")
+_LEAST_EXPONENT = 6
+"""A decimal of a larger scale may be written with an exponent."""
+
+
+def computed(vector: Vector) -> Vector:
+    """A value as it is computed with: char and varchar are text."""
+    if isinstance(vector.type, CharType | VarcharType):
+        return Vector(STRING, vector.evaluate)
+    return vector
+
+
+def cast(vector: Vector, target: HiveType, *, ansi: bool, utc: bool) -> Vector:
+    """CAST. ``utc``: the session's zone is UTC. NotUnderstood."""
+    given = computed(vector)
+    if given.type == target:
+        return given
+    if isinstance(target, CharType | VarcharType):
+        raise NotUnderstood(f"a cast to {target}")
+    if given.type == VOID:
+        return Vector(target, applied(partial(_nulls, target), given))
+    if TIMESTAMP in (given.type, target) and not utc:
+        raise NotUnderstood("a timestamp in a time zone other than UTC")
+    kernel = _kernel(given.type, target, ansi)
+    if kernel is None:
+        raise NotUnderstood(f"a cast from {given.type} to {target}")
+    return Vector(target, applied(kernel, given))
+
+
+def _nulls(target: HiveType, values: Any) -> Any:
+    return _arrays.nulls_like(values, target)
+
+
+def _kernel(  # noqa: C901  (one arm for each pair of types)
+    source: HiveType, target: HiveType, ansi: bool
+) -> Callable[..., Any] | None:
+    match source, target:
+        case PrimitiveType("boolean"), DecimalType():
+            return partial(_casting.boolean_to_decimal, target, ansi)
+        case PrimitiveType("boolean"), _ if bits_of(target) or target in (FLOAT, DOUBLE):
+            return partial(_casting.boolean_to_number, target)
+        case _, DecimalType() if bits_of(source):
+            return partial(_casting.integer_to_decimal, target, ansi)
+        case _, _ if bits_of(source) and bits_of(target):
+            return partial(_casting.integer_to_integer, target, ansi)
+        case (_, PrimitiveType("boolean")) if bits_of(source) or source in (FLOAT, DOUBLE):
+            return _casting.to_boolean
+        case _, PrimitiveType("float" | "double") if bits_of(source) or source in (FLOAT, DOUBLE):
+            return partial(_casting.to_floating, target)
+        case PrimitiveType("float" | "double"), _ if bits_of(target):
+            return partial(_casting.floating_to_integer, target, ansi)
+        case DecimalType(), _:
+            return _from_decimal(source, target, ansi)
+        case PrimitiveType("boolean"), PrimitiveType("string"):
+            return _casting.integer_to_string
+        case _, PrimitiveType("string") if bits_of(source):
+            return _casting.integer_to_string
+        case PrimitiveType(one), PrimitiveType(other) if (one, other) in _PLAIN:
+            return _casting.named(f"{one}_to_{other}")
+    return rowwise(source, target, ansi)
+
+
+_PLAIN = frozenset(
+    [
+        ("string", "binary"),
+        ("binary", "string"),
+        ("date", "string"),
+        ("date", "timestamp"),
+        ("timestamp", "string"),
+        ("timestamp", "date"),
+        ("timestamp", "bigint"),
+        ("timestamp", "double"),
+    ]
+)
+
+
+def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
+    match target:
+        case DecimalType():
+            return partial(_casting.decimal_to_decimal, target, ansi)
+        case PrimitiveType("double"):
+            return _casting.decimal_to_double
+        case PrimitiveType("float"):
+            return _casting.decimal_to_float
+        case PrimitiveType("boolean"):
+            return _casting.decimal_to_boolean
+        case PrimitiveType("string") if source.scale <= _LEAST_EXPONENT:
+            return _casting.decimal_to_string
+    if bits_of(target):
+        return partial(_casting.decimal_to_integer, target)
+    return rowwise(source, target, ansi)
+
+
+def rowwise(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
+    """The cast of conditions over partition columns, where there is one."""
+    convert = caster(source, target, ansi=ansi)
+    return None if convert is None else partial(_rowwise.each, convert, target)

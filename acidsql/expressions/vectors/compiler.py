@@ -1,0 +1,113 @@
+"""Expressions as functions of Arrow batches: which are understood, and of what type they are.
+
+Nothing here looks at a value or imports Arrow: a plan is made of it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from acidsql.catalog.types import HiveType
+from acidsql.errors import Span
+from acidsql.expressions.tree import (
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    Constant,
+    Unread,
+)
+from acidsql.expressions.vectors import casts, functions, truths
+from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
+from acidsql.expressions.vectors.vector import Refusal, Vector
+
+_arrays = Kernels("arrays")
+_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
+
+
+def vectorized(
+    tree: Condition,
+    columns: Mapping[str, HiveType],
+    *,
+    ansi: bool,
+    zone: str,
+    now: datetime.datetime | None = None,
+) -> Vector | Refusal:
+    """``columns``: the names in a batch, each as the parts of a ColumnRef joined by dots. ``zone``:
+    the session's, as Spark names it. ``now``: the statement's moment, a wall clock in UTC unless it
+    has a zone; without it CURRENT_DATE and CURRENT_TIMESTAMP are refused.
+    """
+    compiler = Compiler(columns, ansi=ansi, zone=zone, now=now)
+    try:
+        return compiler.value(tree)
+    except NotUnderstood as signal:
+        return Refusal(signal.reason, compiler.refused_at or tree.span)
+
+
+class Compiler:
+    """``refused_at``: where the part stands that was not understood."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, HiveType],
+        *,
+        ansi: bool,
+        zone: str,
+        now: datetime.datetime | None,
+    ) -> None:
+        self.columns = columns
+        self.ansi = ansi
+        self.utc = zone.upper() in _UTC
+        self.now = now
+        self.refused_at: Span | None = None
+
+    def value(self, node: Condition) -> Vector:
+        """NotUnderstood, with ``refused_at``."""
+        try:
+            return self._value(node)
+        except NotUnderstood:
+            self.refused_at = self.refused_at or node.span
+            raise
+
+    def _value(self, node: Condition) -> Vector:
+        match node:
+            case Constant(value, hive_type):
+                return self.constant(value, hive_type, node)
+            case ColumnRef(parts):
+                return self.column(".".join(parts))
+            case Cast(argument, hive_type):
+                return self.cast(self.value(argument), hive_type)
+            case Call(name, arguments):
+                return self.call(node, name, arguments)
+            case Unread():
+                raise NotUnderstood("words that only Spark reads")
+
+    def constant(self, value: Any, hive_type: HiveType, literal: Constant | None = None) -> Vector:
+        return Vector(
+            hive_type, partial(_scalar, value=value, hive_type=hive_type), literal=literal
+        )
+
+    def column(self, name: str) -> Vector:
+        hive_type = self.columns.get(name)
+        if hive_type is None:
+            raise NotUnderstood(f'the name "{name}"')
+        return Vector(hive_type, partial(_column, name=name, hive_type=hive_type))
+
+    def cast(self, given: Vector, target: HiveType) -> Vector:
+        return casts.cast(given, target, ansi=self.ansi, utc=self.utc)
+
+    def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
+        given = [casts.computed(self.value(argument)) for argument in arguments]
+        vector = truths.truth(self, name, given)
+        return functions.function(self, name, given) if vector is None else vector
+
+
+def _scalar(batch: Any, *, value: Any, hive_type: HiveType) -> Any:
+    return _arrays.scalar(value, hive_type)
+
+
+def _column(batch: Any, *, name: str, hive_type: HiveType) -> Any:
+    return _arrays.column(batch, name, hive_type)

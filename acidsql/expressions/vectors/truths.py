@@ -1,0 +1,161 @@
+"""Comparisons and logic: to what type the sides are brought, and which of them are understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+from acidsql.expressions.coercion import FLOAT, common_type_of_list, wider_type
+from acidsql.expressions.literals import parse_literal
+from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.tree import VOID
+from acidsql.expressions.values import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.vector import Vector
+
+if TYPE_CHECKING:
+    from acidsql.expressions.vectors.compiler import Compiler
+
+_comparing = Kernels("comparing")
+_arrays = Kernels("arrays")
+
+_SIGNS = frozenset(("=", "<>", "<", "<=", ">", ">="))
+_MOST_IN_LIST = 10
+"""Spark looks values up in a longer list, where -0.0 is not 0.0."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
+
+
+def truth(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """A comparison or a logical operator; None for what is neither. NotUnderstood."""
+    match name, given:
+        case "AND" | "OR", _:
+            kernel = _comparing.conjunction if name == "AND" else _comparing.disjunction
+            return Vector(BOOLEAN, applied(kernel, *(logical(compiler, one) for one in given)))
+        case "NOT", [only]:
+            return Vector(BOOLEAN, applied(_comparing.negation, logical(compiler, only)))
+        case _, [left, right] if name in _SIGNS:
+            return comparison(compiler, name, left, right)
+        case "<=>" | "EQUAL_NULL", [left, right]:
+            return comparison(compiler, "<=>", left, right)
+        case "IS NULL" | "ISNULL", [only]:
+            return Vector(BOOLEAN, applied(_comparing.is_null, only))
+        case "ISNOTNULL", [only]:
+            return Vector(BOOLEAN, applied(_comparing.is_not_null, only))
+        case "IS TRUE" | "IS FALSE", [only]:
+            kernel = partial(_comparing.is_truth, name == "IS TRUE")
+            return Vector(BOOLEAN, applied(kernel, logical(compiler, only)))
+        case "BETWEEN", [value, low, high]:
+            bounds = (
+                comparison(compiler, ">=", value, low),
+                comparison(compiler, "<=", value, high),
+            )
+            return Vector(BOOLEAN, applied(_comparing.conjunction, *bounds))
+        case "IN", [value, *items] if items:
+            return contained(compiler, value, items)
+    return None
+
+
+def logical(compiler: Compiler, given: Vector) -> Vector:
+    """An operand of AND, OR and NOT."""
+    if given.type not in (BOOLEAN, VOID):
+        raise NotUnderstood(f"a condition of type {given.type}")
+    return compiler.cast(given, BOOLEAN)
+
+
+def comparison(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
+    left, right = _brought(compiler, left, right)
+    if sign == "<=>":
+        return Vector(BOOLEAN, applied(_comparing.null_safe_equal, left, right))
+    return Vector(BOOLEAN, applied(partial(_comparing.compare, sign), left, right))
+
+
+def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """Both sides of a comparison in its type."""
+    left, right = _dated(compiler, left, right.type), _dated(compiler, right, left.type)
+    if VOID in (left.type, right.type):
+        hive_type: HiveType | None = left.type if right.type == VOID else right.type
+        hive_type = BOOLEAN if hive_type == VOID else hive_type
+    else:
+        _check_bounds(left, right.type)
+        _check_bounds(right, left.type)
+        hive_type = wider_type(
+            least_decimal(left, right.type), least_decimal(right, left.type), ansi=compiler.ansi
+        )
+    _check_comparable(hive_type, left.type, right.type)
+    assert hive_type is not None
+    return compiler.cast(left, hive_type), compiler.cast(right, hive_type)
+
+
+def _check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
+    if hive_type is None:
+        raise NotUnderstood("a comparison of " + " with ".join(map(str, given)))
+    if not isinstance(hive_type, PrimitiveType | DecimalType):
+        raise NotUnderstood(f"a comparison of {hive_type}")
+
+
+def _check_bounds(literal: Vector, other: HiveType) -> None:
+    """Beside a number beyond all BIGINTs Spark does not look at the other side, even if that is
+    NULL.
+    """
+    value = literal.literal.value if literal.literal else None
+    if isinstance(value, Decimal) and bits_of(other) and value.copy_abs() >= (1 << 63) - 1:
+        raise NotUnderstood("a number beyond all integers")
+
+
+def least_decimal(given: Vector, other: HiveType) -> HiveType:
+    """The type of an operand beside another of type ``other``: a whole number that is written out
+    is a DECIMAL of its digits beside a DECIMAL.
+    """
+    if given.literal is not None and isinstance(other, DecimalType) and bits_of(given.type):
+        return DecimalType(len(str(abs(given.literal.value))), 0)
+    return given.type
+
+
+def _dated(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
+    """A text that is written out and plainly is a day or a moment, as such beside one."""
+    if given.literal is None or given.type != STRING or other not in (DATE, TIMESTAMP):
+        return given
+    text = str(given.literal.value)
+    form, word = (_DAY, "DATE") if _DAY.fullmatch(text) else (_MOMENT, "TIMESTAMP")
+    if not form.fullmatch(text) or (word == "TIMESTAMP" and other == DATE):
+        raise NotUnderstood(f"a comparison of text with a {other}")
+    try:
+        value = parse_literal(f"{word} '{text}'")
+    except NotPlain:
+        raise NotUnderstood(f"the {other} in this text") from None
+    return compiler.cast(compiler.constant(value, PrimitiveType(word.lower())), other)
+
+
+def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vector:
+    types = [value.type, *(item.type for item in items)]
+    hive_type = common_type_of_list(types, ansi=compiler.ansi)
+    if hive_type == STRING and any(t not in (STRING, VOID) for t in types):
+        hive_type = None
+    if hive_type == VOID:
+        hive_type = BOOLEAN
+    _check_comparable(hive_type, *dict.fromkeys(types))
+    assert hive_type is not None
+    if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
+        raise NotUnderstood("a long list of floating numbers")
+    given, *others = (compiler.cast(one, hive_type) for one in (value, *items))
+    if all(item.literal is not None for item in items) and hive_type not in (DOUBLE, FLOAT):
+        return Vector(BOOLEAN, _looked_up(given, others))
+    equal = [Vector(BOOLEAN, _equal(given, other)) for other in others]
+    return Vector(BOOLEAN, applied(_comparing.disjunction, *equal))
+
+
+def _equal(left: Vector, right: Vector) -> Callable[[Any], Any]:
+    return applied(partial(_comparing.compare, "="), left, right)
+
+
+def _looked_up(given: Vector, constants: Sequence[Vector]) -> Callable[[Any], Any]:
+    def evaluate(batch: Any) -> Any:
+        values = [one.evaluate(batch) for one in constants]
+        return _comparing.contained(values, given.evaluate(batch))
+
+    return evaluate
