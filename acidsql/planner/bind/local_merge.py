@@ -11,6 +11,7 @@ from acidsql.catalog.types import HiveType
 from acidsql.expressions.tree import Condition
 
 if TYPE_CHECKING:
+    from acidsql.planner.bind.local.stores import Stored
     from acidsql.planner.bind.bound import BoundQuery
 
 
@@ -29,7 +30,7 @@ class LocalClause:
     """``values``: see BoundMergeClause."""
 
     condition: Condition | None
-    values: tuple[Condition, ...] = ()
+    values: tuple[Stored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

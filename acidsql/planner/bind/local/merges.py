@@ -23,7 +23,7 @@ from acidsql.planner.bind.local.inline_rows import inline_rows
 from acidsql.planner.bind.local.scope import Semantics, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select, scope_of
-from acidsql.planner.bind.local.stores import default_tree, stored
+from acidsql.planner.bind.local.stores import Stored, default_tree, stored
 from acidsql.planner.bind.local_merge import LocalKey, of_source, of_target
 from acidsql.planner.bind.local_query import LocalQuery, LocalValues, OnlySpark, Output
 
@@ -188,8 +188,11 @@ class MergeScope:
         if type_of(tree, self.types, self.semantics) != _BOOLEAN:
             raise NotUnderstood("a condition that is not true or false", tree.span)
 
-    def stored(self, tree: Condition, column: Column) -> Condition:
-        return stored(tree, column, self.types, self.semantics)
+    def stored(self, tree: Condition, column: Column) -> Stored:
+        """NotUnderstood."""
+        one = Stored(column=column, value=tree)
+        stored(one, self.types, self.semantics)
+        return one
 
     def default(self, column: Column, span: Span) -> Condition:
         return default_tree(self.read.table, column, self.semantics, span)

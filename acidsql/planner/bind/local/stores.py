@@ -1,4 +1,4 @@
-"""What a column holds of a value, as trees: the store cast, DEFAULT, and the rules of a table.
+"""What a column holds of a value: the store cast, DEFAULT, and the rules of a table.
 
 The same in Spark SQL: ``expressions.spark_words.store_cast``, ``bind.tables``.
 """
@@ -6,22 +6,32 @@ The same in Spark SQL: ``expressions.spark_words.store_cast``, ``bind.tables``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from acidsql.catalog.model import Column, ConstraintKind, Table
-from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.tree import VOID, Call, Cast, Condition, Constant
+from acidsql.expressions.tree import VOID, Condition, Constant
+from acidsql.expressions.vectors import Refusal, Vector, store_cast
 from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind.local.scope import Semantics, type_of
+from acidsql.planner.bind.local.scope import Semantics, vector_of
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local_query import OnlySpark
 from acidsql.planner.bind.tables import default_of, rules_of
 
-_INT, _STRING, _BOOLEAN = (PrimitiveType(name) for name in ("int", "string", "boolean"))
+_BOOLEAN = PrimitiveType("boolean")
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What a column gets: the value, as it is before it is stored."""
+
+    column: Column
+    value: Condition
 
 
 def understood(make: Callable[[], T], span: Span) -> T | OnlySpark:
@@ -34,51 +44,32 @@ def understood(make: Callable[[], T], span: Span) -> T | OnlySpark:
         return OnlySpark(reason="these words", span=span)
 
 
-def stored(
-    value: Condition, column: Column, types: Mapping[str, HiveType], semantics: Semantics
-) -> Condition:
-    """The value as ``column`` stores it. NotUnderstood for one of which that is not sure."""
-    given = type_of(value, types, semantics)
-    tree = _cast(value, given, column.type)
-    if tree is not value:
-        type_of(tree, types, semantics)
-    return tree
-
-
-def _cast(value: Condition, given: HiveType, hive_type: HiveType) -> Condition:
-    if given == hive_type:
-        return value
-    match hive_type:
-        case VarcharType(length):
-            return _cut(value, given, length)
-        case CharType(length):
-            return Call("RTRIM", (_cut(value, given, length),), value.span)
-    return Cast(value, hive_type, value.span)
-
-
-def _cut(value: Condition, given: HiveType, length: int) -> Condition:
-    text = value if given == _STRING else Cast(value, _STRING, value.span)
-    ends = (Constant(1, _INT, value.span), Constant(length, _INT, value.span))
-    return Call("SUBSTRING", (text, *ends), value.span)
+def stored(one: Stored, types: Mapping[str, HiveType], semantics: Semantics) -> Vector:
+    """The value as its column stores it, over columns of these types. NotUnderstood."""
+    given = vector_of(one.value, types, semantics)
+    vector = store_cast(
+        given,
+        one.column.type,
+        ansi=semantics.ansi,
+        utc=semantics.zone == "UTC",
+        span=one.value.span,
+    )
+    if isinstance(vector, Refusal):
+        raise NotUnderstood(vector.reason, vector.span)
+    return vector
 
 
 def default_tree(table: Table, column: Column, semantics: Semantics, span: Span) -> Condition:
-    """What a column holds that no value was given for, as it is stored. NotUnderstood, at
-    ``span``.
-    """
+    """What a column gets that no value was given for. NotUnderstood, at ``span``."""
     text = default_of(table, column)
     if text is None:
-        return typed_null(column.type, span)
+        return Constant(None, VOID, span)
     tree = _read(text, f"the DEFAULT of {column.name}", span)
-    return _at(span, lambda: stored(tree, column, {}, semantics))
+    _at(span, lambda: stored(Stored(column=column, value=tree), {}, semantics))
+    return tree
 
 
-def typed_null(hive_type: HiveType, span: Span) -> Condition:
-    """NULL of a type."""
-    return Cast(Constant(None, VOID, span), hive_type, span)
-
-
-def checks_of(table: Table, semantics: Semantics, span: Span) -> Iterator[Condition | None]:
+def checks_of(table: Table, semantics: Semantics, span: Span) -> Iterator[Vector | None]:
     """For each of ``rules_of`` the condition of CHECK over the table's columns, None for NOT NULL.
     NotUnderstood, at ``span``.
     """
@@ -89,9 +80,16 @@ def checks_of(table: Table, semantics: Semantics, span: Span) -> Iterator[Condit
             yield None
             continue
         tree = _read(checks[rule.name].expression or "", f"CHECK {rule.name}", span)
-        if _at(span, lambda tree=tree: type_of(tree, types, semantics)) != _BOOLEAN:  # type: ignore[misc]
+        vector = _at(span, lambda tree=tree: vector_of(tree, types, semantics))  # type: ignore[misc]
+        if vector.type != _BOOLEAN:
             raise NotUnderstood(f"CHECK {rule.name}", span)
-        yield tree
+        yield vector
+
+
+def check_rules(table: Table, semantics: Semantics, span: Span) -> None:
+    """NotUnderstood, at ``span``, if a rule of the table is not."""
+    for _ in checks_of(table, semantics, span):
+        pass
 
 
 def _read(text: str, words: str, span: Span) -> Condition:
