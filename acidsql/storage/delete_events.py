@@ -115,10 +115,15 @@ class DeadIds:
         """Which of these rows of a partition no event hits."""
         alive = np.ones(len(rows), np.bool_)
         for (write_id, bucket), positions in _grouped((write_ids, bucket_properties)):
-            dead = self.rows.get((partition_number, write_id, bucket))
-            if dead is not None:
-                alive[positions] = ~_are_in(rows[positions], dead)
+            alive[positions] = self.alive_of(partition_number, write_id, bucket, rows[positions])
         return alive
+
+    def alive_of(
+        self, partition_number: int, write_id: int, bucket_property: int, rows: Longs
+    ) -> npt.NDArray[np.bool_]:
+        """Which of these rows of one write id and bucket property no event hits."""
+        dead = self.rows.get((partition_number, write_id, bucket_property))
+        return np.ones(len(rows), np.bool_) if dead is None else ~_are_in(rows, dead)
 
 
 def _ascending(parts: Sequence[Longs]) -> Longs:
@@ -155,6 +160,13 @@ def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs 
 
 
 def _are_in(values: Longs, ascending: Longs) -> npt.NDArray[np.bool_]:
+    """Which values are among the ascending ones, which are distinct and not empty."""
+    if len(values) > len(ascending) and (values[1:] > values[:-1]).all():
+        # Rows of a file ascend: then the few are looked up among the many.
+        are_in = np.zeros(len(values), np.bool_)
+        indexes = np.minimum(np.searchsorted(values, ascending), len(values) - 1)
+        are_in[indexes[values[indexes] == ascending]] = True
+        return are_in
     indexes = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return np.equal(ascending[indexes], values)
 

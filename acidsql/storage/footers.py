@@ -74,8 +74,8 @@ class ScanFile(NamedTuple):
     """A data file that was looked at.
 
     ``size``: in bytes, as it was found. ``columns``: the struct of its data columns. ``stripes``:
-    where each stripe begins and how many rows it has, of original files only. ``id_statistics``:
-    what the footer of a file of events says of each of ID_COLUMN_NUMBERS.
+    where each stripe begins and how many rows it has. ``id_statistics``: what the footer of a file
+    of events says of each of ID_COLUMN_NUMBERS.
     """
 
     file: DataFile
@@ -286,6 +286,7 @@ def _look(tail: OrcTail, operation: int, *, original: bool) -> _Facts:
         tail.size,
         tail.row_count,
         row,
+        _stripes(tail),
         id_statistics=tuple(
             tail.statistics[i] for i in ID_COLUMN_NUMBERS if i < len(tail.statistics)
         ),
@@ -301,8 +302,12 @@ def _look_at_original(tail: OrcTail) -> _Facts:
         tail.size,
         tail.row_count,
         tail.schema,
-        tuple(zip(tail.stripe_offsets, tail.stripes, strict=True)),
+        _stripes(tail),
     )
+
+
+def _stripes(tail: OrcTail) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(tail.stripe_offsets, tail.stripes, strict=True))
 
 
 def _holds_other_operations(tail: OrcTail, operation: int) -> bool:

@@ -1,0 +1,265 @@
+"""The visible rows of a table snapshot as record batches: what ``spark.read.reader`` shows, without
+Spark. Hive: VectorizedOrcAcidRowBatchReader.
+
+    insert files  --only the columns asked for, stripe by stripe, in a few threads-->  rows
+    delete files  --read and kept by file-->  dead ids  --a mask for each stripe-->  live rows
+    raw files     --ids made of places-->  rows
+
+Values are those that Spark gives, or the scan is Spark's: NeedsSpark, mostly before the first
+batch, by the files' footers; dates and timestamps of the first and the second calendar are told by
+their values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
+from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.stores import typed
+from acidsql.files.fileio import FileIO
+from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
+from acidsql.storage.footers import ScanFile
+from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.original_ids import first_rows
+from acidsql.storage.scan.ahead import ahead
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.orc_file import ID_TYPES, FileRead, plan_file, read_stripes
+from acidsql.storage.snapshots import TableSnapshot
+from acidsql.storage.stored import arrow_type
+
+BATCH_ROWS = 131_072
+
+PARTITION_NUMBER = "acidsql_partition_number"
+"""The column that tells which of a snapshot's partitions a row is of."""
+
+
+class Scanner:
+    """Reads tables for one session. ``max_events``: so many delete events may be kept in memory."""
+
+    def __init__(self, known: KnownFiles, max_events: int = MAX_EVENTS) -> None:
+        self._known = known
+        self._max_events = min(max_events, MAX_EVENTS)
+
+    @property
+    def _io(self) -> FileIO:
+        return self._known.events.io
+
+    def weigh(self, snapshot: TableSnapshot, columns: Sequence[str]) -> int:
+        """About how many compressed bytes a scan of these columns reads."""
+        return sum(partition.size for partition in snapshot.partitions)
+
+    def batches(
+        self,
+        snapshot: TableSnapshot,
+        columns: Sequence[str],
+        *,
+        predicates: Iterable[Predicate] = (),
+        ids: bool = False,
+        partition_numbers: bool = False,
+        batch_rows: int = BATCH_ROWS,
+    ) -> Iterator[pa.RecordBatch]:
+        """The visible rows, in the order of partitions, files and rows: ID_FIELDS if ``ids`` are
+        asked for, the columns by their names, PARTITION_NUMBER if it is asked for. No batch is
+        empty or has more than ``batch_rows`` rows.
+
+        ``predicates``: conjuncts that the caller applies itself; they only help to skip data.
+        NeedsSpark where Spark may read other values, at once or, by the values, from any batch.
+        FormatError names a file that is not as it must be.
+        """
+        scan = self._scan(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
+        return _bounded(self._read(scan), batch_rows)
+
+    def _scan(
+        self,
+        snapshot: TableSnapshot,
+        columns: Sequence[str],
+        *,
+        ids: bool,
+        partition_numbers: bool,
+    ) -> _Scan:
+        table = snapshot.table
+        if table.file_format is not FileFormat.ORC:
+            raise NeedsSpark(f"the table is stored as {table.file_format}")
+        shape = _Shape.of(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
+        footers = self._known.footers
+        inserts = [
+            file for file in footers.insert_files(self._io, snapshot.insert_files) if file.rows
+        ]
+        first = first_rows([file for file in inserts if file.file.original])
+        dead = self._dead(snapshot, inserts)
+        reads = []
+        for file in inserts:
+            filtered = file.file.needs_row_filter and not file.file.original
+            read = plan_file(
+                file,
+                shape.stored,
+                table.columns,
+                ids=ids,
+                dead=dead if file.partition_number in dead.partition_numbers else None,
+                write_ids=snapshot.write_ids if filtered else None,
+                first_row=first(file) if file.file.original else 0,
+            )
+            if read is not None:
+                reads.append(read)
+        return _Scan(shape=shape, reads=tuple(reads))
+
+    def _dead(self, snapshot: TableSnapshot, inserts: Sequence[ScanFile]) -> DeadIds:
+        if not inserts:
+            return DeadIds.of([])
+        deletes = self._known.footers.delete_files(self._io, snapshot.delete_files)
+        deletes = tuple(file for file in deletes if file.rows)
+        if (count := sum(file.rows for file in deletes)) > self._max_events:
+            raise NeedsSpark(f"there are {count} delete events")
+        return DeadIds.of(
+            self._known.events.parts(deletes, snapshot.write_ids, keep=self._max_events)
+        )
+
+    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch]:
+        return ahead(partial(_work, self._io, scan.shape), scan.tasks())
+
+
+def _work(io: FileIO, shape: _Shape, task: tuple[FileRead, range]) -> pa.RecordBatch:
+    read, stripes = task
+    return shape.batch(read_stripes(io, read, stripes), read.file.partition_number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What batches look like. ``order``: for each column asked for, whether it is read of files,
+    and its ordinal among those that are (``stored``), or among the partition columns. ``keys``: the values
+    of each partition.
+    """
+
+    schema: pa.Schema
+    stored: tuple[Column, ...]
+    keys: tuple[tuple[pa.Scalar, ...], ...]
+    order: tuple[tuple[bool, int], ...]
+    ids: bool
+    partition_numbers: bool
+
+    @classmethod
+    def of(
+        cls,
+        snapshot: TableSnapshot,
+        names: Sequence[str],
+        *,
+        ids: bool,
+        partition_numbers: bool,
+    ) -> _Shape:
+        table = snapshot.table
+        data = {column.name: column for column in table.columns}
+        keys = {column.name: number for number, column in enumerate(table.partition_columns)}
+        wanted = [name.lower() for name in names]
+        stored = list(dict.fromkeys(name for name in wanted if name in data))
+        order = tuple(
+            (True, stored.index(name)) if name in data else (False, keys[name]) for name in wanted
+        )
+        fields = [
+            pa.field(
+                name,
+                arrow_type(
+                    (data[name] if name in data else table.partition_columns[keys[name]]).type
+                ),
+            )
+            for name in wanted
+        ]
+        if ids:
+            fields = [*map(pa.field, ID_FIELDS, ID_TYPES), *fields]
+        if partition_numbers:
+            fields.append(pa.field(PARTITION_NUMBER, pa.int32()))
+        used = {number for is_stored, number in order if not is_stored}
+        return cls(
+            schema=pa.schema(fields),
+            stored=tuple(data[name] for name in stored),
+            keys=_keys(snapshot, used),
+            order=order,
+            ids=ids,
+            partition_numbers=partition_numbers,
+        )
+
+    def batch(self, rows: pa.RecordBatch, partition_number: int) -> pa.RecordBatch:
+        """A batch of what was read of a file of this partition."""
+        if not len(self.schema):
+            return rows
+        count = len(rows)
+        leading = len(ID_FIELDS) if self.ids else 0
+        values = rows.columns[leading:]
+        arrays = rows.columns[:leading]
+        for is_stored, ordinal in self.order:
+            arrays.append(
+                values[ordinal]
+                if is_stored
+                else pa.repeat(self.keys[partition_number][ordinal], count)
+            )
+        if self.partition_numbers:
+            arrays.append(pa.repeat(pa.scalar(partition_number, pa.int32()), count))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _keys(snapshot: TableSnapshot, used: set[int]) -> tuple[tuple[pa.Scalar, ...], ...]:
+    """The values of each partition; of columns that are not ``used`` NULLs. NeedsSpark."""
+    columns = snapshot.table.partition_columns
+    return tuple(
+        tuple(
+            _key(
+                column, part.partition.values[number] if part.partition and number in used else None
+            )
+            for number, column in enumerate(columns)
+        )
+        for part in snapshot.partitions
+    )
+
+
+def _key(column: Column, text: str | None) -> pa.Scalar:
+    kind = arrow_type(column.type)
+    if text is None or text == DEFAULT_PARTITION:
+        return pa.scalar(None, kind)
+    value = typed(text, column.type)
+    if value is None:
+        raise NeedsSpark(f'a partition has "{text}" as its value of column "{column.name}"')
+    return pa.scalar(value, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    shape: _Shape
+    reads: tuple[FileRead, ...]
+
+    def tasks(self) -> Iterator[tuple[FileRead, range]]:
+        """What is read at once: stripes of a file that have ``BATCH_ROWS`` rows together."""
+        for read in self.reads:
+            start = rows = 0
+            for number, (_, count) in enumerate(read.file.stripes):
+                rows += count
+                if rows >= BATCH_ROWS:
+                    yield read, range(start, number + 1)
+                    start, rows = number + 1, 0
+            if rows:
+                yield read, range(start, len(read.file.stripes))
+
+
+def _bounded(parts: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """All rows in batches of ``most`` rows or fewer; small ones are put together."""
+    small: list[pa.RecordBatch] = []
+    rows = 0
+    for part in parts:
+        if small and (rows + len(part) > most or len(part) >= most // 8):
+            yield _together(small)
+            small, rows = [], 0
+        if len(part) >= most // 8:
+            yield from (part.slice(at, most) for at in range(0, len(part), most))
+        elif len(part):
+            small.append(part)
+            rows += len(part)
+    if small:
+        yield _together(small)
+
+
+def _together(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
