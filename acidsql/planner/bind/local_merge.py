@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.tree import Condition
+from acidsql.planner.bind.local_query import Semantics, Stored
 
 if TYPE_CHECKING:
-    from acidsql.planner.bind.local.stores import Stored
     from acidsql.planner.bind.bound import BoundQuery
 
 
@@ -53,5 +53,6 @@ class LocalMerge:
     keys: tuple[LocalKey, ...]
     rest: Condition | None
     clauses: tuple[LocalClause, ...]
+    semantics: Semantics
     types: dict[str, HiveType] = field(compare=False)
     """Of every column that trees may name."""

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
@@ -103,12 +104,22 @@ class LocalQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalValues:
-    """Rows that stand in the statement, as expressions over no column. ``outputs``: of the first
-    row; those of the others have the same types.
+    """Rows that stand in the statement, as expressions over no column. ``outputs``: names and types;
+    each value of ``stored`` rows is stored by itself, as the column of the target does it.
     """
 
     outputs: tuple[Output, ...]
     rows: tuple[tuple[Condition, ...], ...]
+    semantics: Semantics
+    stored: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What a column gets: the value, before it is cast to what the column stores."""
+
+    column: Column
+    value: Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,16 +11,18 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.tree import ColumnRef, Condition, Constant
 from acidsql.planner.bind.analysis import Read
-from acidsql.planner.bind.local.scope import Scope, Semantics
+from acidsql.planner.bind.local.scope import Scope
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import condition_of, scope_of
-from acidsql.planner.bind.local.stores import Stored, check_rules, default_tree, stored
+from acidsql.planner.bind.local.stores import check_rules, default_tree, stored
 from acidsql.planner.bind.local_query import (
     ROW_ID_FIELDS,
     LocalQuery,
     LocalValues,
     OnlySpark,
     Output,
+    Semantics,
+    Stored,
 )
 
 _STRING = PrimitiveType("string")
@@ -92,6 +94,7 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
         row_id=True,
         outputs=(*ids, *values, *places),
         where=condition,
+        semantics=scope.semantics,
     )
 
 

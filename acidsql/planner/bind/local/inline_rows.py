@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
@@ -14,10 +15,11 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Cast, Condition
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.local.aggregates import holds_aggregate
-from acidsql.planner.bind.local.scope import Scope, Semantics, type_of
+from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
+from acidsql.planner.bind.local.stores import stored
 from acidsql.planner.bind.local.spark_names import spark_name
-from acidsql.planner.bind.local_query import LocalValues, Output
+from acidsql.planner.bind.local_query import LocalValues, Output, Semantics, Stored
 
 Tokens = Sequence[Token]
 Rows = Sequence[tuple[Condition, ...]]
@@ -29,6 +31,8 @@ def inline_rows(source: str, span: Span, semantics: Semantics) -> LocalValues | 
     """The rows that the query ``span`` of ``source`` is; None for one that reads something.
     NotUnderstood.
     """
+    if semantics.only_spark is not None:
+        raise NotUnderstood(semantics.only_spark, span)
     tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
     while _are_bracketed(tokens):
         tokens = tokens[1:-1]
@@ -95,7 +99,27 @@ def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Spa
         Output(name=name, value=value, type=kind)
         for name, value, kind in zip(names, same[0], types, strict=True)
     )
-    return LocalValues(outputs=outputs, rows=tuple(same))
+    return LocalValues(outputs=outputs, rows=tuple(same), semantics=semantics)
+
+
+def stored_rows(
+    rows: Rows, columns: Sequence[Column], semantics: Semantics, span: Span
+) -> LocalValues:
+    """The rows of VALUES behind INSERT: each value goes to its column by itself. NotUnderstood."""
+    if semantics.only_spark is not None:
+        raise NotUnderstood(semantics.only_spark, span)
+    scope = Scope(table=None, alias="", semantics=semantics)
+    resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
+    for row in resolved:
+        for value, column in zip(row, columns, strict=True):
+            stored(Stored(column=column, value=value), _NOTHING, semantics)
+    outputs = tuple(
+        Output(name=column.name, value=value, type=column.type)
+        for column, value in zip(columns, resolved[0], strict=True)
+    )
+    return LocalValues(
+        outputs=outputs, rows=tuple(resolved), semantics=semantics, stored=tuple(columns)
+    )
 
 
 def _column_type(values: Sequence[Condition], semantics: Semantics, span: Span) -> HiveType:

@@ -20,12 +20,19 @@ from acidsql.expressions.tree import (
 )
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.inline_rows import inline_rows
-from acidsql.planner.bind.local.scope import Semantics, type_of
+from acidsql.planner.bind.local.scope import type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select, scope_of
-from acidsql.planner.bind.local.stores import Stored, default_tree, stored
+from acidsql.planner.bind.local.stores import default_tree, stored
 from acidsql.planner.bind.local_merge import LocalKey, of_source, of_target
-from acidsql.planner.bind.local_query import LocalQuery, LocalValues, OnlySpark, Output
+from acidsql.planner.bind.local_query import (
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Output,
+    Semantics,
+    Stored,
+)
 
 _BOOLEAN = PrimitiveType("boolean")
 _KEY_TYPES = frozenset(
@@ -61,6 +68,7 @@ def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
             Output(name=name, value=ref, type=scope.type_of(ref))
             for name, ref in zip(scope.visible, refs, strict=True)
         ),
+        semantics=semantics,
     )
 
 

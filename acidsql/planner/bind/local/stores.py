@@ -6,7 +6,6 @@ The same in Spark SQL: ``expressions.spark_words.store_cast``, ``bind.tables``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from acidsql.catalog.model import Column, ConstraintKind, Table
@@ -14,24 +13,15 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Condition, Constant
-from acidsql.expressions.vectors import Refusal, Vector, store_cast
+from acidsql.expressions.vectors import Refusal, Vector, store_cast, vectorized
 from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind.local.scope import Semantics, vector_of
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local_query import OnlySpark
+from acidsql.planner.bind.local_query import OnlySpark, Semantics, Stored
 from acidsql.planner.bind.tables import default_of, rules_of
 
 _BOOLEAN = PrimitiveType("boolean")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """What a column gets: the value, as it is before it is stored."""
-
-    column: Column
-    value: Condition
 
 
 def understood(make: Callable[[], T], span: Span) -> T | OnlySpark:
@@ -42,6 +32,14 @@ def understood(make: Callable[[], T], span: Span) -> T | OnlySpark:
         return OnlySpark(reason=signal.reason, span=signal.span)
     except (ParseError, NestingError, RecursionError):
         return OnlySpark(reason="these words", span=span)
+
+
+def vector_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics) -> Vector:
+    """The tree over columns of these types. NotUnderstood."""
+    vector = vectorized(tree, types, ansi=semantics.ansi, zone=semantics.zone)
+    if isinstance(vector, Refusal):
+        raise NotUnderstood(vector.reason, vector.span)
+    return vector
 
 
 def stored(one: Stored, types: Mapping[str, HiveType], semantics: Semantics) -> Vector:
