@@ -13,10 +13,10 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
-from acidsql.local.queries import NeedsSpark, columns_made
+from acidsql.local.queries import columns_made
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.local_query import OnlySpark
+from acidsql.planner.bind.local_query import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.plans import MergePlan, ReadPlan, WritePlan
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
@@ -31,6 +31,7 @@ from acidsql.spark.touched import Counts, Touched
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.steps import WriteSteps
 from acidsql.spark.write.targets import Work
+from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
@@ -97,6 +98,15 @@ class Engine:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
 
+    def semantics(self) -> Semantics:
+        """What expressions mean in the session; asks a Spark that runs, and starts none."""
+        running = self.resources.running
+        return Semantics(
+            ansi=self.resources.settings.flag("acidsql.ansi"),
+            zone=running.time_zone,
+            only_spark=running.changed_meaning(),
+        )
+
     def cancel(self) -> None:
         self.resources.running.cancel()
 
@@ -145,8 +155,11 @@ class Engine:
         """The answer of local steps; None where more would be read than they allow. ``others`` are
         taken where a value turns out to be Spark's, or Spark's DataFrame is asked for.
         """
-        with translated():
-            make = self.resources.local.late(steps, snapshots, trace)
+        try:
+            with translated():
+                make = self.resources.local.late(steps, snapshots, trace)
+        except NeedsSpark as signal:
+            raise only_spark(OnlySpark(reason=signal.reason)) from signal
         if make is None:
             return None
 
@@ -157,7 +170,7 @@ class Engine:
             except NeedsSpark as signal:
                 other = self._first(others, snapshots, trace)
                 if other is None:
-                    raise only_spark(OnlySpark(reason=signal.reason)) from None
+                    raise only_spark(OnlySpark(reason=signal.reason)) from signal
                 return other.fetch()
 
         def frame() -> DataFrame | None:

@@ -147,6 +147,7 @@ class Spine:
             settings=self.settings,
             own_partitions=self.transaction.partitions,
             warn=warn,
+            semantics=self.engine.semantics(),
         )
         with placed_in(source):
             with interrupts.at_once():

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.expressions.pruning import prune
+from acidsql.expressions.vectors import Uncertain
+from acidsql.local.rows import no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
-from acidsql.planner.bind.local_query import LocalQuery
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class NeedsSpark(Exception):  # noqa: N818  (a signal between two functions, not an error)
-    """What turned out to be Spark's alone when the rows were made."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class LocalQueries:
@@ -33,7 +31,7 @@ class LocalQueries:
 
     def __init__(self, settings: Settings, known: KnownFiles) -> None:
         self._settings = settings
-        self._known = known
+        self._scanner = Scanner(known)
 
     def late(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
@@ -47,14 +45,30 @@ class LocalQueries:
         for step in steps:
             match step:
                 case LocalScan():
-                    taken = self.table_at(step.read, snapshots)
-                    if step.max_bytes is not None and self.weigh(step, taken) > step.max_bytes:
-                        with trace.running(step) as figures:
-                            figures.in_vain = True
+                    taken = self._taken(step, snapshots, trace)
+                    if taken is None:
                         return None
-                case LocalRows(query=query):
-                    return lambda: self._rows_of(query, taken, steps, trace)
+                case LocalRows():
+                    return partial(self._rows_of, step, taken, trace)
         raise InternalError("no step makes the rows")
+
+    def _taken(self, step: LocalScan, snapshots: Snapshots, trace: Trace) -> TableSnapshot | None:
+        """The files of a scan; None if the columns read weigh too much."""
+        taken, signal = None, None
+        with trace.running(step) as figures:
+            try:
+                with reading_files():
+                    taken = self.table_at(step.read, snapshots)
+                    figures.files = len(taken.insert_files)
+                    figures.bytes = self._scanner.weigh(taken, stored_columns(step))
+            except NeedsSpark as needs_spark:
+                signal = needs_spark
+            most = step.max_bytes
+            heavy = most is not None and figures.bytes is not None and figures.bytes > most
+            figures.in_vain = heavy or signal is not None
+        if signal is not None and step.max_bytes is None:
+            raise signal
+        return None if figures.in_vain else taken
 
     def rows(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
@@ -71,18 +85,46 @@ class LocalQueries:
             partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
         return snapshots.take(read.table, partitions)
 
-    def weigh(self, step: LocalScan, snapshot: TableSnapshot) -> int:
-        """The bytes of the step's columns, compressed, in all files of the snapshot."""
-        return 0
+    def _rows_of(self, step: LocalRows, taken: TableSnapshot | None, trace: Trace) -> pa.Table:
+        query, rows, reason = step.query.local, None, ""
+        assert isinstance(query, LocalQuery)
+        with trace.running(step) as figures:
+            try:
+                with reading_files():
+                    rows = rows_of(query, self._batches(step.query, query, taken))
+            except (NeedsSpark, Uncertain) as signal:
+                reason, figures.in_vain = signal.reason, True
+            else:
+                figures.rows, figures.bytes = rows.num_rows, rows.nbytes
+        if rows is None:
+            raise NeedsSpark(reason)
+        return rows
 
-    def _rows_of(
-        self,
-        query: BoundQuery,
-        snapshot: TableSnapshot | None,
-        steps: tuple[Step, ...],
-        trace: Trace,
-    ) -> pa.Table:
-        raise NeedsSpark("nothing is made here yet")
+    def _batches(
+        self, bound: BoundQuery, query: LocalQuery, taken: TableSnapshot | None
+    ) -> Iterator[pa.RecordBatch]:
+        if taken is None or query.read is None:
+            return no_table()
+        predicates = bound.reads[query.read].predicates
+        return self._scanner.batches(taken, query.names, predicates=predicates, ids=query.row_id)
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """Turns what pyarrow says of a file into NeedsSpark: Spark may read it, or says what is wrong
+    with it.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise NeedsSpark(f"a file that cannot be read: {error}") from error
+
+
+def stored_columns(step: LocalScan) -> tuple[str, ...]:
+    """The columns of a scan that the table has under these names."""
+    return tuple(name for name in step.columns if name != ROW_ID)
 
 
 def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:

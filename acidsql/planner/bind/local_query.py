@@ -73,6 +73,17 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Semantics:
+    """What the meaning of expressions depends on besides their words. ``only_spark``: why no query
+    of the session is carried out but by Spark, such as a setting of Spark's that was changed.
+    """
+
+    ansi: bool = False
+    zone: str = "UTC"
+    only_spark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQuery:
     """``read``: which of the query's reads gives the rows, None for the one row of a SELECT without
     FROM. ``columns``: those of the read that are used, in its order; ``row_id``: its ROW__ID is.
@@ -95,6 +106,7 @@ class LocalQuery:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
+    semantics: Semantics = Semantics()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ modules share one ``Names``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from acidsql.catalog.catalog import Catalog
@@ -39,7 +39,9 @@ from acidsql.planner.bind.columns import (
     simple_columns,
 )
 from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
+from acidsql.planner.bind.local_query import Semantics
 from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
@@ -55,7 +57,8 @@ class Surroundings:
     view of a name.
 
     ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
-    not know yet. ``warn`` is given what the user should know of the statement.
+    not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
+    expressions mean in the session.
     """
 
     catalog: Catalog
@@ -66,6 +69,7 @@ class Surroundings:
     settings: Settings = field(default_factory=Settings)
     own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
     warn: Callable[[Warning], None] = lambda warning: None
+    semantics: Semantics = field(default_factory=Semantics)
 
 
 def is_default(value: ast.Fragment) -> bool:
@@ -198,9 +202,11 @@ class Names:
         """Also what its text tells of the names of its columns."""
         analysis = Analysis()
         tree = analyse_query(self.source, body.span, self.resolve, analysis)
-        return self.bound_query(
-            edited(body.span, analysis.edits), analysis, output_width(tree)
-        ), outputs(tree)
+        query = self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
+        local = local_select(
+            self.source, body.span, analysis.reads, tuple(self.views), self.around.semantics
+        )
+        return replace(query, local=local), outputs(tree)
 
     def bound_query(
         self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None

@@ -134,7 +134,7 @@ class Explainer:
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
         if self.may_be_local and isinstance(query.local, OnlySpark):
-            yield Node(f"engine: spark, for the driver does not know {query.local.reason}")
+            yield Node(f"engine: spark ({query.local.reason})")
 
     @staticmethod
     def ending(plan: WritePlan | MergePlan) -> Iterator[Node]:

@@ -43,8 +43,8 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
             return f"spark: {flat_text(query.text, query.reads)}"
         case Collect():
             return "collect the rows"
-        case LocalRows(query=query):
-            return f"driver: {flat_text(query.text, query.reads)}"
+        case LocalRows():
+            return "make the rows on the driver"
         case Literals(source=source):
             return f"{len(source.rows)} literal rows"
         case FindFiles(load=load):

@@ -62,6 +62,7 @@ from acidsql.spark.jvm.sessions import (
     launch,
     release_clone,
     running_session,
+    running_session_if_any,
     same_time_zone,
     time_zone_of_jvm,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "remove_job_tag",
     "row_bytes",
     "running_session",
+    "running_session_if_any",
     "running_tasks",
     "same_time_zone",
     "search_argument_options",

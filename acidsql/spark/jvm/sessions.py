@@ -55,6 +55,11 @@ def running_session() -> SparkSession | None:
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
+def running_session_if_any() -> SparkSession | None:
+    """``running_session``, which does not import pyspark to find that there is none."""
+    return running_session() if "pyspark" in sys.modules else None
+
+
 def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
     """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints
     reaches our stdout.

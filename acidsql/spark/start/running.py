@@ -4,6 +4,7 @@ started when it is first needed.
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BEAT_SECONDS = 0.1
+_ZONE = "spark.sql.session.timeZone"
+_HARMLESS = re.compile(
+    r"spark\.sql\.(session\.timeZone|ansi\.enabled|shuffle\.|adaptive\.|files\.|sources\."
+    r"|autoBroadcast|broadcast|execution\.|codegen\.|ui\.|warehouse\.|catalogImplementation"
+    r"|extensions$|catalog\.|orc\.|parquet\.|statistics\.|join\.|inMemory|cache\.|limit\."
+    r"|optimizer\.|debug\.|event|artifact\.|maxPlan|streaming\.|repl\.|chunk|hive\."
+    r"|caseSensitive$|legacy\.allowEmptySchemaWrite$)"
+)
+"""Settings that say how Spark works, and never what comes of it."""
 
 
 class SparkNotStartedError(ExecutionError):
@@ -48,6 +58,7 @@ class RunningSpark:
         self._user_spark = user_spark
         self._master = master
         self._conf = dict(conf or {})
+        self._spark_conf: Mapping[str, str] | None = None
         self._ours: SparkSession | None = None
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
@@ -93,6 +104,29 @@ class RunningSpark:
             return session.derive(self._user_spark, given)
         fast = self._settings.flag("acidsql.spark.fast.start")
         return session.derive(session.start(self._master, self._conf, fast_start=fast), given)
+
+    @property
+    def time_zone(self) -> str:
+        """The session's; none is started to tell."""
+        return str(self._sql_conf().get(_ZONE, "UTC"))
+
+    def changed_meaning(self) -> str | None:
+        """The setting of Spark's, of those that were changed, that may change what expressions
+        mean; None where there is none.
+        """
+        names = sorted(name for name in self._sql_conf() if not _HARMLESS.match(name))
+        return f"what {names[0]} changes" if names else None
+
+    def _sql_conf(self) -> Mapping[str, str]:
+        """The settings that statements run under: those of this session, above those of the Spark
+        it is derived from, as they were when it was first asked for.
+        """
+        if self._spark_conf is None:
+            spark = self._user_spark or jvm.running_session_if_any()
+            self._spark_conf = self._conf if spark is None else {**spark.conf.getAll, **self._conf}
+        set_here = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
+        given = {**self._spark_conf, **set_here}
+        return {k: v for k, v in given.items() if k.startswith("spark.sql.")}
 
     def has_view(self, name: str) -> bool:
         """Whether the session that runs has a view of that name; none is started to tell."""

@@ -1,0 +1,200 @@
+"""GROUP BY, aggregates and DISTINCT: what is known of each group so far, batch after batch.
+
+In memory are the groups, never the rows. Groups come in the order in which their first rows were
+read. What depends on the order of additions, or leaves the range of exact numbers, is Spark's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from acidsql.local.values import (
+    from_sortable,
+    has_negative_zero,
+    normalized,
+    sortable,
+    whole_array,
+)
+from acidsql.planner.bind.local_query import Aggregate, Function
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.stored import arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SLACK = 65_536
+"""Rows of partial results that are kept before they are put together."""
+_ALL = "all"
+"""The key of the one group there is without GROUP BY."""
+_PARTS: dict[Function, tuple[tuple[str, str], ...]] = {
+    Function.COUNT: (("count", "sum"),),
+    Function.MIN: (("min", "min"),),
+    Function.MAX: (("max", "max"),),
+    Function.SUM: (("sum", "sum"),),
+    Function.AVG: (("sum", "sum"), ("count", "sum")),
+}
+"""What is kept of the values of a batch, and how two of these become one."""
+_MOST = {Function.SUM: 1 << 63, Function.AVG: 1 << 53}
+"""Below this a sum of whole numbers is exact, in whatever order: as a bigint, as a double."""
+
+
+def distinct_rows(batches: Iterable[pa.Table], enough: int | None) -> Iterator[pa.Table]:
+    """One table of the rows that are different; reading ends once there are ``enough``."""
+    import pyarrow as pa
+
+    kept: pa.Table | None = None
+    waiting: list[pa.Table] = []
+    for batch in batches:
+        waiting.append(_one_each(batch))
+        if enough is not None or sum(table.num_rows for table in waiting) > _SLACK:
+            kept = _one_each(pa.concat_tables([*([kept] if kept else []), *waiting]))
+            waiting = []
+            if enough is not None and kept.num_rows >= enough:
+                break
+    tables = [*([kept] if kept else []), *waiting]
+    yield _one_each(pa.concat_tables(tables))
+
+
+def _one_each(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = [normalized(whole_array(column)) for column in table.columns]
+    names = table.column_names
+    once = pa.Table.from_arrays(arrays, names=names).group_by(names, use_threads=False)
+    return once.aggregate([]).select(names)
+
+
+@dataclass(slots=True, kw_only=True)
+class Groups:
+    """The groups of one query. ``keys``: the names and types of what they are made by."""
+
+    keys: Sequence[tuple[str, pa.DataType]]
+    aggregates: Sequence[Aggregate]
+    _partial: list[pa.Table] = field(default_factory=list)
+    _rows: int = 0
+    _bounds: dict[str, int] = field(default_factory=dict)
+    _negative_zeros: set[str] = field(default_factory=set)
+
+    def add(
+        self, keys: Sequence[pa.Array], arguments: Sequence[pa.Array | None], rows: int
+    ) -> None:
+        """Takes in the rows of a batch: the values of their keys, and of each aggregate's argument,
+        None for COUNT(*). NeedsSpark where exact numbers end.
+        """
+        import pyarrow as pa
+
+        if not rows:
+            return
+        columns = [normalized(key) for key in keys] or [pa.repeat(pa.scalar(0, pa.int8()), rows)]
+        names = self._key_names
+        asked: list[tuple[Any, ...]] = []
+        for aggregate, argument in zip(self.aggregates, arguments, strict=True):
+            name = aggregate.name
+            values = pa.repeat(pa.scalar(0, pa.int8()), rows) if argument is None else argument
+            columns.append(self._prepared(aggregate, values))
+            names = [*names, name]
+            asked += [(name, first) for first, _ in _PARTS[aggregate.function]]
+        table = pa.Table.from_arrays(columns, names=names)
+        self._partial.append(self._grouped(table, asked))
+        self._rows += self._partial[-1].num_rows
+        if self._rows > _SLACK and len(self._partial) > 1:
+            self._merge()
+
+    @property
+    def _key_names(self) -> list[str]:
+        return [name for name, _ in self.keys] or [_ALL]
+
+    def _prepared(self, aggregate: Aggregate, values: pa.Array) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        match aggregate.function:
+            case Function.SUM | Function.AVG if pa.types.is_integer(values.type):
+                self._check_range(aggregate, values)
+                return values.cast(pa.int64())
+            case Function.SUM:
+                return values.cast(arrow_type(aggregate.type))
+            case Function.MIN | Function.MAX:
+                if has_negative_zero(values):
+                    self._negative_zeros.add(aggregate.name)
+                return sortable(values)
+        nothing = pa.scalar(None, pa.int8())
+        return pc.if_else(values.is_valid(), pa.scalar(0, pa.int8()), nothing)
+
+    def _check_range(self, aggregate: Aggregate, values: pa.Array) -> None:
+        import pyarrow.compute as pc
+
+        ends = pc.min_max(values)
+        largest = max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0))
+        bound = self._bounds.get(aggregate.name, 0) + largest * len(values)
+        if bound >= _MOST[aggregate.function]:
+            raise NeedsSpark(f"{aggregate.function} of numbers as large as these")
+        self._bounds[aggregate.name] = bound
+
+    def _grouped(self, table: pa.Table, asked: Sequence[tuple[Any, ...]]) -> pa.Table:
+        names = self._key_names
+        grouped = table.group_by(names, use_threads=False).aggregate(list(asked))
+        return grouped.select([*names, *(f"{column}_{part}" for column, part in asked)])
+
+    def _merge(self) -> pa.Table:
+        """All partial results as one."""
+        import pyarrow as pa
+
+        names = self._key_names
+        asked = [
+            (f"{aggregate.name}_{first}", second)
+            for aggregate in self.aggregates
+            for first, second in _PARTS[aggregate.function]
+        ]
+        table = self._grouped(pa.concat_tables(self._partial), asked)
+        merged = table.rename_columns([*names, *(column for column, _ in asked)])
+        self._partial, self._rows = [merged], 0
+        return merged
+
+    def batch(self) -> pa.RecordBatch:
+        """The keys, and each aggregate under its name. Without rows there are no groups, but for
+        the one of a query without GROUP BY.
+        """
+        import pyarrow as pa
+
+        names = [*(name for name, _ in self.keys), *(one.name for one in self.aggregates)]
+        if self._partial:
+            merged = self._merge()
+            keys = [whole_array(merged.column(name)) for name, _ in self.keys]
+            return pa.RecordBatch.from_arrays(
+                [*keys, *(self._result(one, merged) for one in self.aggregates)], names=names
+            )
+        keys = [pa.array([], kind) for _, kind in self.keys]
+        count = 0 if self.keys else 1
+        return pa.RecordBatch.from_arrays(
+            [*keys, *(_of_nothing(one).slice(0, count) for one in self.aggregates)], names=names
+        )
+
+    def _result(self, aggregate: Aggregate, merged: pa.Table) -> pa.Array:
+        import pyarrow.compute as pc
+
+        kind = arrow_type(aggregate.type)
+        parts = [
+            whole_array(merged.column(f"{aggregate.name}_{first}"))
+            for first, _ in _PARTS[aggregate.function]
+        ]
+        match aggregate.function:
+            case Function.AVG:
+                total, count = (part.cast(kind) for part in parts)
+                return pc.if_else(pc.equal(count, 0.0), None, pc.divide(total, count))
+            case Function.MIN | Function.MAX:
+                values = from_sortable(parts[0], kind)
+                if aggregate.name in self._negative_zeros and pc.any(pc.equal(values, 0.0)).as_py():
+                    raise NeedsSpark(f"{aggregate.function} of 0.0 and -0.0")
+                return values
+        return parts[0].cast(kind)
+
+
+def _of_nothing(aggregate: Aggregate) -> pa.Array:
+    """What an aggregate is of no rows."""
+    import pyarrow as pa
+
+    value = 0 if aggregate.function is Function.COUNT else None
+    return pa.array([value], arrow_type(aggregate.type))

@@ -1,0 +1,114 @@
+"""The columns that the expressions of an understood query may use: a table's, its ROW__ID, the
+results of aggregates. Trees come out with one-part names, and with a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from acidsql.catalog.model import Table
+from acidsql.catalog.types import HiveType
+from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread, parts_of
+from acidsql.expressions.vectors import Refusal, vectorized
+from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local_query import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
+
+
+@dataclass(slots=True, kw_only=True)
+class Scope:
+    """The columns of one table under an alias. ``used``: those that trees have named so far."""
+
+    table: Table | None
+    alias: str
+    semantics: Semantics
+    used: set[str] = field(default_factory=set)
+    types: dict[str, HiveType] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.types = {}
+        if self.table is None:
+            return
+        for column in (*self.table.columns, *self.table.partition_columns):
+            self.types[column.name] = column.type
+        if self.table.is_full_acid:
+            self.types[ROW_ID] = ROW_ID_TYPE
+            self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
+
+    @property
+    def visible(self) -> list[str]:
+        """The columns that a star stands for."""
+        if self.table is None:
+            return []
+        return [c.name for c in (*self.table.columns, *self.table.partition_columns)]
+
+    @property
+    def uses_row_id(self) -> bool:
+        return any(name == ROW_ID or name in ROW_ID_FIELDS for name in self.used)
+
+    def used_columns(self) -> tuple[tuple[str, HiveType], ...]:
+        """The columns of the table that trees have named, in its order; one all the same where
+        there are none, for rows without a column cannot be counted.
+        """
+        if self.table is None:
+            return ()
+        names = [name for name in self.visible if name in self.used]
+        if not names and not self.uses_row_id:
+            names = [c.name for c in (*self.table.partition_columns, *self.table.columns)][:1]
+        return tuple((name, self.types[name]) for name in names)
+
+    def name_of(self, ref: ColumnRef) -> str:
+        """The one name of the column that a reference means. NotUnderstood for any other thing,
+        such as a field of a struct.
+        """
+        name = self._find(ref.parts)
+        if name is None:
+            raise NotUnderstood(f'"{".".join(ref.parts)}"', ref.span)
+        self.used.add(name)
+        return name
+
+    def _find(self, parts: tuple[str, ...]) -> str | None:
+        table = self.table
+        if table is None:
+            return None
+        if parts[:2] == (table.name.database, table.name.table) and len(parts) > 2:
+            parts = parts[2:] if self.alias == table.name.table else ()
+        elif parts[0] == self.alias and len(parts) > 1:
+            parts = parts[1:]
+        name = ".".join(parts)
+        plain = len(parts) == 1 or name in ROW_ID_FIELDS
+        return name if plain and name in self.types else None
+
+    def resolved(self, tree: Condition) -> Condition:
+        """The tree with the columns' one-part names. NotUnderstood."""
+        match tree:
+            case ColumnRef():
+                return replace(tree, parts=(self.name_of(tree),))
+            case Call(arguments=arguments):
+                return replace(tree, arguments=tuple(map(self.resolved, arguments)))
+            case Cast(argument=argument):
+                return replace(tree, argument=self.resolved(argument))
+            case Unread():
+                raise NotUnderstood("these words", tree.span)
+            case Constant():
+                return tree
+
+    def type_of(self, tree: Condition) -> HiveType:
+        """The type of a resolved tree. NotUnderstood if it is not understood in all its parts."""
+        return type_of(tree, self.types, self.semantics)
+
+
+def type_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics) -> HiveType:
+    """The type of a tree over columns of these types. NotUnderstood."""
+    if isinstance(tree, ColumnRef):
+        return types[tree.parts[0]]
+    named = {part.parts[0] for part in parts_of(tree) if isinstance(part, ColumnRef)}
+    vector = vectorized(
+        tree,
+        {name: types[name] for name in named},
+        ansi=semantics.ansi,
+        zone=semantics.zone,
+    )
+    if isinstance(vector, Refusal):
+        raise NotUnderstood(vector.reason, vector.span)
+    return vector.type

@@ -1,0 +1,242 @@
+"""The clauses of a SELECT over one table, cut from our own tokens; nothing is looked up here.
+
+Every token has its place in one of the clauses. What stands anywhere else makes it a query that is
+not understood: a join, a sub-query, a window, a set operation, LATERAL VIEW, TABLESAMPLE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql.errors import Span
+from acidsql.expressions.cursor import join_operators
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.tree import Condition, Unread, parts_of
+from acidsql.parser.tokens import Token, TokenKind, tokenize
+
+Tokens = Sequence[Token]
+
+
+class NotUnderstood(Exception):  # noqa: N818  (a signal inside the binder, not an error)
+    """``reason`` says what only Spark carries out, in words that follow "does not know"."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item of a SELECT list. ``star``: its qualifier or "" for a star, None for an expression.
+    ``alias``: the name it is given.
+    """
+
+    span: Span
+    star: str | None = None
+    value: Condition | None = None
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortItem:
+    span: Span
+    value: Condition
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectText:
+    """``table``: where the name of the table behind FROM stands, None without FROM; ``alias`` what
+    it is called by, "" for its own name.
+    """
+
+    span: Span
+    items: tuple[Item, ...]
+    distinct: bool
+    table: Span | None
+    alias: str
+    where: Condition | None
+    group_by: tuple[Condition, ...]
+    having: Condition | None
+    order: tuple[SortItem, ...]
+    limit: int | None
+    offset: int
+
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
+"""In the order in which they stand."""
+_NO_ALIAS = frozenset(
+    "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON RIGHT SEMI UNION"
+    " USING TABLESAMPLE PIVOT UNPIVOT WINDOW CLUSTER DISTRIBUTE SORT QUALIFY FOR VERSION TIMESTAMP"
+    " SYSTEM_TIME SYSTEM_VERSION".split()
+)
+_NO_ITEM_ALIAS = frozenset("END NULL TRUE FALSE AND OR NOT IS IN LIKE BETWEEN".split())
+
+
+def read_select(source: str, span: Span) -> SelectText:
+    """The clauses of the query ``span`` of ``source``. NotUnderstood for any that is more than
+    these.
+    """
+    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    if not tokens or tokens[0].word != "SELECT":
+        raise NotUnderstood("a query that does not begin with SELECT", span)
+    clauses = dict(_clauses(tokens, span))
+    items = clauses["SELECT"]
+    distinct = bool(items) and items[0].word == "DISTINCT"
+    table, alias = _from(clauses["FROM"]) if "FROM" in clauses else (None, "")
+    return SelectText(
+        span=span,
+        items=tuple(_item(source, part, span) for part in _parts(items[distinct:])),
+        distinct=distinct,
+        table=table,
+        alias=alias,
+        where=_expression(source, clauses["WHERE"], span) if "WHERE" in clauses else None,
+        group_by=tuple(
+            _expression(source, part, span) for part in _parts(clauses.get("GROUP", ()))
+        ),
+        having=_expression(source, clauses["HAVING"], span) if "HAVING" in clauses else None,
+        order=tuple(_sort_item(source, part, span) for part in _parts(clauses.get("ORDER", ()))),
+        limit=_count(clauses["LIMIT"], span) if "LIMIT" in clauses else None,
+        offset=_count(clauses["OFFSET"], span) if "OFFSET" in clauses else 0,
+    )
+
+
+def _clauses(tokens: Tokens, span: Span) -> Iterator[tuple[str, Tokens]]:
+    """The words of each clause, without the one, or with BY the two, that it begins with."""
+    name, start, depth, cases = "SELECT", 1, 0, 0
+    for at, token in enumerate(tokens):
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]")) if _is_mark(token) else 0
+        cases += (token.word == "CASE") - (token.word == "END" and cases > 0)
+        if depth or cases or at < start or not _begins(tokens, at):
+            continue
+        if token.word not in _CLAUSES[_CLAUSES.index(name) + 1 if name in _CLAUSES else 0 :]:
+            raise NotUnderstood(f"{token.word} here", token.span)
+        yield name, _filled(name, tokens[start:at], span)
+        name = token.word
+        start = at + (2 if name in ("GROUP", "ORDER") else 1)
+    yield name, _filled(name, tokens[start:], span)
+
+
+def _begins(tokens: Tokens, at: int) -> bool:
+    """Whether a clause begins at a token: one behind a dot, or before one, is a name."""
+    word = tokens[at].word
+    if word in ("GROUP", "ORDER"):
+        return at + 1 < len(tokens) and tokens[at + 1].word == "BY"
+    around = (tokens[at - 1], tokens[at + 1] if at + 1 < len(tokens) else tokens[at])
+    return word in _CLAUSES and not any(token.is_mark(".") for token in around)
+
+
+def _filled(name: str, tokens: Tokens, span: Span) -> Tokens:
+    if not tokens:
+        raise NotUnderstood(f"{name} with nothing behind it", span)
+    return tokens
+
+
+def _is_mark(token: Token) -> bool:
+    return token.kind is TokenKind.MARK
+
+
+def _parts(tokens: Tokens) -> Iterator[Tokens]:
+    """What stands between commas, not looking into brackets."""
+    start = depth = 0
+    for at, token in enumerate(tokens):
+        if _is_mark(token):
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+            if token.text == "," and not depth:
+                yield tokens[start:at]
+                start = at + 1
+    if tokens:
+        yield tokens[start:]
+
+
+def _span(tokens: Tokens, whole: Span) -> Span:
+    return Span(tokens[0].start, tokens[-1].end) if tokens else whole
+
+
+def _expression(source: str, tokens: Tokens, whole: Span) -> Condition:
+    tree = _whole(source, tokens)
+    if tree is None:
+        raise NotUnderstood("these words", _span(tokens, whole))
+    return tree
+
+
+def _whole(source: str, tokens: Tokens) -> Condition | None:
+    """The tree of all the tokens; what is ``Unread`` in it stands inside brackets of a call."""
+    tree = read_expression(source, join_operators(tokens)) if tokens else None
+    return None if tree is None or isinstance(tree, Unread) else tree
+
+
+def _item(source: str, tokens: Tokens, whole: Span) -> Item:
+    span = _span(tokens, whole)
+    match tokens:
+        case [star] if star.is_mark("*"):
+            return Item(span=span, star="")
+        case [name, dot, star] if dot.is_mark(".") and star.is_mark("*") and _is_name(name):
+            return Item(span=span, star=name.text.lower())
+        case [*words, as_, alias] if as_.word == "AS" and _is_name(alias) and words:
+            return Item(span=span, value=_expression(source, words, whole), alias=alias.text)
+    tree = _whole(source, tokens)
+    if tree is not None and not _holds_unread(tree):
+        return Item(span=span, value=tree)
+    match tokens:
+        case [*words, alias] if words and _is_name(alias) and alias.word not in _NO_ITEM_ALIAS:
+            inner = _whole(source, words)
+            if inner is not None:
+                return Item(span=span, value=inner, alias=alias.text)
+    if tree is None:
+        raise NotUnderstood("these words", span)
+    return Item(span=span, value=tree)
+
+
+def _holds_unread(tree: Condition) -> bool:
+    return any(isinstance(part, Unread) for part in parts_of(tree))
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind in (TokenKind.WORD, TokenKind.QUOTED)
+
+
+def _from(tokens: Tokens) -> tuple[Span, str]:
+    """The place of a table's name, and its alias."""
+    at = 1
+    while at + 1 < len(tokens) and tokens[at].is_mark("."):
+        at += 2
+    name, rest = tokens[:at], tokens[at:]
+    if not all(_is_name(token) for token in name[::2]):
+        raise NotUnderstood("what stands behind FROM", _span(tokens, tokens[0].span))
+    match rest:
+        case []:
+            return Span(name[0].start, name[-1].end), ""
+        case [as_, alias] if as_.word == "AS" and _is_name(alias):
+            return Span(name[0].start, name[-1].end), alias.text.lower()
+        case [alias] if _is_name(alias) and alias.word not in _NO_ALIAS:
+            return Span(name[0].start, name[-1].end), alias.text.lower()
+    raise NotUnderstood("more than one table behind FROM", Span(rest[0].start, rest[-1].end))
+
+
+def _sort_item(source: str, tokens: Tokens, whole: Span) -> SortItem:
+    words, span = list(tokens), _span(tokens, whole)
+    nulls_first: bool | None = None
+    if len(words) > 2 and words[-2].word == "NULLS" and words[-1].word in ("FIRST", "LAST"):
+        nulls_first = words[-1].word == "FIRST"
+        del words[-2:]
+    descending = len(words) > 1 and words[-1].word == "DESC"
+    if descending or (len(words) > 1 and words[-1].word == "ASC"):
+        del words[-1]
+    return SortItem(
+        span=span,
+        value=_expression(source, words, whole),
+        descending=descending,
+        nulls_first=not descending if nulls_first is None else nulls_first,
+    )
+
+
+def _count(tokens: Tokens, whole: Span) -> int:
+    match tokens:
+        case [number] if number.kind is TokenKind.NUMBER and number.text.isdecimal():
+            if int(number.text) < 1 << 31:
+                return int(number.text)
+    raise NotUnderstood("anything but a number here", _span(tokens, whole))

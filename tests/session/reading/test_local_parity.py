@@ -1,0 +1,184 @@
+"""Queries that the driver carries out alone, held against Spark: the same names, types and rows, for
+random queries over tables of every type and layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from acidsql.errors import UnsupportedStatementError
+from acidsql.session import Session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = {
+    "t": "tinyint",
+    "s": "smallint",
+    "i": "int",
+    "b": "bigint",
+    "f": "float",
+    "d": "double",
+    "m": "decimal(9,2)",
+    "w": "decimal(38,10)",
+    "x": "string",
+    "c": "char(4)",
+    "v": "varchar(5)",
+    "o": "boolean",
+    "y": "date",
+    "z": "timestamp",
+    "r": "binary",
+}
+ROWS = """
+(1, 1, 1, 1, 1.5, 1.5, 1.25, 1.0000000001, 'a', 'a', 'a', true, DATE '2020-01-01',
+  TIMESTAMP '2020-01-01 00:00:00', 'a'),
+(2, -2, 3, 4, 0.0, CAST('NaN' AS DOUBLE), -1.25, -7, 'b ', 'b', 'b ', false, DATE '1999-12-31',
+  TIMESTAMP '2020-01-01 00:00:00.000001', 'b'),
+(3, 300, -3, 9223372036, CAST('-0.0' AS FLOAT), CAST('-0.0' AS DOUBLE), 0.00, 0, '', '', '', true,
+  DATE '1970-01-01', TIMESTAMP '1970-01-01 00:00:00', ''),
+(4, 4, 4, -4, CAST('NaN' AS FLOAT), 0.0, 9999999.99, 12345678901234567890, 'é', 'é', 'é', NULL,
+  DATE '9999-12-31', TIMESTAMP '2038-01-19 03:14:07', 'é'),
+(5, 5, 2147483647, 5, 3.25, CAST('Infinity' AS DOUBLE), NULL, NULL, '😀', 'zz', 'zz', false, NULL,
+  NULL, NULL),
+(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+(1, 1, 1, 1, 1.5, 1.5, 1.25, 1.0000000001, 'a', 'a', 'a', true, DATE '2020-01-01',
+  TIMESTAMP '2020-01-01 00:00:00', 'a'),
+(7, 7, -2147483648, 7, CAST('-Infinity' AS FLOAT), -2.5, 7.10, 7.1, 'A', 'A', 'A', true,
+  DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:15.5', 'A')
+"""
+TABLES = ("acid", "parted", "plain", "empty")
+CONDITIONS = (
+    "i = 1", "i > 1", "b <= 4", "x = 'a'", "x > 'a'", "c = 'a'", "v = 'b '", "d > 0", "d = 0",
+    "m >= 1.25", "o", "NOT o", "x IS NULL", "i IS NOT NULL", "i IN (1, 3, 5)", "y < DATE '2020-01-01'",
+    "z >= TIMESTAMP '2020-01-01 00:00:00'", "i BETWEEN 1 AND 4", "f = 1.5", "i = 1 OR x = 'b '",
+    "i > 0 AND NOT x = 'a'", "i <=> NULL", "t + 1 > 2", "w < 5",
+)  # fmt: skip
+VALUES = (
+    *COLUMNS, "i + 1", "b - 1", "-i", "i = 1", "o AND i > 1", "NOT o", "x IS NULL", "7", "'k'", "true",
+    "i + 1 AS j", "upper(x) AS u", "length(x)", "cast(i AS bigint)", "x AS i", "d * 2 AS dd", "m + 1 AS mm",
+    "i % 2 AS odd", "coalesce(i, 0) AS ci", "CASE WHEN i > 1 THEN 'hi' ELSE x END AS cs", "(i)", "concat(x, 'q')",
+)  # fmt: skip
+AGGREGATES = (
+    "count(*)", "count(x)", "count(1)", "count(r)", *(f"min({n})" for n in COLUMNS),
+    *(f"max({n})" for n in COLUMNS), "sum(t)", "sum(s)", "sum(i)", "sum(b)", "sum(m)", "avg(i)", "avg(t)",
+    "max(i) + 1 AS more", "count(*) AS n", "min(i + 1)", "sum(i) AS total", "max(i) > min(i) AS spread",
+)  # fmt: skip
+HAVING = ("count(*) > 1", "max(i) > 2", "min(x) IS NULL")
+
+
+@st.composite
+def plain_selects(draw: st.DrawFn) -> str:
+    """A SELECT of values; with LIMIT where its order leaves no choice."""
+    items = draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=4))
+    distinct = draw(st.booleans())
+    order = f" ORDER BY {', '.join(_sorting(draw, str(n + 1)) for n in range(len(items)))}"
+    ordered = draw(st.booleans())
+    limit = (
+        draw(st.sampled_from(("", " LIMIT 3", " LIMIT 2 OFFSET 1", " LIMIT 0"))) if ordered else ""
+    )
+    return (
+        f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(items)} FROM {_table(draw)}"
+        f"{_where(draw)}{order if ordered else ''}{limit}"
+    )
+
+
+@st.composite
+def stars(draw: st.DrawFn) -> str:
+    """A SELECT of all columns, sorted by a column and, so that no choice is left, by all others."""
+    first = draw(st.sampled_from(tuple(COLUMNS)))
+    keys = ", ".join(_sorting(draw, name) for name in (first, *COLUMNS) if name != "r")
+    return f"SELECT * FROM {_table(draw)}{_where(draw)} ORDER BY {keys}"
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> str:
+    """Aggregates, of groups or of all rows."""
+    keys = draw(st.lists(st.sampled_from(tuple(COLUMNS)), max_size=2, unique=True))
+    wanted = draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=3))
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    having = f" HAVING {draw(st.sampled_from(HAVING))}" if keys and draw(st.booleans()) else ""
+    items = [*keys, *wanted]
+    order = (
+        f" ORDER BY {', '.join(str(n + 1) for n in range(len(items)))}"
+        if draw(st.booleans())
+        else ""
+    )
+    return f"SELECT {', '.join(items)} FROM {_table(draw)}{_where(draw)}{by}{having}{order}"
+
+
+QUERIES = st.one_of(plain_selects(), stars(), grouped())
+
+
+def _table(draw: st.DrawFn) -> str:
+    return draw(st.sampled_from(TABLES))
+
+
+def _where(draw: st.DrawFn) -> str:
+    conditions = draw(st.lists(st.sampled_from(CONDITIONS), max_size=2))
+    return f" WHERE {' AND '.join(f'({c})' for c in conditions)}" if conditions else ""
+
+
+def _sorting(draw: st.DrawFn, key: str) -> str:
+    return key + draw(st.sampled_from(("", " ASC", " DESC", " NULLS LAST", " DESC NULLS FIRST")))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Session]:
+    """The tables of every layout: with delete deltas, partitions, without transactions, empty."""
+    root: Path = tmp_path_factory.mktemp("parity") / "warehouse"
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    with Session(str(root), spark=spark, settings={"acidsql.engine": "spark"}) as session:
+        acid = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        session.sql(f"CREATE TABLE acid ({columns}) {acid}")
+        session.sql(f"CREATE TABLE empty ({columns}) {acid}")
+        session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int) {acid}")
+        session.sql(f"CREATE TABLE plain ({columns}) STORED AS ORC")
+        session.sql(f"INSERT INTO acid VALUES {ROWS}")
+        session.sql("INSERT INTO acid SELECT * FROM acid")
+        session.sql("DELETE FROM acid WHERE i = 4")
+        session.sql("UPDATE acid SET x = 'changed' WHERE i = -3")
+        session.sql("INSERT INTO parted PARTITION (k) SELECT *, i % 3 FROM acid")
+        session.sql("INSERT INTO plain SELECT * FROM acid")
+        yield session
+
+
+def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
+    session.sql(f"SET acidsql.engine={engine}")
+    result = session.sql(query)
+    columns = [(column.name, str(column.type)) for column in result.columns]
+    table = result.to_arrow()
+    kinds = [(field.name, str(field.type)) for field in table.schema]
+    rows = [repr(row) for row in result.rows()]
+    return columns, kinds, rows if "ORDER BY" in query else sorted(rows)
+
+
+def check(session: Session, query: str) -> None:
+    """Whatever the driver takes, Spark answers likewise."""
+    try:
+        local = answer(session, "local", query)
+    except UnsupportedStatementError:
+        return
+    assert local == answer(session, "spark", query), query
+
+
+@given(query=QUERIES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_driver_answers_as_spark_does(tables: Session, query: str) -> None:
+    """Names, types, rows and their order."""
+    check(tables, query)
+
+
+@pytest.mark.slow
+@given(query=QUERIES)
+@settings(max_examples=3000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_driver_answers_as_spark_does_at_length(tables: Session, query: str) -> None:
+    """The same, thousands of times."""
+    check(tables, query)
