@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.local.rows import no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
+from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
-from acidsql.planner.bind.local_query import ROW_ID, LocalQuery
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, LocalValues, OnlySpark
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -54,11 +55,16 @@ class LocalQueries:
 
     def _taken(self, step: LocalScan, snapshots: Snapshots, trace: Trace) -> TableSnapshot | None:
         """The files of a scan; None if the columns read weigh too much."""
-        taken, signal = None, None
+        with reading_files():
+            taken = self.table_at(step.read, snapshots)
+        return taken if self.may_read(step, taken, trace) else None
+
+    def may_read(self, step: LocalScan, taken: TableSnapshot, trace: Trace) -> bool:
+        """Whether the columns of a scan weigh no more than it allows. NeedsSpark."""
+        signal = None
         with trace.running(step) as figures:
             try:
                 with reading_files():
-                    taken = self.table_at(step.read, snapshots)
                     figures.files = len(taken.insert_files)
                     figures.bytes = self._scanner.weigh(taken, stored_columns(step))
             except NeedsSpark as needs_spark:
@@ -68,7 +74,15 @@ class LocalQueries:
             figures.in_vain = heavy or signal is not None
         if signal is not None and step.max_bytes is None:
             raise signal
-        return None if figures.in_vain else taken
+        return not figures.in_vain
+
+    def batches(
+        self, read: BoundRead, columns: Sequence[str], taken: TableSnapshot
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a table; with their id fields if ROW_ID is among the columns."""
+        names = [name for name in columns if name != ROW_ID]
+        ids = len(names) < len(columns)
+        return self._scanner.batches(taken, names, predicates=read.predicates, ids=ids)
 
     def rows(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
@@ -87,11 +101,15 @@ class LocalQueries:
 
     def _rows_of(self, step: LocalRows, taken: TableSnapshot | None, trace: Trace) -> pa.Table:
         query, rows, reason = step.query.local, None, ""
-        assert isinstance(query, LocalQuery)
+        assert not isinstance(query, OnlySpark)
         with trace.running(step) as figures:
             try:
                 with reading_files():
-                    rows = rows_of(query, self._batches(step.query, query, taken))
+                    if isinstance(query, LocalValues):
+                        rows = rows_of_values(query)
+                    else:
+                        batches = self._batches(step.query, query, taken)
+                        rows = rows_of(query, batches, step.max_bytes)
             except (NeedsSpark, Uncertain) as signal:
                 reason, figures.in_vain = signal.reason, True
             else:
@@ -130,5 +148,5 @@ def stored_columns(step: LocalScan) -> tuple[str, ...]:
 def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
     """The names and types of the columns that local steps make."""
     [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
-    assert isinstance(query, LocalQuery)
+    assert not isinstance(query, OnlySpark)
     return tuple((output.name, output.type) for output in query.outputs)

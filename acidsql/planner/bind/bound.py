@@ -57,7 +57,9 @@ class BoundQuery:
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
     width: int | None = None
-    local: LocalQuery | LocalValues | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    local: LocalQuery | LocalValues | OnlySpark = field(
+        default=NOT_LOOKED_INTO, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

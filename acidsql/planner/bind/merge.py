@@ -310,7 +310,6 @@ class _Merge:
         exact = column.type not in (PrimitiveType("float"), PrimitiveType("double"))
         return own_value(self.read, column), self.keys.get(column.name) if exact else None
 
-
     # ---- without Spark
 
     def local(self, source: tuple[Piece, ...], on: tuple[Piece, ...]) -> LocalMerge:
@@ -388,9 +387,7 @@ class _Merge:
             case ast.MergeInsert(columns=named, values=values):
                 every = (*table.columns, *table.partition_columns)
                 columns = every if named is None else self.named_columns(table, named)
-                given = {
-                    c.name: value(v, c) for c, v in zip(columns, values or (), strict=True)
-                }
+                given = {c.name: value(v, c) for c, v in zip(columns, values or (), strict=True)}
                 trees = [given.get(c.name) or scope.default(c, span) for c in every]
         every = (*table.columns, *table.partition_columns)
         stores = [scope.stored(t, c) for t, c in zip(trees, every, strict=False)]

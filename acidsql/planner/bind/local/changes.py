@@ -124,7 +124,7 @@ def local_insert(
     for column in (*table.columns, *table.partition_columns):
         if column.name in static:
             text = Constant(static[column.name], _STRING, span)
-            every.append(Stored(column=Column(column.name, _STRING), value=text))
+            every.append(Stored(column=Column(name=column.name, type=_STRING), value=text))
             continue
         value = (
             ColumnRef((given[column.name],), span)

@@ -17,8 +17,8 @@ from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
-from acidsql.planner.bind.local.stores import stored
 from acidsql.planner.bind.local.spark_names import spark_name
+from acidsql.planner.bind.local.stores import stored
 from acidsql.planner.bind.local_query import LocalValues, Output, Semantics, Stored
 
 Tokens = Sequence[Token]
@@ -225,11 +225,14 @@ def _parts(tokens: Tokens, ends: Callable[[Tokens, int], int]) -> Iterator[Token
     start = at = depth = 0
     while at < len(tokens):
         token = tokens[at]
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]")) if token.kind is TokenKind.MARK else 0
+        depth += (
+            (token.text in ("(", "[")) - (token.text in (")", "]"))
+            if token.kind is TokenKind.MARK
+            else 0
+        )
         length = ends(tokens, at) if depth == 0 else 0
         if length:
             yield tokens[start:at]
             start = at + length
         at += max(length, 1)
     yield tokens[start:]
-
