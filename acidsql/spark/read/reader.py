@@ -296,7 +296,11 @@ class SnapshotReader:
             (name, ROW_ID_TYPE if name == ROW_ID_COLUMN else _EVENT_IDS[name][1]) for name in shown
         ]
         nulls = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in types)
-        return self._spark.sql(f"SELECT {', '.join(nulls)} WHERE false")
+        rows = self._spark.sql(f"SELECT {', '.join(nulls)} WHERE false")
+        for column in scan.columns:
+            if isinstance(column.type, CharType | VarcharType):
+                rows = rows.withMetadata(column.name, {HIVE_TYPE: str(column.type)})
+        return rows
 
     # ---- schemas
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from acidsql import interrupts
 from acidsql.errors import Error, ExecutionError
 from acidsql.planner.bind.bound import BoundInsert, BoundQuery
+from acidsql.storage.scan.needs_spark import NeedsSpark
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -76,7 +77,8 @@ silence = _Silence()
 
 @contextmanager
 def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[None]:
-    """Whatever fails inside leaves as an error of ours; ``add_span`` may give it a span.
+    """Whatever fails inside leaves as an error of ours, but for the signal that another way is to be
+    taken; ``add_span`` may give it a span.
 
     KeyboardInterrupt if a Ctrl-C came before or meanwhile.
     """
@@ -84,6 +86,9 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
     with silence:
         try:
             yield
+        except NeedsSpark:
+            interrupts.check()
+            raise
         except Error as error:
             interrupts.check()
             raise (add_span(error) if add_span else error) from error.__cause__

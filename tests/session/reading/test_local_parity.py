@@ -157,7 +157,8 @@ def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
     table = result.to_arrow()
     kinds = [(field.name, str(field.type)) for field in table.schema]
     rows = [repr(row) for row in result.rows()]
-    return columns, kinds, rows if "ORDER BY" in query else sorted(rows)
+    in_order = [row.replace("-0.0", "0.0") for row in rows] if "ORDER BY" in query else []
+    return columns, kinds, sorted(rows), in_order
 
 
 def check(session: Session, query: str) -> None:
