@@ -34,6 +34,7 @@ from acidsql.planner.steps.step import (
     Step,
     WriteFiles,
 )
+from acidsql.settings import Settings
 from acidsql.storage.key_lookup import KeyLookup
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
@@ -46,10 +47,10 @@ Marks = npt.NDArray[np.bool_]
 class LocalMerges:
     """Carries out the local way of a MERGE's plan for one session."""
 
-    def __init__(self, files: FileIO, queries: LocalQueries, keys: KeyLookup) -> None:
+    def __init__(self, files: FileIO, queries: LocalQueries, settings: Settings) -> None:
         self._files = files
         self._queries = queries
-        self._keys = keys
+        self._settings = settings
 
     def write(
         self,
@@ -57,14 +58,12 @@ class LocalMerges:
         target: WriteTarget,
         snapshots: Snapshots,
         trace: Trace,
-        *,
-        check: bool,
     ) -> Written | None:
         """The files of each clause; None, or NeedsSpark, where another way is to be taken, before
-        anything is written. CardinalityError if ``check`` and a row would be changed twice; else
-        one change wins.
+        anything is written. CardinalityError if a row would be changed twice; unless it is not
+        checked: then one change wins.
         """
-        found = self.rows(plan, target, snapshots, trace, check=check)
+        found = self.rows(plan, target, snapshots, trace)
         if found is None:
             return None
         [step] = [step for step in plan.local if isinstance(step, WriteFiles)]
@@ -79,11 +78,11 @@ class LocalMerges:
         target: WriteTarget,
         snapshots: Snapshots,
         trace: Trace = UNTRACED,
-        *,
-        check: bool,
     ) -> tuple[pa.Table, pa.Table] | None:
         """LEADING_COLUMNS and values of the rows to change, and of those to insert."""
-        run = _Run(self._queries, self._keys, plan, target, snapshots, trace)
+        most = int(self._settings.number("acidsql.read.deletes.max.events"))
+        keys = KeyLookup(self._queries.known, most)
+        run = _Run(self._queries, keys, plan, target, snapshots, trace)
         try:
             with reading_files():
                 found = run.rows()
@@ -99,7 +98,7 @@ class LocalMerges:
             with trace.running(once) as figures:
                 figures.rows = changes.num_rows
                 changes = once_each(target, changes, check=True)
-        elif not check:
+        elif not self._settings.flag("hive.merge.cardinality.check"):
             changes = once_each(target, changes, check=False)
         return changes, inserts
 

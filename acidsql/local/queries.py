@@ -32,6 +32,7 @@ class LocalQueries:
 
     def __init__(self, settings: Settings, known: KnownFiles) -> None:
         self._settings = settings
+        self.known = known
         self._scanner = Scanner(known)
 
     def late(

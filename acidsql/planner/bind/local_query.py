@@ -116,8 +116,8 @@ class LocalQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalValues:
-    """Rows that stand in the statement, as expressions over no column. ``outputs``: names and types;
-    each value of ``stored`` rows is stored by itself, as the column of the target does it.
+    """Rows that stand in the statement, as expressions over no column. ``outputs``: names and
+    types. ``stored``: the columns that store them, each value by itself.
     """
 
     outputs: tuple[Output, ...]

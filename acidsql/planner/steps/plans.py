@@ -103,6 +103,11 @@ class WritePlan:
         return either(self.local, (*self.source, *self.writing))
 
     @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.writing)
+
+    @property
     def query(self) -> BoundQuery | None:
         """What Spark evaluates; None for literal rows and files."""
         if isinstance(self.action, BoundInsert):
@@ -135,6 +140,11 @@ class MergePlan:
     @property
     def steps(self) -> tuple[Step, ...]:
         return either(self.local, self.on_spark)
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.on_spark)
 
     @property
     def table(self) -> Table:

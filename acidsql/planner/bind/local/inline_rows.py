@@ -83,7 +83,7 @@ def _is_row(text: SelectText) -> bool:
 
 
 def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Span) -> LocalValues:
-    """The rows with each column's values in one type, the one that Spark gives it. NotUnderstood."""
+    """The rows with each column's values in one type, which Spark gives it. NotUnderstood."""
     if not rows or any(len(row) != len(names) for row in rows):
         raise NotUnderstood("rows of several lengths", span)
     scope = Scope(table=None, alias="", semantics=semantics)
@@ -174,10 +174,10 @@ def _aliased(tokens: Tokens) -> tuple[list[str] | None, Tokens]:
             (at for at in range(len(rest) - 1, 0, -1) if rest[at].is_mark("(")), len(rest)
         )
         inside = rest[opening + 1 : -1]
-        if opening < len(rest) and _is_name(rest[opening - 1]) and _are_names(inside):
-            if rest[opening - 1].word != "VALUES":
-                names = [token.text for token in inside[::2]]
-                rest = rest[:opening]
+        named = opening < len(rest) and _is_name(rest[opening - 1]) and _are_names(inside)
+        if named and rest[opening - 1].word != "VALUES":
+            names = [token.text for token in inside[::2]]
+            rest = rest[:opening]
     if len(rest) > 1 and _is_name(rest[-1]):
         rest = rest[:-2] if rest[-2].word == "AS" else rest[:-1]
     while _are_bracketed(rest) and len(rest) > 2 and rest[1].word == "VALUES":
@@ -225,11 +225,8 @@ def _parts(tokens: Tokens, ends: Callable[[Tokens, int], int]) -> Iterator[Token
     start = at = depth = 0
     while at < len(tokens):
         token = tokens[at]
-        depth += (
-            (token.text in ("(", "[")) - (token.text in (")", "]"))
-            if token.kind is TokenKind.MARK
-            else 0
-        )
+        if token.kind is TokenKind.MARK:
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
         length = ends(tokens, at) if depth == 0 else 0
         if length:
             yield tokens[start:at]
