@@ -6,6 +6,7 @@ Spark is imported and started only when a statement needs it.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,7 @@ class Engine:
         return Semantics(
             ansi=self.resources.settings.flag("acidsql.ansi"),
             zone=running.time_zone,
+            now=datetime.datetime.now(datetime.UTC),
             only_spark=running.changed_meaning(),
         )
 

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
+    from acidsql.session_scan import TableScan
 
 DEFAULT_WAREHOUSE = "warehouse"
+DEFAULT_BATCH_ROWS = 131_072
 WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
 METASTORE_VARIABLE = "ACIDSQL_METASTORE"
 
@@ -78,6 +80,7 @@ class Session:
         self.user = current_user()
         store = self._open_store(metastore, clock)
         self._store: EmbeddedMetastore | None = store
+        self._spark_given = (spark, master, conf)
         self._engine = Engine(self.settings, store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
         self._background = Background(
@@ -116,6 +119,21 @@ class Session:
             mode=int(self.settings.text("acidsql.store.mode"), 8),
         )
 
+    def open_beside(self) -> Session:
+        """Another session on the same warehouse and metastore, with this one's settings and
+        database, and its Spark, which is not started for it.
+        """
+        spark, master, conf = self._spark_given
+        return Session(
+            self.warehouse,
+            metastore=self.store.metastore or "",
+            spark=spark,
+            database=self.database,
+            master=master,
+            conf=conf,
+            settings={name: self.settings.text(name) for name in self.settings.changed()},
+        )
+
     # ---- statements
 
     def sql(self, text: str, params: Params | None = None) -> Result:
@@ -134,6 +152,28 @@ class Session:
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
         return result.over_spark(lambda rows: self.engine.frame_of(rows))
+
+    def scan(
+        self,
+        table: str,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        *,
+        as_of: int | None = None,
+        batch_size: int = DEFAULT_BATCH_ROWS,
+    ) -> TableScan:
+        """The visible rows of a table as a stream of Arrow's record batches, read without Spark.
+
+        columns: names, ROW__ID among them if it is wanted; None is all columns. filter: a condition
+        in SQL. as_of: a write id of the table: what was committed by it and those below, as far as
+        the files are still there (SnapshotTooOldError). batch_size: the most rows of a batch.
+        UnsupportedStatementError for what only Spark reads, or a filter that only Spark
+        understands. In a transaction the scan sees what its statements have written.
+        """
+        from acidsql.session_scan import SessionScan
+
+        with self.turn.taken():
+            return SessionScan(spine=self._spine).scan(table, columns, filter, as_of, batch_size)
 
     def explain(self, text: str) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""

@@ -131,6 +131,15 @@ class ValidWriteIdList(_ValidIds[WriteId]):
         lists = (",".join(map(str, ids)) for ids in (self.open, self.aborted))
         return ":".join([self.table, self._numbers(), *lists])
 
+    def up_to(self, highest: WriteId) -> ValidWriteIdList:
+        """The list without the ids above ``highest``."""
+        return ValidWriteIdList(
+            table=self.table,
+            high_watermark=min(self.high_watermark, highest),
+            open=tuple(i for i in self.open if i <= highest),
+            aborted=tuple(i for i in self.aborted if i <= highest),
+        )
+
     def is_valid_base(self, write_id: WriteId) -> bool:
         """May a compacted base up to ``write_id`` be read? It has forgotten which of its rows came
         from which write id.

@@ -9,7 +9,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType
-from acidsql.expressions.coercion import as_decimal, decimal_result, wider_number
+from acidsql.expressions.coercion import as_decimal, decimal_result, operand_type, wider_number
 from acidsql.expressions.compiled import UNCERTAIN, Compiled, cast, strict
 from acidsql.expressions.decimals import EXACT, rescaled
 from acidsql.expressions.values import BIGINT, DOUBLE, UNKNOWN, bits_of
@@ -77,8 +77,11 @@ def arithmetic(sign: str, left: Compiled, right: Compiled, *, ansi: bool) -> Com
 
 
 def _decimal_arithmetic(sign: str, left: Compiled, right: Compiled, ansi: bool) -> Compiled:
-    one, two = (None if side.type is None else as_decimal(side.type) for side in (left, right))
-    if one is None or two is None or sign not in DECIMAL_ARITHMETIC:
+    if left.type is None or right.type is None or sign not in DECIMAL_ARITHMETIC:
+        return UNCERTAIN
+    one = as_decimal(operand_type(left.type, left.written, right.type))
+    two = as_decimal(operand_type(right.type, right.written, left.type))
+    if one is None or two is None:
         return UNCERTAIN
     return strict(
         decimal_result(sign, one, two),

@@ -5,6 +5,7 @@ a sum are cast to, and the type of the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import VOID
@@ -75,6 +76,15 @@ def as_decimal(hive_type: HiveType) -> DecimalType | None:
     if isinstance(hive_type, DecimalType):
         return hive_type
     return DecimalType(_DIGITS[str(hive_type)], 0) if bits_of(hive_type) else None
+
+
+def operand_type(own: HiveType, written: Any, other: HiveType) -> HiveType:
+    """The type of an operand beside another of type ``other``. A whole number that is ``written``
+    out (else None) is a DECIMAL of its digits beside a DECIMAL.
+    """
+    if written is not None and isinstance(other, DecimalType) and bits_of(own):
+        return DecimalType(len(str(abs(written))), 0)
+    return own
 
 
 def decimal_type(whole: int, scale: int) -> DecimalType | None:

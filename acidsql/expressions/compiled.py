@@ -15,12 +15,13 @@ Row = Sequence[Any]
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """``run`` gives the value: None is NULL. ``type``: None where only Spark knows it; then there
-    is no value but NULL and UNKNOWN.
+    is no value but NULL and UNKNOWN. ``written``: the value of a literal.
     """
 
     type: HiveType | None
     run: Callable[[Row], Any]
     constant: bool = False
+    written: Any = None
 
 
 UNCERTAIN = Compiled(None, lambda row: UNKNOWN)

@@ -58,7 +58,7 @@ class _Compiler:
     def value(self, node: Condition) -> Compiled:
         match node:
             case Constant(value, hive_type):
-                return constant(hive_type, value)
+                return Compiled(hive_type, lambda row: value, constant=True, written=value)
             case ColumnRef(parts):
                 ordinal, hive_type = self.columns[parts[-1]]
                 return Compiled(computed(hive_type), itemgetter(ordinal))

@@ -28,6 +28,10 @@ def literal_constant(source: str, span: Span) -> Constant:
     return Constant(value, PrimitiveType(name), span)
 
 
+_SMALL = {"Y": "tinyint", "S": "smallint"}
+"""What a letter behind a number makes of it."""
+
+
 def number_constant(source: str, span: Span) -> Constant:
     """Spark's type of a number: INT, BIGINT or DECIMAL by its size, DECIMAL with a point,
     DOUBLE with an exponent. NotReadError.
@@ -40,9 +44,11 @@ def number_constant(source: str, span: Span) -> Constant:
     match value:
         case float():
             return Constant(value, PrimitiveType("double"), span)
-        case int() if text[-1] not in "sSyY":
-            small = -(1 << 31) <= value < 1 << 31 and text[-1] not in "lL"
-            return Constant(value, PrimitiveType("int" if small else "bigint"), span)
+        case int() if (small := _SMALL.get(text[-1].upper())) is not None:
+            return Constant(value, PrimitiveType(small), span)
+        case int():
+            fits = -(1 << 31) <= value < 1 << 31 and text[-1] not in "lL"
+            return Constant(value, PrimitiveType("int" if fits else "bigint"), span)
         case Decimal():
             _, digits, exponent = value.as_tuple()
             if (

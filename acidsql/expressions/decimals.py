@@ -5,7 +5,9 @@ Python's own context has 28 digits and silently rounds what has more, ``abs`` an
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
 
 from acidsql.catalog.types import DecimalType
 
@@ -23,3 +25,25 @@ def rescaled(value: Decimal, hive_type: DecimalType) -> Decimal | None:
     if not rounded:
         return rounded.copy_abs()
     return rounded if rounded.adjusted() < whole else None
+
+
+_CERTAIN_DIGITS = 15
+"""The first digits of a double that are the same in Python and in every Java."""
+_DOUBT = Decimal("1e-14")
+
+
+def rounded_double(behind: int, value: float) -> Any:
+    """ROUND of a DOUBLE: its shortest digits, rounded half up. None where other digits of the
+    same number would be rounded another way.
+    """
+    if not math.isfinite(value):
+        return value
+    digits = Decimal(repr(value))
+    unit = Decimal(1).scaleb(-behind)
+    candidates = [digits]
+    if len(digits.as_tuple().digits) > _CERTAIN_DIGITS:
+        candidates = [digits * (1 - _DOUBT), digits, digits * (1 + _DOUBT)]
+    if digits.adjusted() + behind > EXACT.prec // 2:
+        return value
+    results = {c.quantize(unit, rounding=ROUND_HALF_UP, context=EXACT) for c in candidates}
+    return float(results.pop()) + 0.0 if len(results) == 1 else None  # no zero has a sign

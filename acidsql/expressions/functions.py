@@ -39,12 +39,20 @@ class Function:
 # ---- text
 
 
+_SAME_CASES = re.compile(
+    "[\0-\x7f\xa0-\xb4\xb6-\xde\xe0-\xfe"  # Latin, but for letters whose other case is elsewhere
+    "\u0410-\u044f"  # Cyrillic
+    "\u3041-\u30ff\u4e00-\u9fa5\uac00-\ud7a3\U0001f600-\U0001f64f]*"  # scripts without case
+)
+"""Texts of which every Unicode has the same capital and small letters."""
+
+
 def _upper(text: str) -> Any:
-    return text.upper() if text.isascii() else UNKNOWN
+    return text.upper() if _SAME_CASES.fullmatch(text) else UNKNOWN
 
 
 def _lower(text: str) -> Any:
-    return text.lower() if text.isascii() else UNKNOWN
+    return text.lower() if _SAME_CASES.fullmatch(text) else UNKNOWN
 
 
 def _substring(text: str, position: int, length: int | None = None) -> str:

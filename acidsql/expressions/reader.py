@@ -15,6 +15,7 @@ from acidsql.errors import BindError
 from acidsql.expressions.constants import literal_constant, number_constant
 from acidsql.expressions.cursor import Cursor, NotReadError, join_operators
 from acidsql.expressions.tree import (
+    NOW,
     TODAY,
     VOID,
     Call,
@@ -286,10 +287,10 @@ class _Reader(Cursor):
                 return number_constant(self.source, token.span)
             case TokenKind.MARK:
                 return self.brackets(token)
-            case TokenKind.WORD if token.word == TODAY and self.mark() != ".":
+            case TokenKind.WORD if token.word in (TODAY, NOW) and self.mark() != ".":
                 if self.take("("):
                     self.expect(")")
-                return Call(TODAY, (), self.since(start))
+                return Call(token.word, (), self.since(start))
             case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_NAMES:
                 return self.call(token.word, start)
             case TokenKind.WORD if token.word in ("NULL", "TRUE", "FALSE"):

@@ -13,8 +13,8 @@ from acidsql.errors import Span
 
 VOID = PrimitiveType("void")
 """The type of NULL."""
-TODAY = "CURRENT_DATE"
-"""The call of it, with brackets or without."""
+TODAY, NOW = "CURRENT_DATE", "CURRENT_TIMESTAMP"
+"""The calls of them, with brackets or without."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,8 @@ def caster(  # noqa: C901  (one arm for each pair of types)
             return lambda value: _fitting(int(value), target) if math.isfinite(value) else UNKNOWN
         case PrimitiveType("double"), PrimitiveType("boolean"):
             return bool
+        case PrimitiveType("double"), DecimalType():
+            return _from_double(target, failed)
     return _from_integer(target, failed) if bits_of(source) else None
 
 
@@ -188,6 +190,17 @@ def _from_decimal(target: HiveType, failed: Any) -> Conversion | None:
 
 def _or_failed(value: Any, failed: Any) -> Any:
     return failed if value is None else value
+
+
+def _from_double(target: DecimalType, failed: Any) -> Conversion:
+    def convert(value: float) -> Any:
+        try:
+            kept = store(value, target)
+        except NotPlain:
+            return UNKNOWN
+        return failed if isinstance(kept, Lossy) else kept
+
+    return convert
 
 
 def _from_text(target: HiveType, failed: Any) -> Conversion | None:

@@ -1,7 +1,7 @@
 """GROUP BY, aggregates and DISTINCT: what is known of each group so far, batch after batch.
 
-In memory are the groups, never the rows. Groups come in the order in which their first rows were
-read. What depends on the order of additions, or leaves the range of exact numbers, is Spark's.
+In memory are the groups, never the rows. The order of groups means nothing; it is the same each
+time. What depends on the order of additions, or leaves the range of exact numbers, is Spark's.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def distinct_rows(batches: Iterable[pa.Table], enough: int | None) -> Iterator[p
     for batch in batches:
         waiting.append(_one_each(batch))
         if enough is not None or sum(table.num_rows for table in waiting) > _SLACK:
-            kept = _one_each(pa.concat_tables([*([kept] if kept else []), *waiting]))
+            kept = _one_each(pa.concat_tables([*([] if kept is None else [kept]), *waiting]))
             waiting = []
             if enough is not None and kept.num_rows >= enough:
                 break
-    tables = [*([kept] if kept else []), *waiting]
+    tables = [*([] if kept is None else [kept]), *waiting]
     yield _one_each(pa.concat_tables(tables))
 
 

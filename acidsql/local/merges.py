@@ -29,6 +29,7 @@ from acidsql.planner.steps.step import (
     Choose,
     InsertUnmatched,
     LocalJoin,
+    LocalRows,
     LocalScan,
     LookUp,
     Step,
@@ -127,7 +128,9 @@ class _Run:
         self.clauses = ClauseRows(plan, self.local)
 
     def rows(self) -> tuple[pa.Table, pa.Table] | None:
-        found = self.queries.rows(self.plan.local, self.snapshots, self.trace)
+        steps = self.plan.local
+        last = next(n for n, step in enumerate(steps) if isinstance(step, LocalRows))
+        found = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
         if found is None:
             return None
         source = SourceRows(self.local, found)
@@ -203,13 +206,13 @@ class _Run:
         taken: TableSnapshot,
         matched: Marks,
     ) -> pa.Table | None:
-        if not self.queries.may_read(scan, taken, self.trace):
+        batches = self.queries.batches(scan, plan.merge.reads[0], taken, self.trace)
+        if batches is None:
             return None
         with self.trace.running(step) as figures:
             parts: list[pa.Table] = []
             weight = 0
-            read = plan.merge.reads[0]
-            for batch in self.queries.batches(read, scan.columns, taken):
+            for batch in batches:
                 for part in self._of_batch(batch, source, matched):
                     parts.append(part)
                     weight += part.nbytes

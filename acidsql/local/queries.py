@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import InternalError
+from acidsql.errors import FormatError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.local.rows import no_table, rows_of
@@ -43,46 +43,60 @@ class LocalQueries:
 
         The call raises NeedsSpark.
         """
-        taken: TableSnapshot | None = None
+        [last] = [step for step in steps if isinstance(step, LocalRows)]
+        batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
-            match step:
-                case LocalScan():
-                    taken = self._taken(step, snapshots, trace)
-                    if taken is None:
-                        return None
-                case LocalRows():
-                    return partial(self._rows_of, step, taken, trace)
-        raise InternalError("no step makes the rows")
+            if isinstance(step, LocalScan):
+                batches = self._scanned(step, last.query, snapshots, trace)
+                if batches is None:
+                    return None
+        return partial(_computed, last, batches, trace)
 
-    def _taken(self, step: LocalScan, snapshots: Snapshots, trace: Trace) -> TableSnapshot | None:
-        """The files of a scan; None if the columns read weigh too much."""
-        with reading_files():
-            taken = self.table_at(step.read, snapshots)
-        return taken if self.may_read(step, taken, trace) else None
-
-    def may_read(self, step: LocalScan, taken: TableSnapshot, trace: Trace) -> bool:
-        """Whether the columns of a scan weigh no more than it allows. NeedsSpark."""
-        signal = None
+    def _scanned(
+        self, step: LocalScan, bound: BoundQuery, snapshots: Snapshots, trace: Trace
+    ) -> Iterator[pa.RecordBatch] | None:
+        """The batches of a scan, of which none is read yet; None if they weigh too much or their
+        files are Spark's. NeedsSpark for these where they may weigh what they will.
+        """
+        batches, signal = None, None
         with trace.running(step) as figures:
             try:
                 with reading_files():
+                    taken = self.table_at(step.read, snapshots)
                     figures.files = len(taken.insert_files)
                     figures.bytes = self._scanner.weigh(taken, stored_columns(step))
+                    if step.max_bytes is None or figures.bytes <= step.max_bytes:
+                        batches = self._batches(step, bound, taken)
             except NeedsSpark as needs_spark:
                 signal = needs_spark
-            most = step.max_bytes
-            heavy = most is not None and figures.bytes is not None and figures.bytes > most
-            figures.in_vain = heavy or signal is not None
+            figures.in_vain = batches is None
         if signal is not None and step.max_bytes is None:
             raise signal
-        return not figures.in_vain
+        return batches
+
+    def _batches(
+        self, step: LocalScan, bound: BoundQuery, taken: TableSnapshot
+    ) -> Iterator[pa.RecordBatch]:
+        query = bound.local
+        assert isinstance(query, LocalQuery)
+        return self._scanner.batches(
+            taken, query.names, predicates=step.read.predicates, ids=query.row_id
+        )
 
     def batches(
-        self, read: BoundRead, columns: Sequence[str], taken: TableSnapshot
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of a table; with their id fields if ROW_ID is among the columns."""
-        names = [name for name in columns if name != ROW_ID]
-        ids = len(names) < len(columns)
+        self, step: LocalScan, read: BoundRead, taken: TableSnapshot, trace: Trace
+    ) -> Iterator[pa.RecordBatch] | None:
+        """The rows of a table that is ``read`` as a scan says, with their id fields if ROW_ID is
+        among its columns; None if they weigh too much. NeedsSpark.
+        """
+        names = stored_columns(step)
+        with trace.running(step) as figures, reading_files():
+            figures.files = len(taken.insert_files)
+            figures.bytes = self._scanner.weigh(taken, names)
+            figures.in_vain = step.max_bytes is not None and figures.bytes > step.max_bytes
+        if figures.in_vain:
+            return None
+        ids = len(names) < len(step.columns)
         return self._scanner.batches(taken, names, predicates=read.predicates, ids=ids)
 
     def rows(
@@ -100,32 +114,26 @@ class LocalQueries:
             partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
         return snapshots.take(read.table, partitions)
 
-    def _rows_of(self, step: LocalRows, taken: TableSnapshot | None, trace: Trace) -> pa.Table:
-        query, rows, reason = step.query.local, None, ""
-        assert not isinstance(query, OnlySpark)
-        with trace.running(step) as figures:
-            try:
-                with reading_files():
-                    if isinstance(query, LocalValues):
-                        rows = rows_of_values(query)
-                    else:
-                        batches = self._batches(step.query, query, taken)
-                        rows = rows_of(query, batches, step.max_bytes)
-            except (NeedsSpark, Uncertain) as signal:
-                reason, figures.in_vain = signal.reason, True
-            else:
-                figures.rows, figures.bytes = rows.num_rows, rows.nbytes
-        if rows is None:
-            raise NeedsSpark(reason)
-        return rows
 
-    def _batches(
-        self, bound: BoundQuery, query: LocalQuery, taken: TableSnapshot | None
-    ) -> Iterator[pa.RecordBatch]:
-        if taken is None or query.read is None:
-            return no_table()
-        predicates = bound.reads[query.read].predicates
-        return self._scanner.batches(taken, query.names, predicates=predicates, ids=query.row_id)
+def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:
+    """The rows of a query. ``batches``: of its table, None where it reads none. NeedsSpark."""
+    query, rows, reason = step.query.local, None, ""
+    assert not isinstance(query, OnlySpark)
+    with trace.running(step) as figures:
+        try:
+            with reading_files():
+                if isinstance(query, LocalValues):
+                    rows = rows_of_values(query)
+                else:
+                    source = no_table() if batches is None else batches
+                    rows = rows_of(query, source, step.max_bytes)
+        except (NeedsSpark, Uncertain) as signal:
+            reason, figures.in_vain = signal.reason, True
+        else:
+            figures.rows, figures.bytes = rows.num_rows, rows.nbytes
+    if rows is None:
+        raise NeedsSpark(reason)
+    return rows
 
 
 @contextmanager
@@ -139,6 +147,10 @@ def reading_files() -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise NeedsSpark(f"a file that cannot be read: {error}") from error
+    except FormatError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
 
 
 def stored_columns(step: LocalScan) -> tuple[str, ...]:

@@ -95,11 +95,9 @@ class _Rows:
         if isinstance(tree, ColumnRef):
             return batch.column(tree.parts[0])
         if tree not in self.vectors:
+            meaning = self.query.semantics
             vector = vectorized(
-                tree,
-                self.types,
-                ansi=self.query.semantics.ansi,
-                zone=self.query.semantics.zone,
+                tree, self.types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now
             )
             if isinstance(vector, Refusal):
                 raise InternalError(f"an expression was understood before: {vector.reason}")

@@ -68,7 +68,9 @@ class EmbeddedReaders(EmbeddedTxns):
             if not request.tables:
                 return OpenedReader(reader_id=None, txns=txns, locks=answer)
             reader_id = next_lock_id(connection) if answer is None else answer.lock_id
-            seen = self._seen(connection, txns, request.tables)
+            seen = self._requested(connection, txns, request)
+            if request.as_of is not None:
+                check_history(connection, seen)
             insert_reader(connection, reader_id, request, txns, seen, self._observer(now))
             return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen, locks=answer)
 
@@ -80,7 +82,7 @@ class EmbeddedReaders(EmbeddedTxns):
                 reader_id = next_lock_id(connection)
             elif not registered(connection, [reader_id]):
                 raise lost_error()
-            seen = self._seen(connection, txns, request.tables)
+            seen = self._requested(connection, txns, request)
             check_history(connection, seen)
             by = self._observer(self._time(connection))
             insert_reader(connection, reader_id, request, txns, seen, by)
@@ -155,6 +157,14 @@ class EmbeddedReaders(EmbeddedTxns):
         self, connection: Connection, txns: ValidTxnList, tables: Iterable[TableName]
     ) -> dict[TableName, ValidWriteIdList]:
         return {t: find_valid_write_ids(connection, t, txns) for t in dict.fromkeys(tables)}
+
+    def _requested(
+        self, connection: Connection, txns: ValidTxnList, request: ReadRequest
+    ) -> dict[TableName, ValidWriteIdList]:
+        seen = self._seen(connection, txns, request.tables)
+        if request.as_of is None:
+            return seen
+        return {table: write_ids.up_to(request.as_of) for table, write_ids in seen.items()}
 
     def _observer(self, now: int) -> Observer:
         return Observer(

@@ -99,7 +99,7 @@ class ScanFile(NamedTuple):
     @property
     def ids(self) -> RowIdRange | None:
         """The range of the ids of its insert events, where the footer tells them all; a file that
-        was compacted has others.
+        was compacted has others. A write id that its directory does not allow is not believed.
         """
         match self.ranges:
             case ((write_id, other), (bucket_property, another), (first, last)) if (
@@ -109,6 +109,7 @@ class ScanFile(NamedTuple):
                 return (
                     RowIdRange(write_id, bucket_property, first, last)
                     if last - first + 1 == self.rows
+                    and self.file.min_write_id <= write_id <= self.file.max_write_id
                     else None
                 )
         return None

@@ -76,25 +76,12 @@ def run_script(text: str, session: Session, warehouse: Path) -> str:
     with ExitStack() as beside:
         sessions = {FIRST_SESSION: session}
         for name in sorted({step.session or FIRST_SESSION for step in steps} - {FIRST_SESSION}):
-            sessions[name] = beside.enter_context(_open_beside(session))
+            sessions[name] = beside.enter_context(session.open_beside())
         runs = {
             name: lambda step, own=own: _executed(own, step, warehouse)
             for name, own in sessions.items()
         }
         return run_sessions(steps, runs, session.store)
-
-
-def _open_beside(session: Session) -> Session:
-    from acidsql.session import Session
-
-    settings = {name: session.settings.text(name) for name in session.settings.changed()}
-    return Session(
-        session.warehouse,
-        metastore=session.store.metastore or "",
-        spark=session.spark,
-        database=session.database,
-        settings=settings,
-    )
 
 
 def _explained(session: Session, step: Step) -> str:

@@ -36,11 +36,14 @@ from acidsql.txn.locks import LockAnswer, LockRequest
 class ReadRequest:
     """What a read outside of a transaction registers. ``statement``: its text, for those who wait
     for it; ``lease_seconds``: the longest that it may keep files, however often it is renewed.
+
+    ``as_of``: the highest write id of its tables that it sees, None for all of its snapshot.
     """
 
     tables: tuple[TableName, ...]
     statement: str = ""
     lease_seconds: float
+    as_of: WriteId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ def lost_error() -> SnapshotTooOldError:
 class Readers(Protocol):
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
         """Takes a snapshot of now and registers its tables in the same step; with ``locks``, that
-        as well, if they are free.
+        as well, if they are free. SnapshotTooOldError if what it needs ``as_of`` may be gone.
         """
 
     def read_also(

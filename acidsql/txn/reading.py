@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakSet, finalize, ref
 
+from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import (
@@ -143,11 +144,14 @@ class Reads:
         self._in_txn: WeakSet[Hold] = WeakSet()
         self._heartbeat: Heartbeat | None = None
 
-    def request(self, tables: Sequence[TableName], statement: str) -> ReadRequest:
+    def request(
+        self, tables: Sequence[TableName], statement: str, as_of: WriteId | None = None
+    ) -> ReadRequest:
         return ReadRequest(
             tables=tuple(dict.fromkeys(tables)),
             statement=statement,
             lease_seconds=self._lease_seconds(),
+            as_of=as_of,
         )
 
     # ---- statements
@@ -161,14 +165,15 @@ class Reads:
         patience: Patience | None = None,
         *,
         holds: list[Hold] | None = None,
+        as_of: WriteId | None = None,
     ) -> Iterator[tuple[ReadSnapshot, bool]]:
         """A read with its locks: what it sees, and whether it had to wait for these. What it
-        appends to ``holds`` outlives it, as registered as it is itself.
+        appends to ``holds`` outlives it, as registered as it is itself. ``as_of``: see ReadRequest.
 
         It fails as ``locking.wait`` does; SnapshotTooOldError if it was not registered to its end.
         """
         manager = self._open_store()
-        request = self.request(tables, statement)
+        request = self.request(tables, statement, as_of)
         snapshot, lock_id, waited = self._open(manager, request, locks, patience or Patience())
         with self._kept(manager, snapshot, lock_id, holds):
             yield snapshot, waited
@@ -294,6 +299,24 @@ class Reads:
             return
         txn.confirm()
         raise lost_error()
+
+    def finish(self, hold: Hold) -> None:
+        """Gives a hold up whose rows have come. SnapshotTooOldError if its files were not kept to
+        the end.
+        """
+        if hold.is_of_open_txn:
+            hold.is_over = True
+            self.check_txn(hold)
+        elif not hold.is_over:
+            hold.is_over = True
+            if hold.reader_id is None or self._end(self._open_store(), hold.reader_id, None):
+                raise lost_error()
+
+    def is_lost(self, hold: Hold) -> bool:
+        """Whether the files of a read outside of a transaction are not kept any more."""
+        return hold.reader_id is not None and bool(
+            self._open_store().renew_readers([hold.reader_id])
+        )
 
     def hand_out(self, hold: Hold | None) -> bool:
         """Whether a DataFrame may be handed out: its files are kept then until the session is

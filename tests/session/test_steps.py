@@ -125,4 +125,9 @@ def test_explain_analyze_shows_the_steps_with_their_figures(
         lines = [
             row[0] for row in session.sql("EXPLAIN ANALYZE SELECT * FROM t WHERE id > 1").rows()
         ]
+        assert lines[-1].startswith("  make the rows on the driver (1 rows, ")
+        session.sql("SET acidsql.engine=spark")
+        lines = [
+            row[0] for row in session.sql("EXPLAIN ANALYZE SELECT * FROM t WHERE id > 1").rows()
+        ]
         assert lines[-1].startswith("  collect the rows (1 rows, ")

@@ -4,6 +4,7 @@ raise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +21,7 @@ from acidsql.expressions.kernels.arrays import (
     numbers_of,
     where,
 )
+from acidsql.expressions.kernels.rowwise import completed, each
 from acidsql.expressions.vectors.vector import Uncertain
 
 _ROUNDED = "half_towards_infinity"
@@ -83,24 +85,31 @@ def floating_to_integer(target: HiveType, strict: bool, values: Values) -> Value
 
 def fitted(target: DecimalType, strict: bool, values: Values) -> Values:
     """Decimals of 256 bits rounded half up to a type; NULL for what does not fit it."""
-    if values.type.scale > target.scale:
+    whole, room = values.type.precision - values.type.scale, target.precision - target.scale
+    rounds = values.type.scale > target.scale
+    if rounds:
         values = pc.round(values, target.scale, round_mode=_ROUNDED)
-    limit = pa.scalar(Decimal(10) ** (target.precision - target.scale), pa.decimal256(39, 0))
-    fits = pc.less(pc.abs(values), limit)
-    if strict:
-        certain(fits)
-    return pc.cast(where(fits, values), pa.decimal128(target.precision, target.scale))
+    if whole > room or (whole == room and rounds):
+        limit = pa.scalar(Decimal(10) ** room, pa.decimal256(room + 1, 0))
+        fits = pc.less(pc.abs(values), limit)
+        if strict:
+            certain(fits)
+        values = where(fits, values)
+    return pc.cast(values, pa.decimal128(target.precision, target.scale))
 
 
 def decimal_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
     source = values.type
-    if source.scale == target.scale and source.precision <= target.precision:
-        return pc.cast(values, arrow_type(target))
     if target.scale >= source.scale and (
         target.precision - target.scale >= source.precision - source.scale
     ):
         return pc.cast(values, arrow_type(target))
-    return fitted(target, strict, pc.cast(values, pa.decimal256(39 + source.scale, source.scale)))
+    return fitted(target, strict, roomy(values))
+
+
+def roomy(values: Values) -> Values:
+    """Decimals with a digit more than they need, for what rounding carries."""
+    return pc.cast(values, pa.decimal256(values.type.precision + 1, values.type.scale))
 
 
 def integer_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
@@ -112,12 +121,22 @@ def boolean_to_decimal(target: DecimalType, strict: bool, values: Values) -> Val
 
 
 def decimal_to_boolean(values: Values) -> Values:
-    return pc.not_equal(values, pa.scalar(Decimal(0), pa.decimal128(1, 0)))
+    return pc.not_equal(values, pa.scalar(Decimal(0), values.type))
 
 
-def decimal_to_integer(target: HiveType, values: Values) -> Values:
-    """Towards zero."""
-    whole = pc.cast(pc.trunc(values), pa.decimal128(38, 0))
+def decimal_to_integer(target: HiveType, strict: bool, values: Values) -> Values:
+    """Towards zero. With ANSI semantics Spark may go by way of a DOUBLE."""
+    result = _exact_integer(target, values)
+    if strict:
+        other = floating_to_integer(target, True, decimal_to_double(values))
+        certain(pc.equal(result, other))
+    return result
+
+
+def _exact_integer(target: HiveType, values: Values) -> Values:
+    if values.type.scale:
+        values = pc.trunc(roomy(values))
+    whole = pc.cast(values, pa.decimal128(38, 0))
     half = 1 << arrow_type(target).bit_width - 1
     low, high = (pa.scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
     certain(pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high)))
@@ -167,6 +186,17 @@ def integer_to_string(values: Values) -> Values:
     return pc.cast(values, pa.string())
 
 
+def string_to_integer(target: HiveType, rowwise: Callable[[str], Any], values: Values) -> Values:
+    """Quickly where the text has the digits alone, and so few that they fit."""
+    kind = arrow_type(target)
+    if isinstance(values, pa.Scalar):
+        return each(rowwise, target, values)
+    pattern = rf"^-?[0-9]{{1,{9 if kind.bit_width == 32 else 18}}}$"
+    plain = pc.match_substring_regex(values, pattern)
+    sure = pc.fill_null(plain, True).to_numpy(zero_copy_only=False)
+    return completed(rowwise, target, values, pc.cast(where(plain, values), kind), sure)
+
+
 def string_to_binary(values: Values) -> Values:
     return pc.cast(values, pa.binary())
 
@@ -176,13 +206,13 @@ def binary_to_string(values: Values) -> Values:
 
 
 def date_to_string(values: Values) -> Values:
-    _check_years(values)
+    check_years(values)
     return pc.cast(values, pa.string())
 
 
 def timestamp_to_string(values: Values) -> Values:
     """Without zeros at the end of the fraction."""
-    _check_years(timestamp_to_date(values))
+    check_years(timestamp_to_date(values))
     text = pc.cast(values, pa.string())
     return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")  # six digits follow the point
 
@@ -207,7 +237,7 @@ def timestamp_to_double(values: Values) -> Values:
     return from_numbers(micros / 1_000_000.0, absent, values, pa.float64())
 
 
-def _check_years(days: Values) -> None:
+def check_years(days: Values) -> None:
     """Years of four digits."""
     number = pc.cast(days, pa.int32())
     certain(pc.and_(pc.greater_equal(number, _FIRST_DAY), pc.less_equal(number, _LAST_DAY)))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType
@@ -29,12 +30,23 @@ def each(
         [a.as_py()] * length if isinstance(a, pa.Scalar) else a.to_pylist() for a in arguments
     ]
     if len(columns) == 1 and not nulls:
-        return pa.array(_each_distinct(function, columns[0]), kind)
+        return pa.array([_one(function, (value,), False) for value in columns[0]], kind)
     return pa.array([_one(function, row, nulls) for row in zip(*columns, strict=True)], kind)
 
 
-def _each_distinct(function: Callable[[Any], Any], values: list[Any]) -> list[Any]:
-    return [_one(function, (value,), False) for value in values]
+def completed(
+    function: Callable[[Any], Any],
+    hive_type: HiveType,
+    values: pa.Array,
+    quick: pa.Array,
+    sure: Any,
+) -> pa.Array:
+    """``quick`` where it is ``sure``, a mask in NumPy, and else ``function`` of each value."""
+    rest = pa.array(~sure)
+    if sure.all():
+        return quick
+    others = each(function, hive_type, values.filter(rest))
+    return pc.replace_with_mask(quick, rest, others)
 
 
 def _one(function: Callable[..., Any], row: Any, nulls: bool) -> Any:

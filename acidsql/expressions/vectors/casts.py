@@ -21,11 +21,18 @@ from acidsql.expressions.vectors.vector import Vector
 
 _arrays = Kernels("arrays")
 _casting = Kernels("casting")
+_rounding = Kernels("rounding")
 _rowwise = Kernels("rowwise")
 
 BINARY = PrimitiveType("binary")
+_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 _LEAST_EXPONENT = 6
 """A decimal of a larger scale may be written with an exponent."""
+
+
+def is_utc(zone: str) -> bool:
+    """Whether clocks of a zone, as Spark names it, always show UTC."""
+    return zone.upper() in _UTC
 
 
 def computed(vector: Vector) -> Vector:
@@ -80,6 +87,12 @@ def _kernel(  # noqa: C901  (one arm for each pair of types)
             return _casting.integer_to_string
         case _, PrimitiveType("string") if bits_of(source):
             return _casting.integer_to_string
+        case PrimitiveType("double"), DecimalType():
+            convert = caster(source, target, ansi=ansi)
+            return partial(_rounding.double_to_decimal, target, ansi, convert)
+        case PrimitiveType("string"), PrimitiveType("int" | "bigint"):
+            convert = caster(source, target, ansi=ansi)
+            return partial(_casting.string_to_integer, target, convert)
         case PrimitiveType(one), PrimitiveType(other) if (one, other) in _PLAIN:
             return _casting.named(f"{one}_to_{other}")
     return rowwise(source, target, ansi)
@@ -112,7 +125,7 @@ def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable
         case PrimitiveType("string") if source.scale <= _LEAST_EXPONENT:
             return _casting.decimal_to_string
     if bits_of(target):
-        return partial(_casting.decimal_to_integer, target)
+        return partial(_casting.decimal_to_integer, target, ansi and bits_of(target) <= 32)
     return rowwise(source, target, ansi)
 
 

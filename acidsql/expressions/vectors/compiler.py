@@ -20,12 +20,16 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
-from acidsql.expressions.vectors import casts, functions, truths
+from acidsql.expressions.values import TIMESTAMP
+from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
 from acidsql.expressions.vectors.vector import Refusal, Vector
 
 _arrays = Kernels("arrays")
-_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
+_ANY_CLOCK = frozenset(
+    ("IS NULL", "ISNULL", "ISNOTNULL", "CASE", "IF", "NVL2", "COALESCE", "NVL", "IFNULL")
+)
+"""What needs no more of a timestamp than that it is there."""
 
 
 def vectorized(
@@ -60,7 +64,7 @@ class Compiler:
     ) -> None:
         self.columns = columns
         self.ansi = ansi
-        self.utc = zone.upper() in _UTC
+        self.utc = casts.is_utc(zone)
         self.now = now
         self.refused_at: Span | None = None
 
@@ -101,8 +105,13 @@ class Compiler:
 
     def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
         given = [casts.computed(self.value(argument)) for argument in arguments]
-        vector = truths.truth(self, name, given)
-        return functions.function(self, name, given) if vector is None else vector
+        if not self.utc and TIMESTAMP in (one.type for one in given) and name not in _ANY_CLOCK:
+            raise NotUnderstood("a timestamp in a time zone other than UTC")
+        for understood in (truths.truth, arithmetic.arithmetic, choices.choice):
+            vector = understood(self, name, given)
+            if vector is not None:
+                return vector
+        return functions.function(self, name, given)
 
 
 def _scalar(batch: Any, *, value: Any, hive_type: HiveType) -> Any:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.expressions.coercion import FLOAT, common_type_of_list, wider_type
+from acidsql.expressions.coercion import FLOAT, common_type_of_list, operand_type, wider_type
 from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.plain import NotPlain
 from acidsql.expressions.tree import VOID
@@ -84,14 +84,14 @@ def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, V
         _check_bounds(left, right.type)
         _check_bounds(right, left.type)
         hive_type = wider_type(
-            least_decimal(left, right.type), least_decimal(right, left.type), ansi=compiler.ansi
+            beside(left, right.type), beside(right, left.type), ansi=compiler.ansi
         )
-    _check_comparable(hive_type, left.type, right.type)
+    check_comparable(hive_type, left.type, right.type)
     assert hive_type is not None
     return compiler.cast(left, hive_type), compiler.cast(right, hive_type)
 
 
-def _check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
+def check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
     if hive_type is None:
         raise NotUnderstood("a comparison of " + " with ".join(map(str, given)))
     if not isinstance(hive_type, PrimitiveType | DecimalType):
@@ -107,23 +107,26 @@ def _check_bounds(literal: Vector, other: HiveType) -> None:
         raise NotUnderstood("a number beyond all integers")
 
 
-def least_decimal(given: Vector, other: HiveType) -> HiveType:
-    """The type of an operand beside another of type ``other``: a whole number that is written out
-    is a DECIMAL of its digits beside a DECIMAL.
-    """
-    if given.literal is not None and isinstance(other, DecimalType) and bits_of(given.type):
-        return DecimalType(len(str(abs(given.literal.value))), 0)
-    return given.type
+def beside(given: Vector, other: HiveType) -> HiveType:
+    written = None if given.literal is None else given.literal.value
+    return operand_type(given.type, written, other)
 
 
 def _dated(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
-    """A text that is written out and plainly is a day or a moment, as such beside one."""
+    """An operand beside one of type ``other``: text as a day or a moment beside one."""
     if given.literal is None or given.type != STRING or other not in (DATE, TIMESTAMP):
         return given
+    return written_day(compiler, given, other)
+
+
+def written_day(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
+    """A text that is written out and plainly is a day or a moment, as such. NotUnderstood."""
+    if given.literal is None:
+        raise NotUnderstood(f"text in place of a {other}")
     text = str(given.literal.value)
     form, word = (_DAY, "DATE") if _DAY.fullmatch(text) else (_MOMENT, "TIMESTAMP")
     if not form.fullmatch(text) or (word == "TIMESTAMP" and other == DATE):
-        raise NotUnderstood(f"a comparison of text with a {other}")
+        raise NotUnderstood(f"this text in place of a {other}")
     try:
         value = parse_literal(f"{word} '{text}'")
     except NotPlain:
@@ -138,7 +141,7 @@ def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vec
         hive_type = None
     if hive_type == VOID:
         hive_type = BOOLEAN
-    _check_comparable(hive_type, *dict.fromkeys(types))
+    check_comparable(hive_type, *dict.fromkeys(types))
     assert hive_type is not None
     if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
         raise NotUnderstood("a long list of floating numbers")

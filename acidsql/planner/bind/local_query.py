@@ -7,6 +7,7 @@ Columns are named by one part each: those of the table by their names, ROW__ID a
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -21,12 +22,12 @@ ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
 
 _FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
-_FIELD_NAMES = ("writeId", "bucketId", "rowId")
+_FIELD_NAMES = ("writeid", "bucketid", "rowid")
 ROW_ID_TYPE = StructType(
     tuple(StructField(n, t) for n, t in zip(_FIELD_NAMES, _FIELD_TYPES, strict=True))
 )
 ROW_ID_FIELDS: dict[str, tuple[str, HiveType]] = {
-    f"{ROW_ID}.{name.lower()}": (stored, hive_type)
+    f"{ROW_ID}.{name}": (stored, hive_type)
     for name, stored, hive_type in zip(_FIELD_NAMES, ID_FIELDS, _FIELD_TYPES, strict=True)
 }
 """The fields of ROW__ID as they are named in trees, which no column of a table can be: the id field
@@ -76,10 +77,12 @@ class Ordering:
 class Semantics:
     """What the meaning of expressions depends on besides their words. ``only_spark``: why no query
     of the session is carried out but by Spark, such as a setting of Spark's that was changed.
+    ``now``: the moment of the statement, with its zone.
     """
 
     ansi: bool = False
     zone: str = "UTC"
+    now: datetime.datetime | None = field(default=None, compare=False)
     only_spark: str | None = None
 
 

@@ -49,7 +49,7 @@ from acidsql.planner.steps.plans import (
     SessionCommand,
     WritePlan,
 )
-from acidsql.planner.steps.step import ENDING, Check, Choose, LocalScan, Scan, Step
+from acidsql.planner.steps.step import ENDING, Check, Choose, LocalScan, Scan, Step, Way
 from acidsql.settings import Settings
 
 
@@ -123,6 +123,9 @@ class Explainer:
                 yield self.local_read(read, columns, most)
             case Check(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
+            case Choose(ways=(Way(name="local", steps=local), Way(name="spark", steps=spark))):
+                yield Node(f"engine: local{_up_to(local)}, else spark")
+                yield from self.steps(spark, merge)
             case Choose(by=by, ways=ways):
                 yield Node(
                     f"choose by {by}",
@@ -266,6 +269,14 @@ def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
     )
     if any(default_of(table, c) is None for c in missing):
         yield "the others are NULL"
+
+
+def _up_to(steps: Iterable[Step]) -> str:
+    """What local steps may read at most."""
+    scans = [step for step in steps if isinstance(step, LocalScan)]
+    columns = ", ".join(name for scan in scans for name in scan.columns)
+    sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
+    return f" up to {', '.join(sorted(sizes))} of {columns}" if sizes else ""
 
 
 def _names(columns: Iterable[Column]) -> str:

@@ -124,7 +124,7 @@ class RunningSpark:
         if self._spark_conf is None:
             spark = self._user_spark or jvm.running_session_if_any()
             self._spark_conf = self._conf if spark is None else {**spark.conf.getAll, **self._conf}
-        set_here = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
+        set_here = {name: self._settings.text(name) for name in self._settings.changed()}
         given = {**self._spark_conf, **set_here}
         return {k: v for k, v in given.items() if k.startswith("spark.sql.")}
 

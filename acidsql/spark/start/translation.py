@@ -77,7 +77,7 @@ silence = _Silence()
 
 @contextmanager
 def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[None]:
-    """Whatever fails inside leaves as an error of ours, but for the signal that another way is to be
+    """Whatever fails inside leaves as an error of ours, but for the signal that another way must be
     taken; ``add_span`` may give it a span.
 
     KeyboardInterrupt if a Ctrl-C came before or meanwhile.

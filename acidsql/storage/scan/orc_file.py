@@ -4,9 +4,9 @@ alive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,16 @@ from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_
 from acidsql.storage.stored import arrow_type
 
 CURRENT = EVENT_FIELDS[4]
+Mask = npt.NDArray[np.bool_]
 ID_TYPES = (pa.int64(), pa.int32(), pa.int64())
 
 
+Keep = Callable[[pa.RecordBatch], pa.Array]
+"""What tells for each row whether it is wanted; NULL is no."""
+
+
 class Value(NamedTuple):
-    """A column that is read: its ordinal among those of the file that are, and what makes the
+    """A column that is read: its ordinal among the data columns of the file, and what makes the
     table's values of it; NULLs of ``type`` where the file has none (``ordinal`` is None).
     """
 
@@ -45,14 +50,15 @@ class Value(NamedTuple):
 class FileRead:
     """How a file is read.
 
-    ``names``: the columns as Arrow says them, None for all of them. ``ids``: whether the rows' ids
-    are given; ``id_columns``: those that are read for that, or to tell the dead. ``first_row``: of
-    an original file.
+    ``ids``: whether the rows' ids are given; ``id_columns``: those that are read for that, or to
+    tell the dead. ``first_row``: of an original file. ``keep``: what the rows of ``tested`` must
+    meet, before any other column is read.
     """
 
     file: ScanFile
-    names: tuple[str, ...] | None
     values: tuple[Value, ...]
+    tested: tuple[Value, ...]
+    keep: Keep | None
     ids: bool
     id_columns: tuple[str, ...]
     dead: DeadIds | None
@@ -60,42 +66,46 @@ class FileRead:
     first_row: int
 
 
+class Columns(NamedTuple):
+    """What is read of a table of the columns ``of_table``: ``given``, and ``tested``."""
+
+    of_table: tuple[Column, ...]
+    given: tuple[Column, ...]
+    tested: tuple[Column, ...] = ()
+
+
 def plan_file(
     file: ScanFile,
-    columns: Sequence[Column],
-    all_columns: tuple[Column, ...],
+    columns: Columns,
     *,
     ids: bool,
+    keep: Keep | None,
     dead: DeadIds | None,
     write_ids: ValidWriteIdList | None,
     first_row: int,
 ) -> FileRead | None:
-    """How the file is read for these columns of a table of ``all_columns``; None if all its rows
-    are dead. NeedsSpark.
+    """How the file is read; None if all its rows are dead. NeedsSpark.
 
     ``dead``: None if no delete event hits this file's partition. ``write_ids``: None if the file
     needs no filter.
     """
-    original = file.file.original
     if dead is not None and (known := _known_ids(file, first_row)) is not None:
         hits = dead.within(file.partition_number, known)
         if hits == file.rows:
             return None
         dead = dead if hits else None
-    values, names = _values(file, columns, all_columns)
     id_columns: tuple[str, ...] = ()
-    if not original:
+    if not file.file.original:
         if ids or dead is not None:
             # One id column tells all where the footer tells the others.
             id_columns = ID_FIELDS if file.ids is None else ID_FIELDS[2:]
         if write_ids is not None:
             id_columns = (*id_columns, CURRENT)
-        if names is not None:
-            names = (*id_columns, *names)
     return FileRead(
         file=file,
-        names=names,
-        values=values,
+        values=_values(file, columns.given, columns.of_table),
+        tested=_values(file, columns.tested, columns.of_table),
+        keep=keep,
         ids=ids,
         id_columns=id_columns,
         dead=dead,
@@ -114,31 +124,21 @@ def _known_ids(file: ScanFile, first_row: int) -> RowIdRange | None:
 
 def _values(
     file: ScanFile, columns: Sequence[Column], all_columns: tuple[Column, ...]
-) -> tuple[tuple[Value, ...], tuple[str, ...] | None]:
-    """The columns, and what is read of the file for them by its names as Arrow says them; None:
-    the whole file. NeedsSpark.
-    """
+) -> tuple[Value, ...]:
+    """How the columns lie in the file. NeedsSpark."""
     stored, original = file.columns, file.file.original
     if len(set(stored.names)) < len(stored.names):
         raise NeedsSpark(f'file "{file.path}" has two columns of one name')
     own = {c.column.name: c for c in layout(all_columns, stored, original=original).file_columns}
-    wanted = [own.get(column.name) for column in columns]
-    for column in wanted:
-        if column is not None:
-            _check(column, file)
-    ordinals = [None if column is None else stored.names.index(column.name) for column in wanted]
-    read = sorted({ordinal for ordinal in ordinals if ordinal is not None})
-    names = [stored.names[ordinal] for ordinal in read]
-    sayable = not any("." in name or "`" in name for name in names)
-    if not sayable:
-        read = list(range(len(stored.names)))
-    values = [
-        Value(None if i is None else read.index(i), arrow_type(c.type), converter(c.type, kind))
-        for i, c in zip(ordinals, columns, strict=True)
-        for kind in [stored if i is None else stored.children[i]]
-    ]
-    shown = tuple(names if original else [f"{ROW_FIELD}.{name}" for name in names])
-    return tuple(values), shown if sayable else None
+    values = []
+    for column in columns:
+        in_file = own.get(column.name)
+        if in_file is not None:
+            _check(in_file, file)
+        ordinal = None if in_file is None else stored.names.index(in_file.name)
+        kind = stored if ordinal is None else stored.children[ordinal]
+        values.append(Value(ordinal, arrow_type(column.type), converter(column.type, kind)))
+    return tuple(values)
 
 
 def _check(column: FileColumn, file: ScanFile) -> None:
@@ -150,44 +150,91 @@ def _check(column: FileColumn, file: ScanFile) -> None:
         )
 
 
-def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch:
+def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch | None:
     """The live rows of some stripes that follow on each other: the three ids if they are asked
-    for, then the columns. NeedsSpark; FormatError if the file is not as it must be.
+    for, then the columns, by their numbers. None if there are none. NeedsSpark; FormatError if the
+    file is not as it must be.
     """
     counts = [rows for _, rows in plan.file.stripes]
-    first = plan.first_row + sum(counts[: stripes.start])
-    parts = [
-        _live(part, plan, start)
-        for part, start in zip(
-            _stripes(io, plan, stripes),
-            np.cumsum([first, *(counts[i] for i in stripes)]).tolist(),
-            strict=False,
-        )
-    ]
-    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+    first_row = plan.first_row + sum(counts[: stripes.start])
+    parts = []
+    with _Reader(io, plan.file) as reader:
+        for number in stripes:
+            part = _stripe(reader, plan, number, first_row)
+            first_row += counts[number]
+            if part is not None and len(part):
+                parts.append(part)
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return pa.concat_batches(parts)
 
 
-def _stripes(io: FileIO, plan: FileRead, stripes: range) -> list[pa.RecordBatch]:
-    file = plan.file
-    if plan.names == ():
-        return [_no_columns(file.stripes[i][1]) for i in stripes]
-    try:
-        with io.open_input(file.path) as opened:
-            reader = orc.ORCFile(opened)
-            names = None if plan.names is None else list(plan.names)
-            parts = [reader.read_stripe(i, columns=names) for i in stripes]
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        if "out of range" in str(error):
-            raise NeedsSpark("a timestamp lies outside of the years 1677 to 2262") from error
-        detail = str(error).splitlines()[0] if str(error) else None
-        raise FormatError(f'cannot read file "{file.path}"', detail=detail) from error
-    for part, number in zip(parts, stripes, strict=True):
-        if len(part) != file.stripes[number][1]:
+class _Reader:
+    """One file, opened when its columns are first asked for."""
+
+    def __init__(self, io: FileIO, file: ScanFile) -> None:
+        self._io = io
+        self._file = file
+        self._opened: pa.NativeFile | None = None
+        self._orc: orc.ORCFile | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def read(
+        self, stripe: int, id_columns: Sequence[str], ordinals: Iterable[int]
+    ) -> tuple[dict[str, pa.Array], dict[int, pa.Array]]:
+        """The id columns of a stripe by their names, and data columns by their ordinals."""
+        wanted = sorted(set(ordinals))
+        if not wanted and not id_columns:
+            return {}, {}
+        batch = self._batch(stripe, id_columns, wanted)
+        if len(batch) != self._file.stripes[stripe][1]:
             raise FormatError(
-                f'file "{file.path}" does not hold the rows its footer tells of',
-                detail=f"{len(part)} instead of {file.stripes[number][1]}",
+                f'file "{self._file.path}" does not hold the rows its footer tells of',
+                detail=f"{len(batch)} instead of {self._file.stripes[stripe][1]}",
             )
-    return parts
+        ids = {name: batch.column(name) for name in id_columns}
+        if any(column.null_count for column in ids.values()):
+            raise FormatError(f'file "{self._file.path}" holds events without ids')
+        if not wanted:
+            return ids, {}
+        arrays = batch.columns
+        if not self._file.file.original:
+            row = batch.column(ROW_FIELD)
+            if row.null_count:
+                raise FormatError(f'file "{self._file.path}" holds insert events without rows')
+            arrays = row.flatten()
+        if len(arrays) > len(wanted):
+            return ids, {ordinal: arrays[ordinal] for ordinal in wanted}
+        return ids, dict(zip(wanted, arrays, strict=True))
+
+    def _batch(
+        self, stripe: int, id_columns: Sequence[str], ordinals: Sequence[int]
+    ) -> pa.RecordBatch:
+        try:
+            if self._orc is None:
+                self._opened = self._io.open_input(self._file.path)
+                self._orc = orc.ORCFile(self._opened)
+            return self._orc.read_stripe(stripe, columns=self._names(id_columns, ordinals))
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            if "out of range" in str(error):
+                raise NeedsSpark("a timestamp lies outside of the years 1677 to 2262") from error
+            detail = str(error).splitlines()[0] if str(error) else None
+            raise FormatError(f'cannot read file "{self._file.path}"', detail=detail) from error
+
+    def _names(self, id_columns: Sequence[str], ordinals: Sequence[int]) -> list[str] | None:
+        """The columns as Arrow is told of them; None, all of them, where it could not be told."""
+        names = [self._file.columns.names[ordinal] for ordinal in ordinals]
+        if any("." in name or "`" in name for name in names):
+            return None
+        if self._file.file.original:
+            return names
+        return [*id_columns, *(f"{ROW_FIELD}.{name}" for name in names)]
 
 
 def _no_columns(rows: int) -> pa.RecordBatch:
@@ -195,51 +242,65 @@ def _no_columns(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(nothing)
 
 
-def _live(stripe: pa.RecordBatch, plan: FileRead, first_row: int) -> pa.RecordBatch:
-    """The rows of a stripe that are visible and alive. ``first_row``: the number of its first row,
-    in an original file.
+def _stripe(reader: _Reader, plan: FileRead, number: int, first_row: int) -> pa.RecordBatch | None:
+    """The rows of a stripe that are visible, alive and wanted. ``first_row``: the number of its
+    first row, in an original file.
     """
-    stored, known = _parts_of(stripe, plan)
-    alive = _alive(known, plan, len(stripe), first_row)
-    ids = _ids(known, plan, len(stripe), first_row) if plan.ids else []
-    values = [
-        pa.nulls(len(stripe), value.type) if value.ordinal is None else stored[value.ordinal]
-        for value in plan.values
+    count = plan.file.stripes[number][1]
+    first = plan.values if plan.keep is None else plan.tested
+    known, stored = reader.read(number, plan.id_columns, _ordinals(first))
+    alive = _alive(known, plan, count, first_row)
+    if plan.keep is not None:
+        alive = _wanted(plan.keep, _batch([], stored, plan.tested, count, alive), alive)
+        if not alive.any():
+            return None
+        left = _ordinals(plan.values) - stored.keys()
+        stored |= reader.read(number, (), left)[1]
+    ids = _ids(known, plan, count, first_row) if plan.ids else []
+    return _batch(ids, stored, plan.values, count, alive)
+
+
+def _ordinals(values: Sequence[Value]) -> set[int]:
+    return {value.ordinal for value in values if value.ordinal is not None}
+
+
+def _wanted(keep: Keep, rows: pa.RecordBatch, alive: Mask | None) -> Mask:
+    """Which of all rows of a stripe are alive and wanted; ``rows`` are those alive."""
+    kept = keep(rows)
+    wanted: Mask = kept.fill_null(False).to_numpy(zero_copy_only=False)
+    if alive is None:
+        return wanted
+    alive[alive] = wanted
+    return alive
+
+
+def _batch(
+    ids: Sequence[pa.Array],
+    stored: Mapping[int, pa.Array],
+    values: Sequence[Value],
+    count: int,
+    alive: Mask | None,
+) -> pa.RecordBatch:
+    """The rows that are ``alive``, as they are given; columns are called by their numbers."""
+    if alive is not None and alive.all():
+        alive = None
+    if not ids and not values:
+        return _no_columns(count if alive is None else int(alive.sum()))
+    arrays = [
+        pa.nulls(count, value.type) if value.ordinal is None else stored[value.ordinal]
+        for value in values
     ]
-    names = [str(number) for number in range(len(ids) + len(values))]
-    if names:
-        rows = pa.RecordBatch.from_arrays([*ids, *values], names=names)
-    else:
-        rows = _no_columns(len(stripe))
-    if alive is not None and not alive.all():
-        rows = rows.filter(pa.array(alive)) if names else _no_columns(int(alive.sum()))
-    if not names:
-        return rows
+    names = [str(number) for number in range(len(ids) + len(arrays))]
+    rows = pa.RecordBatch.from_arrays([*ids, *arrays], names=names)
+    if alive is not None:
+        rows = rows.filter(pa.array(alive))
     converted = [
-        value.convert(array)
-        for value, array in zip(plan.values, rows.columns[len(ids) :], strict=True)
+        value.convert(array) for value, array in zip(values, rows.columns[len(ids) :], strict=True)
     ]
     return pa.RecordBatch.from_arrays([*rows.columns[: len(ids)], *converted], names=names)
 
 
-def _parts_of(stripe: pa.RecordBatch, plan: FileRead) -> tuple[list[pa.Array], dict[str, pa.Array]]:
-    """The data columns and the id columns that were read."""
-    if plan.file.file.original:
-        return stripe.columns, {}
-    known = {name: stripe.column(name) for name in plan.id_columns}
-    if any(column.null_count for column in known.values()):
-        raise FormatError(f'file "{plan.file.path}" holds events without ids')
-    if ROW_FIELD not in stripe.schema.names:
-        return [], known
-    row = stripe.column(ROW_FIELD)
-    if row.null_count:
-        raise FormatError(f'file "{plan.file.path}" holds insert events without rows')
-    return row.flatten(), known
-
-
-def _alive(
-    known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int
-) -> npt.NDArray[np.bool_] | None:
+def _alive(known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int) -> Mask | None:
     """Which rows are visible and alive; None: all."""
     alive = None
     if plan.write_ids is not None:

@@ -12,7 +12,7 @@ their values alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,7 +29,7 @@ from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
 from acidsql.storage.scan.ahead import ahead
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.orc_file import ID_TYPES, FileRead, plan_file, read_stripes
+from acidsql.storage.scan.orc_file import ID_TYPES, Columns, FileRead, plan_file, read_stripes
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import arrow_type
 
@@ -37,6 +37,16 @@ BATCH_ROWS = 131_072
 
 PARTITION_NUMBER = "acidsql_partition_number"
 """The column that tells which of a snapshot's partitions a row is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What rows must meet. ``test`` gives a boolean for each row of a batch of ``columns``, NULL
+    for no; it is called in several threads, before further columns are read.
+    """
+
+    columns: tuple[str, ...]
+    test: Callable[[pa.RecordBatch], pa.Array]
 
 
 class Scanner:
@@ -60,6 +70,7 @@ class Scanner:
         columns: Sequence[str],
         *,
         predicates: Iterable[Predicate] = (),
+        where: Where | None = None,
         ids: bool = False,
         partition_numbers: bool = False,
         batch_rows: int = BATCH_ROWS,
@@ -68,46 +79,48 @@ class Scanner:
         asked for, the columns by their names, PARTITION_NUMBER if it is asked for. No batch is
         empty or has more than ``batch_rows`` rows.
 
-        ``predicates``: conjuncts that the caller applies itself; they only help to skip data.
-        NeedsSpark where Spark may read other values, at once or, by the values, from any batch.
-        FormatError names a file that is not as it must be.
+        ``predicates``: conjuncts of ``where``, or of what the caller tests himself; they only help
+        to skip data. NeedsSpark where Spark may read other values, at once or, by the values, from
+        any batch. FormatError names a file that is not as it must be.
         """
-        scan = self._scan(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
+        shape = _Shape.of(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
+        tested = None if where is None else _Shape.of(snapshot, where.columns)
+        scan = _Scan(shape=shape, reads=tuple(self._reads(snapshot, shape, tested, where)))
         return _bounded(self._read(scan), batch_rows)
 
-    def _scan(
-        self,
-        snapshot: TableSnapshot,
-        columns: Sequence[str],
-        *,
-        ids: bool,
-        partition_numbers: bool,
-    ) -> _Scan:
+    def schema(self, snapshot: TableSnapshot, columns: Sequence[str]) -> pa.Schema:
+        """The schema of the batches of these columns. NeedsSpark, too, for a partition's value."""
+        return _Shape.of(snapshot, columns).schema
+
+    def _reads(
+        self, snapshot: TableSnapshot, shape: _Shape, tested: _Shape | None, where: Where | None
+    ) -> Iterator[FileRead]:
         table = snapshot.table
         if table.file_format is not FileFormat.ORC:
             raise NeedsSpark(f"the table is stored as {table.file_format}")
-        shape = _Shape.of(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
         footers = self._known.footers
         inserts = [
             file for file in footers.insert_files(self._io, snapshot.insert_files) if file.rows
         ]
         first = first_rows([file for file in inserts if file.file.original])
         dead = self._dead(snapshot, inserts)
-        reads = []
+        columns = Columns(table.columns, shape.stored, tested.stored if tested else ())
         for file in inserts:
             filtered = file.file.needs_row_filter and not file.file.original
+            keep = None
+            if where is not None and tested is not None:
+                keep = partial(_kept, where, tested, file.partition_number)
             read = plan_file(
                 file,
-                shape.stored,
-                table.columns,
-                ids=ids,
+                columns,
+                ids=shape.ids,
+                keep=keep,
                 dead=dead if file.partition_number in dead.partition_numbers else None,
                 write_ids=snapshot.write_ids if filtered else None,
                 first_row=first(file) if file.file.original else 0,
             )
             if read is not None:
-                reads.append(read)
-        return _Scan(shape=shape, reads=tuple(reads))
+                yield read
 
     def _dead(self, snapshot: TableSnapshot, inserts: Sequence[ScanFile]) -> DeadIds:
         if not inserts:
@@ -120,20 +133,25 @@ class Scanner:
             self._known.events.parts(deletes, snapshot.write_ids, keep=self._max_events)
         )
 
-    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch]:
+    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch | None]:
         return ahead(partial(_work, self._io, scan.shape), scan.tasks())
 
 
-def _work(io: FileIO, shape: _Shape, task: tuple[FileRead, range]) -> pa.RecordBatch:
+def _work(io: FileIO, shape: _Shape, task: tuple[FileRead, range]) -> pa.RecordBatch | None:
     read, stripes = task
-    return shape.batch(read_stripes(io, read, stripes), read.file.partition_number)
+    rows = read_stripes(io, read, stripes)
+    return None if rows is None else shape.batch(rows, read.file.partition_number)
+
+
+def _kept(where: Where, shape: _Shape, partition_number: int, rows: pa.RecordBatch) -> pa.Array:
+    return where.test(shape.batch(rows, partition_number))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """What batches look like. ``order``: for each column asked for, whether it is read of files,
-    and its ordinal among those that are (``stored``), or among the partition columns. ``keys``: the values
-    of each partition.
+    and its ordinal among those that are (``stored``), or among the partition columns. ``keys``:
+    the values of each partition.
     """
 
     schema: pa.Schema
@@ -149,8 +167,8 @@ class _Shape:
         snapshot: TableSnapshot,
         names: Sequence[str],
         *,
-        ids: bool,
-        partition_numbers: bool,
+        ids: bool = False,
+        partition_numbers: bool = False,
     ) -> _Shape:
         table = snapshot.table
         data = {column.name: column for column in table.columns}
@@ -244,17 +262,19 @@ class _Scan:
                 yield read, range(start, len(read.file.stripes))
 
 
-def _bounded(parts: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+def _bounded(parts: Iterator[pa.RecordBatch | None], most: int) -> Iterator[pa.RecordBatch]:
     """All rows in batches of ``most`` rows or fewer; small ones are put together."""
     small: list[pa.RecordBatch] = []
     rows = 0
     for part in parts:
+        if part is None:
+            continue
         if small and (rows + len(part) > most or len(part) >= most // 8):
             yield _together(small)
             small, rows = [], 0
         if len(part) >= most // 8:
             yield from (part.slice(at, most) for at in range(0, len(part), most))
-        elif len(part):
+        else:
             small.append(part)
             rows += len(part)
     if small:

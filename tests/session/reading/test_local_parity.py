@@ -40,7 +40,7 @@ COLUMNS = {
 ROWS = """
 (1, 1, 1, 1, 1.5, 1.5, 1.25, 1.0000000001, 'a', 'a', 'a', true, DATE '2020-01-01',
   TIMESTAMP '2020-01-01 00:00:00', 'a'),
-(2, -2, 3, 4, 0.0, CAST('NaN' AS DOUBLE), -1.25, -7, 'b ', 'b', 'b ', false, DATE '1999-12-31',
+(2, -2, 3, 4, 0.5, CAST('NaN' AS DOUBLE), -1.25, -7, 'b ', 'b', 'b ', false, DATE '1999-12-31',
   TIMESTAMP '2020-01-01 00:00:00.000001', 'b'),
 (3, 300, -3, 9223372036, CAST('-0.0' AS FLOAT), CAST('-0.0' AS DOUBLE), 0.00, 0, '', '', '', true,
   DATE '1970-01-01', TIMESTAMP '1970-01-01 00:00:00', ''),
@@ -63,7 +63,7 @@ CONDITIONS = (
 )  # fmt: skip
 VALUES = (
     *COLUMNS, "i + 1", "b - 1", "-i", "i = 1", "o AND i > 1", "NOT o", "x IS NULL", "7", "'k'", "true",
-    "i + 1 AS j", "upper(x) AS u", "length(x)", "cast(i AS bigint)", "x AS i", "d * 2 AS dd", "m + 1 AS mm",
+    "i + 1 AS j", "upper(x) AS u", "length(x)", "cast(i AS bigint)", "cast(i + 1 AS bigint)", "upper(cast(i AS string))", "CAST(i AS STRING) = x", "x AS i", "d * 2 AS dd", "m + 1 AS mm",
     "i % 2 AS odd", "coalesce(i, 0) AS ci", "CASE WHEN i > 1 THEN 'hi' ELSE x END AS cs", "(i)", "concat(x, 'q')",
 )  # fmt: skip
 AGGREGATES = (
@@ -139,13 +139,13 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
         acid = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
         session.sql(f"CREATE TABLE acid ({columns}) {acid}")
         session.sql(f"CREATE TABLE empty ({columns}) {acid}")
-        session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int) {acid}")
+        session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int, kc char(3)) {acid}")
         session.sql(f"CREATE TABLE plain ({columns}) STORED AS ORC")
         session.sql(f"INSERT INTO acid VALUES {ROWS}")
         session.sql("INSERT INTO acid SELECT * FROM acid")
         session.sql("DELETE FROM acid WHERE i = 4")
         session.sql("UPDATE acid SET x = 'changed' WHERE i = -3")
-        session.sql("INSERT INTO parted PARTITION (k) SELECT *, i % 3 FROM acid")
+        session.sql("INSERT INTO parted PARTITION (k, kc) SELECT *, i % 3, c FROM acid")
         session.sql("INSERT INTO plain SELECT * FROM acid")
         yield session
 
@@ -161,8 +161,9 @@ def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
     return columns, kinds, sorted(rows), in_order
 
 
-def check(session: Session, query: str) -> None:
+def check(session: Session, query: str, ansi: bool) -> None:
     """Whatever the driver takes, Spark answers likewise."""
+    session.sql(f"SET acidsql.ansi={'true' if ansi else 'false'}")
     try:
         local = answer(session, "local", query)
     except UnsupportedStatementError:
@@ -170,16 +171,18 @@ def check(session: Session, query: str) -> None:
     assert local == answer(session, "spark", query), query
 
 
-@given(query=QUERIES)
+@given(query=QUERIES, ansi=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_driver_answers_as_spark_does(tables: Session, query: str) -> None:
+def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: bool) -> None:
     """Names, types, rows and their order."""
-    check(tables, query)
+    check(tables, query, ansi)
 
 
 @pytest.mark.slow
-@given(query=QUERIES)
+@given(query=QUERIES, ansi=st.booleans())
 @settings(max_examples=3000, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_driver_answers_as_spark_does_at_length(tables: Session, query: str) -> None:
+def test_the_driver_answers_as_spark_does_at_length(
+    tables: Session, query: str, ansi: bool
+) -> None:
     """The same, thousands of times."""
-    check(tables, query)
+    check(tables, query, ansi)

@@ -108,6 +108,7 @@ def type_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics
         {name: types[name] for name in named},
         ansi=semantics.ansi,
         zone=semantics.zone,
+        now=semantics.now,
     )
     if isinstance(vector, Refusal):
         raise NotUnderstood(vector.reason, vector.span)

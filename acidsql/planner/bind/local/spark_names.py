@@ -5,6 +5,7 @@ from __future__ import annotations
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.parser.tokens import TokenKind, tokenize
+from acidsql.planner.bind.local_query import ROW_ID
 
 _INFIX = frozenset("= < <= > >= + - * / % AND OR <=>".split())
 _CALLS = frozenset(
@@ -17,7 +18,17 @@ _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string
 
 
 def spark_name(source: str, tree: Condition) -> str | None:
-    """The name of a column that is this expression; None where only Spark can tell."""
+    """The name of a column that is this expression; None where only Spark can tell. A cast of a
+    column keeps the column's.
+    """
+    match tree:
+        case Cast(ColumnRef() as ref):
+            return _words(source, ref) if ROW_ID not in ref.parts else None
+    return _words(source, tree)
+
+
+def _words(source: str, tree: Condition) -> str | None:
+    """What Spark shows of an expression inside others."""
     match tree:
         case ColumnRef(span=span):
             tokens = tokenize(span.cut(source))
@@ -25,7 +36,7 @@ def spark_name(source: str, tree: Condition) -> str | None:
         case Constant():
             return _constant(source, tree)
         case Cast(argument, hive_type) if _is_named(hive_type):
-            inner = spark_name(source, argument)
+            inner = _words(source, argument)
             return None if inner is None else f"CAST({inner} AS {str(hive_type).upper()})"
         case Call():
             return _call(source, tree)
@@ -57,7 +68,7 @@ def _constant(source: str, constant: Constant) -> str | None:
 def _call(source: str, call: Call) -> str | None:
     if call.name == "COUNT" and isinstance(call.arguments[0], Unread):
         return "count(1)"
-    names = [spark_name(source, argument) for argument in call.arguments]
+    names = [_words(source, argument) for argument in call.arguments]
     inner = [name for name in names if name is not None]
     if len(inner) < len(names):
         return None

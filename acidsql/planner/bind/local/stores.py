@@ -36,7 +36,7 @@ def understood(make: Callable[[], T], span: Span) -> T | OnlySpark:
 
 def vector_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics) -> Vector:
     """The tree over columns of these types. NotUnderstood."""
-    vector = vectorized(tree, types, ansi=semantics.ansi, zone=semantics.zone)
+    vector = vectorized(tree, types, ansi=semantics.ansi, zone=semantics.zone, now=semantics.now)
     if isinstance(vector, Refusal):
         raise NotUnderstood(vector.reason, vector.span)
     return vector
@@ -49,7 +49,7 @@ def stored(one: Stored, types: Mapping[str, HiveType], semantics: Semantics) -> 
         given,
         one.column.type,
         ansi=semantics.ansi,
-        utc=semantics.zone == "UTC",
+        zone=semantics.zone,
         span=one.value.span,
     )
     if isinstance(vector, Refusal):

@@ -1,0 +1,194 @@
+"""Arithmetic: the types of operands and results, and by what it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType
+from acidsql.expressions.arithmetic import OPERATORS, decimal_operation
+from acidsql.expressions.coercion import (
+    FLOAT,
+    adjusted,
+    as_decimal,
+    decimal_result,
+    unified_type,
+    wider_type,
+)
+from acidsql.expressions.decimals import rounded_double
+from acidsql.expressions.tree import VOID
+from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, UNKNOWN, bits_of
+from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.truths import beside, check_comparable
+from acidsql.expressions.vectors.vector import Vector
+
+if TYPE_CHECKING:
+    from acidsql.expressions.vectors.compiler import Compiler
+
+_numbers = Kernels("numbers")
+_casting = Kernels("casting")
+_days = Kernels("days")
+_rowwise = Kernels("rowwise")
+_rounding = Kernels("rounding")
+_MOST_DIGITS = 76
+"""The digits that Arrow's largest decimals have."""
+_MOST_BEHIND = 300
+
+BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD"))
+FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
+
+
+def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """An operator or a function of numbers; None for what is neither. NotUnderstood."""
+    match name, given:
+        case "+" | "-", [day, count] if day.type == DATE and 0 < bits_of(count.type) <= 32:
+            kernel = _days.add_days if name == "+" else _days.subtract_days
+            return Vector(DATE, applied(kernel, day, count))
+        case _, [left, right] if name in BINARY_OPERATORS:
+            return _binary(compiler, OPERATORS.get(name, name), left, right)
+        case _, [only] if name in FUNCTIONS_OF_ONE:
+            return _single(compiler, name, only)
+        case "ROUND", [value] | [value, _]:
+            return _round(compiler, value, given[1] if len(given) > 1 else None)
+        case "GREATEST" | "LEAST", [_, _, *_]:
+            hive_type = unified_type([one.type for one in given], ansi=compiler.ansi)
+            check_comparable(hive_type, *dict.fromkeys(one.type for one in given))
+            assert hive_type is not None
+            kernel = partial(_numbers.greatest, ">" if name == "GREATEST" else "<")
+            cast = [compiler.cast(one, hive_type) for one in given]
+            return Vector(hive_type, applied(kernel, *cast))
+    return None
+
+
+def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
+    if VOID in (left.type, right.type):
+        other = left.type if right.type == VOID else right.type
+        if not is_number(other) or isinstance(other, DecimalType):
+            raise NotUnderstood("arithmetic with NULL")
+        left, right = (compiler.cast(side, other) for side in (left, right))
+    if not is_number(left.type) or not is_number(right.type):
+        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+    one, two = beside(left, right.type), beside(right, left.type)
+    floating = {DOUBLE, FLOAT} & {one, two}
+    if not floating and (isinstance(one, DecimalType) or isinstance(two, DecimalType)):
+        return _of_decimals(compiler, sign, left, right, one, two)
+    hive_type = wider_type(one, two, ansi=compiler.ansi)
+    kernel: Callable[..., Any]
+    match sign:
+        case "/":
+            hive_type, kernel = DOUBLE, _numbers.quotient
+        case "DIV" if not floating:
+            hive_type, kernel = BIGINT, _numbers.whole_quotient
+        case "%":
+            kernel = _numbers.floating_remainder if floating else _numbers.remainder
+        case "PMOD" if not floating:
+            kernel = _numbers.positive_remainder
+        case "+" | "-" | "*":
+            kernel = partial(_numbers.sums, sign)
+        case _:
+            raise NotUnderstood(f"{sign} of {one} and {two}")
+    assert hive_type is not None
+    sides = (compiler.cast(side, hive_type) for side in (left, right))
+    return Vector(hive_type, applied(partial(kernel, compiler.ansi), *sides))
+
+
+def _of_decimals(
+    compiler: Compiler, sign: str, left: Vector, right: Vector, one: HiveType, two: HiveType
+) -> Vector:
+    first, second = as_decimal(one), as_decimal(two)
+    assert first is not None
+    assert second is not None
+    if sign not in ("+", "-", "*", "/", "%"):
+        raise NotUnderstood(f"{sign} of {one} and {two}")
+    sides = compiler.cast(left, first), compiler.cast(right, second)
+    target = decimal_result(sign, first, second)
+    digits = _digits(sign, first, second, target)
+    kernel: Callable[..., Any]
+    if sign == "/" and digits <= _MOST_DIGITS:
+        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi)
+    elif digits <= MAX_DECIMAL_PRECISION:
+        kernel = partial(_numbers.plain_decimal_sums, sign, target)
+    elif digits <= _MOST_DIGITS:
+        kernel = partial(_numbers.decimal_sums, sign, target, compiler.ansi)
+    else:
+        operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
+        kernel = partial(_rowwise.each, operation, target)
+    return Vector(target, applied(kernel, *sides))
+
+
+def _digits(sign: str, left: DecimalType, right: DecimalType, target: DecimalType) -> int:
+    """What Arrow's decimals have to hold for the result to be exact."""
+    wholes = left.precision - left.scale, right.precision - right.scale
+    match sign:
+        case "*":
+            return left.precision + right.precision + 1
+        case "/":
+            # the dividend as it is scaled, and the quotient with a digit more than the result
+            dividend = wholes[0] + max(left.scale, target.scale - wholes[1])
+            return max(dividend, wholes[0] + right.scale + target.scale + 1, right.precision)
+        case "%":
+            return _MOST_DIGITS + 1
+    return max(wholes) + max(left.scale, right.scale) + 1
+
+
+def is_number(hive_type: HiveType) -> bool:
+    return (
+        hive_type in (DOUBLE, FLOAT)
+        or bool(bits_of(hive_type))
+        or isinstance(hive_type, DecimalType)
+    )
+
+
+def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
+    if not is_number(value.type):
+        raise NotUnderstood(f"{name} of {value.type}")
+    match name:
+        case "NEGATIVE" | "ABS" if isinstance(value.type, DecimalType):
+            kernel = _numbers.decimal_negative if name == "NEGATIVE" else _numbers.decimal_absolute
+            return Vector(value.type, applied(kernel, value))
+        case "NEGATIVE":
+            return Vector(value.type, applied(partial(_numbers.negative, compiler.ansi), value))
+        case "ABS":
+            return Vector(value.type, applied(partial(_numbers.absolute, compiler.ansi), value))
+        case "SIGN" | "SIGNUM":
+            return Vector(DOUBLE, applied(_numbers.sign, compiler.cast(value, DOUBLE)))
+    upwards = name != "FLOOR"
+    if isinstance(value.type, DecimalType):
+        precision, scale = value.type.precision, value.type.scale
+        target = value.type if scale == 0 else adjusted(precision - scale + 1, 0)
+        kernel = _numbers.decimal_ceiling if upwards else _numbers.decimal_floor
+        return Vector(target, applied(partial(kernel, target), value))
+    if value.type == BIGINT:
+        return value
+    kernel = _numbers.ceiling if upwards else _numbers.floor
+    return Vector(BIGINT, applied(partial(kernel, compiler.ansi), compiler.cast(value, DOUBLE)))
+
+
+def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
+    behind = 0
+    if digits is not None:
+        if digits.literal is None or digits.type != INT:
+            raise NotUnderstood("ROUND to a number of digits that is not written out")
+        behind = digits.literal.value
+    if bits_of(value.type) and behind >= 0:
+        return value
+    if value.type == DOUBLE and abs(behind) < _MOST_BEHIND:
+        kernel = partial(_rounding.round_double, behind, partial(_rounded, behind))
+        return Vector(DOUBLE, applied(kernel, value))
+    if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
+        raise NotUnderstood(f"ROUND of {value.type}")
+    precision, scale = value.type.precision, value.type.scale
+    whole = precision - scale + 1
+    if behind < 0:
+        target = DecimalType(min(max(whole, 1 - behind), MAX_DECIMAL_PRECISION), 0)
+    else:
+        kept = min(scale, behind)
+        target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
+    kernel = partial(_numbers.decimal_round, target, behind)
+    return Vector(target, applied(kernel, value))
+
+
+def _rounded(behind: int, value: float) -> Any:
+    result = rounded_double(behind, value)
+    return UNKNOWN if result is None else result

@@ -1,0 +1,104 @@
+"""Puts rows to Vector and to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import HiveType
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.vectors import Refusal, Uncertain, Vector, vectorized
+from acidsql.parser.tokens import tokenize
+from tests.expressions.vectors.cases import COLUMNS, NOW
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VIEW = "vector_rows"
+UNCERTAIN = "uncertain"
+_AT_ONCE = 60
+
+
+def compiled(sql: str, *, ansi: bool) -> Vector | Refusal:
+    tree = read_expression(sql, tokenize(sql))
+    assert tree is not None, sql
+    return vectorized(tree, COLUMNS, ansi=ansi, zone="UTC", now=NOW)
+
+
+def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+    arrays = {
+        name: pa.array([row[name] for row in rows], arrow_type(hive_type))
+        for name, hive_type in COLUMNS.items()
+    }
+    return pa.record_batch(arrays)
+
+
+def local_values(vector: Vector, batch: pa.RecordBatch) -> list[Any]:
+    """The shown value of each row, or UNCERTAIN."""
+    if not batch.num_rows:
+        return []
+    try:
+        answer = vector.run(batch)
+    except Uncertain:
+        if batch.num_rows == 1:
+            return [UNCERTAIN]
+        half = batch.num_rows // 2
+        return local_values(vector, batch.slice(0, half)) + local_values(vector, batch.slice(half))
+    assert answer.type == arrow_type(vector.type)
+    assert len(answer) == batch.num_rows
+    answer.validate(full=True)
+    return shown(answer)
+
+
+def shown(array: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Values that are equal only if they are the same: NaN is, -0.0 and 0.0 are not."""
+    kind = array.type
+    if pa.types.is_date32(kind):
+        array = array.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        array = array.cast(pa.int64())
+    return [repr(value) for value in array.to_pylist()]
+
+
+def kind_of(hive_type: HiveType) -> pa.DataType:
+    """The type of a column of Spark's answer."""
+    kind = arrow_type(hive_type)
+    return pa.timestamp("us", "UTC") if pa.types.is_timestamp(kind) else kind
+
+
+def view(spark: SparkSession, batch: pa.RecordBatch) -> None:
+    """The rows as VIEW, with their numbers."""
+    from acidsql.spark import jvm
+
+    table = pa.Table.from_batches([batch])
+    for name, hive_type in COLUMNS.items():
+        if str(hive_type) == "timestamp":
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, table[name].cast(kind_of(hive_type)))
+    table = table.append_column("row", pa.array(range(batch.num_rows), pa.int32()))
+    jvm.frame_of(spark, table).createOrReplaceTempView(VIEW)
+
+
+def spark_answers(
+    spark: SparkSession, asked: Sequence[tuple[str, Sequence[bool]]]
+) -> list[tuple[pa.DataType, list[Any]]]:
+    """Of each expression its type and its value for each row it is asked of."""
+    answers: list[tuple[pa.DataType, list[Any]]] = []
+    for start in range(0, len(asked), _AT_ONCE):
+        part = asked[start : start + _AT_ONCE]
+        masks = {f"ask{i}": pa.array(mask, pa.bool_()) for i, (_, mask) in enumerate(part)}
+        given = spark.table(VIEW).toArrow()
+        for name, mask in masks.items():
+            given = given.append_column(name, mask)
+        from acidsql.spark import jvm
+
+        jvm.frame_of(spark, given).createOrReplaceTempView("vector_asked")
+        parts = ", ".join(
+            f"CASE WHEN ask{i} THEN ({sql}) END AS a{i}" for i, (sql, _) in enumerate(part)
+        )
+        answer = spark.sql(f"SELECT {parts} FROM vector_asked ORDER BY row").toArrow()
+        answers += [(column.type, shown(column)) for column in answer.columns]
+    return answers

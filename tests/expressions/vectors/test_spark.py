@@ -1,0 +1,113 @@
+"""Every understood expression against Spark: values of every type, with and without ANSI
+semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from acidsql.catalog.types import parse_type
+from acidsql.errors import Span
+from acidsql.expressions.spark_words import store_cast as store_cast_sql
+from acidsql.expressions.vectors import Vector, store_cast
+from tests.expressions.vectors.cases import CASES, ROWS, STORES
+from tests.expressions.vectors.spark_answers import (
+    UNCERTAIN,
+    batch_of,
+    compiled,
+    kind_of,
+    local_values,
+    spark_answers,
+    view,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NOW = {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
+"""Of these Spark has a moment of its own."""
+
+
+def rows_made(count: int) -> list[dict[str, Any]]:
+    """Rows as hypothesis thinks them up."""
+    rows: list[dict[str, Any]] = []
+
+    @settings(
+        max_examples=count,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(ROWS)
+    def collect(row: dict[str, Any]) -> None:
+        rows.append(row)
+
+    collect()
+    return rows
+
+
+def asked(ansi: bool) -> Iterator[tuple[str, Vector]]:
+    """Each expression, as Spark SQL and compiled."""
+    for sql in chain.from_iterable(sqls for name, sqls in CASES.items() if name not in _NOW):
+        vector = compiled(sql, ansi=ansi)
+        assert isinstance(vector, Vector), (sql, vector)
+        yield sql, vector
+    for name, target in STORES:
+        given_vector, hive_type = compiled(name, ansi=ansi), parse_type(target)
+        assert isinstance(given_vector, Vector)
+        stored = store_cast(given_vector, hive_type, ansi=ansi, zone="UTC", span=Span(0, 1))
+        assert isinstance(stored, Vector), (name, target, stored)
+        yield "".join(map(str, store_cast_sql((name,), hive_type))), stored
+
+
+def compare(spark: SparkSession, count: int, *, ansi: bool) -> None:
+    rows = rows_made(count)
+    batch = batch_of(rows)
+    view(spark, batch)
+    expressions = list(asked(ansi))
+    ours = [local_values(vector, batch) for _, vector in expressions]
+    certain = [[value != UNCERTAIN for value in values] for values in ours]
+    theirs = spark_answers(
+        spark, [(sql, mask) for (sql, _), mask in zip(expressions, certain, strict=True)]
+    )
+    different = []
+    for (sql, vector), values, (kind, answers) in zip(expressions, ours, theirs, strict=True):
+        if kind != kind_of(vector.type):
+            different.append((sql, str(vector.type), str(kind)))
+        if not ansi:
+            assert sum(value != UNCERTAIN for value in values) > count // 20, sql
+        pairs = zip(values, answers, strict=True)
+        at = next((i for i, (a, b) in enumerate(pairs) if a not in (UNCERTAIN, b)), None)
+        if at is not None:
+            row = {name: value for name, value in rows[at].items() if name in sql}
+            different.append((sql, f"{row}: {values[at]}", answers[at]))
+    assert different == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
+def test_answers_are_sparks(spark: SparkSession, ansi: bool) -> None:
+    """All that is certain is what Spark computes, of the same type, and where Spark fails nothing is
+    certain.
+    """
+    with_ansi(spark, ansi, 100)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
+def test_many_answers_are_sparks(spark: SparkSession, ansi: bool) -> None:
+    """The same of 2,000 rows."""
+    with_ansi(spark, ansi, 2000)
+
+
+def with_ansi(spark: SparkSession, ansi: bool, count: int) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    compare(session, count, ansi=ansi)

@@ -1,0 +1,248 @@
+"""Expressions over batches, without Spark: what is understood, and the row-wise compiler's
+verdict.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import parse_type
+from acidsql.errors import Span
+from acidsql.expressions.compiler import compile_condition
+from acidsql.expressions.functions import FUNCTIONS
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.tree import Call, parts_of
+from acidsql.expressions.values import UNKNOWN
+from acidsql.expressions.vectors import Refusal, Uncertain, Vector, store_cast, vectorized
+from acidsql.parser.tokens import tokenize
+from tests.expressions.vectors.cases import CASES, COLUMNS, NOW, ROWS
+from tests.expressions.vectors.spark_answers import batch_of, compiled
+
+EXPRESSIONS = [sql for sqls in CASES.values() for sql in sqls]
+
+
+def answers(
+    sql: str, columns: Mapping[str, tuple[str, list[Any]]], *, ansi: bool = False, zone: str = "UTC"
+) -> list[Any]:
+    """Of an expression over columns of these types and values."""
+    types = {name: parse_type(text) for name, (text, _) in columns.items()}
+    tree = read_expression(sql, tokenize(sql))
+    assert tree is not None
+    vector = vectorized(tree, types, ansi=ansi, zone=zone, now=NOW)
+    assert isinstance(vector, Vector), vector
+    batch = pa.record_batch(
+        {name: pa.array(values, arrow_type(types[name])) for name, (_, values) in columns.items()}
+    )
+    return vector.run(batch).to_pylist()  # type: ignore[no-any-return]
+
+
+# ---- the row-wise compiler
+
+
+@cache
+def condition_on(sql: str) -> tuple[Vector, Callable[[Any], Any]]:
+    """An expression, and row-wise whether the value behind a row's is what it gives."""
+    vector = compiled(sql, ansi=False)
+    assert isinstance(vector, Vector)
+    types = {**COLUMNS, "answer_here": vector.type}
+    text = f"({sql}) <=> answer_here"
+    tree = read_expression(text, tokenize(text))
+    assert tree is not None
+    columns = {name: (i, hive_type) for i, (name, hive_type) in enumerate(types.items())}
+    return vector, compile_condition(tree, columns, ansi=False)
+
+
+DECIDED: set[str] = set()
+
+
+@settings(max_examples=40)
+@given(row=ROWS)
+def test_what_is_certain_row_by_row_is_the_same(row: dict[str, Any]) -> None:
+    """The compiler of conditions over partitions gives the answers of the one over batches, or
+    none.
+    """
+    batch = batch_of([row])
+    for sql in EXPRESSIONS:
+        vector, is_it = condition_on(sql)
+        try:
+            [value] = vector.run(batch).to_pylist()
+        except Uncertain:
+            continue
+        verdict = is_it([*(row[name] for name in COLUMNS), value])
+        assert verdict is True or verdict is UNKNOWN, (sql, row, value)
+        if verdict is True:
+            DECIDED.add(sql)
+
+
+def test_both_compilers_have_met() -> None:
+    """The test before has compared some hundred expressions."""
+    for sql in EXPRESSIONS[:10]:
+        condition_on(sql)
+    test_what_is_certain_row_by_row_is_the_same()
+    assert len(DECIDED) > 250
+
+
+# ---- what is understood
+
+
+@pytest.mark.parametrize("ansi", [False, True])
+@pytest.mark.parametrize(
+    ("sql", "part", "reason"),
+    [
+        ("i = 1 AND s = 5", "s = 5", "a comparison of string with int"),
+        ("x OR rand() > 0.5", "rand()", "the function RAND"),
+        ("missing = 1", "missing", 'the name "missing"'),
+        ("i.field = 1", "i.field", 'the name "i.field"'),
+        ("concat(s, f)", "concat(s, f)", "a double in place of a string"),
+        ("i BETWEEN 'a' AND 5", "i BETWEEN 'a' AND 5", "a comparison of int with string"),
+        ("CASE WHEN i THEN 1 END", "CASE WHEN i THEN 1 END", "a condition of type int"),
+        ("coalesce(i, s)", "coalesce(i, s)", "a value of int or string"),
+        ("CAST(s AS CHAR(3))", "CAST(s AS CHAR(3))", "a cast to char(3)"),
+        ("i < 99999999999999999999", "i < 99999999999999999999", "a number beyond all integers"),
+        ("k = w", "k = w", "a comparison of decimal(38,0) with decimal(38,38)"),
+    ],
+)
+def test_a_refusal_names_the_part(sql: str, part: str, reason: str, ansi: bool) -> None:
+    """What is not understood is named with its place, so that EXPLAIN can show it."""
+    refusal = compiled(sql, ansi=ansi)
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason == reason
+    assert refusal.span.cut(sql) == part
+
+
+def test_moments_want_utc() -> None:
+    """Clocks of other zones skip and repeat hours: what depends on them is Spark's."""
+    columns = {"t": parse_type("timestamp"), "d": parse_type("date")}
+    for sql in ("t > d", "CAST(t AS STRING)", "year(t)", "t = t", "current_date"):
+        tree = read_expression(sql, tokenize(sql))
+        assert tree is not None
+        for zone, kind in (("Europe/Berlin", Refusal), ("Etc/UTC", Vector)):
+            assert isinstance(vectorized(tree, columns, ansi=False, zone=zone, now=NOW), kind), sql
+
+
+def test_the_moment_is_the_statements() -> None:
+    """CURRENT_DATE and CURRENT_TIMESTAMP are of the moment given, in UTC, unless a column has the
+    name.
+    """
+    none: dict[str, tuple[str, list[Any]]] = {"i": ("int", [1])}
+    assert answers("current_date", none) == [datetime.date(2026, 2, 28)]
+    assert answers("current_timestamp()", none) == [NOW]
+    tree = read_expression("current_date", tokenize("current_date"))
+    assert tree is not None
+    column = {"current_date": parse_type("int")}
+    assert isinstance(vectorized(tree, column, ansi=False, zone="UTC", now=NOW), Refusal)
+
+
+def test_a_branch_is_computed_where_it_is_taken() -> None:
+    """A branch that would fail for other rows is no reason to fail."""
+    columns = {"a": ("int", [6, 7, None, 8]), "b": ("int", [3, 0, 1, None])}
+    sql = "CASE WHEN b = 0 THEN -1 WHEN b IS NULL THEN 0 ELSE a DIV b END"
+    assert answers(sql, columns, ansi=True) == [2, -1, None, 0]
+    with pytest.raises(Uncertain):
+        answers("a DIV b", columns, ansi=True)
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("a + 1", 2**31 - 1),
+        ("a / (a - a)", 1),
+        ("CAST(a AS TINYINT)", 128),
+        ("-a", -(2**31)),
+        ("abs(a)", -(2**31)),
+        ("CAST(concat(a, 'x') AS INT)", 1),
+        ("CAST(a AS DECIMAL(3,2))", 10),
+    ],
+)
+def test_an_ansi_error_is_sparks(sql: str, value: int) -> None:
+    """Strict SQL's errors are raised by Spark, so they are uncertain here."""
+    assert len(answers(sql, {"a": ("int", [value])})) == 1
+    with pytest.raises(Uncertain):
+        answers(sql, {"a": ("int", [value])}, ansi=True)
+
+
+def test_batches_may_be_empty() -> None:
+    """An expression of no rows is an array of its type."""
+    batch = batch_of([])
+    for sql in EXPRESSIONS:
+        vector = compiled(sql, ansi=False)
+        assert isinstance(vector, Vector)
+        try:
+            answer = vector.run(batch)
+        except Uncertain:  # of constants
+            continue
+        assert (len(answer), answer.type) == (0, arrow_type(vector.type)), sql
+
+
+def test_a_zone_of_utc_in_a_batch_is_a_wall_clock() -> None:
+    """Timestamps may come with the zone UTC, text as large strings."""
+    moment = datetime.datetime(2024, 1, 1, 5)
+    batch = pa.record_batch(
+        {
+            "t": pa.array([moment], pa.timestamp("us", "UTC")),
+            "s": pa.array(["a"], pa.large_string()),
+        }
+    )
+    columns = {"t": parse_type("timestamp"), "s": parse_type("string")}
+    for sql, expected in (("t", moment), ("upper(s)", "A"), ("hour(t)", 5)):
+        tree = read_expression(sql, tokenize(sql))
+        assert tree is not None
+        vector = vectorized(tree, columns, ansi=False, zone="UTC")
+        assert isinstance(vector, Vector)
+        assert vector.run(batch).to_pylist() == [expected]
+
+
+def test_a_store_that_is_not_understood_is_refused() -> None:
+    """The place is that of the value assigned."""
+    vector = compiled("z", ansi=False)
+    assert isinstance(vector, Vector)
+    refusal = store_cast(vector, parse_type("int"), ansi=False, zone="UTC", span=Span(3, 4))
+    assert isinstance(refusal, Refusal)
+    assert refusal.span == Span(3, 4)
+
+
+@pytest.mark.processes
+def test_a_plan_needs_no_arrow() -> None:
+    """Whether an expression is understood is settled without pyarrow, whose import takes long."""
+    code = (
+        "import json, sys\n"
+        "from acidsql.catalog.types import parse_type\n"
+        "from acidsql.expressions.reader import read_expression\n"
+        "from acidsql.expressions.vectors import Vector, vectorized\n"
+        "from acidsql.parser.tokens import tokenize\n"
+        "sql = \"upper(s) = 'A' AND round(n, 1) IN (1, 2) AND date_add(d, 1) > '2024-01-01'\"\n"
+        "types = {'s': 'string', 'n': 'decimal(10,2)', 'd': 'date'}\n"
+        "columns = {name: parse_type(text) for name, text in types.items()}\n"
+        "vector = vectorized(read_expression(sql, tokenize(sql)), columns, ansi=False, zone='UTC')\n"
+        "assert isinstance(vector, Vector), vector\n"
+        "print(json.dumps(list(sys.modules)))\n"
+    )
+    modules = json.loads(
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout
+    )
+    assert not {"pyarrow", "numpy", "pandas"} & set(modules)
+
+
+def test_every_function_is_put_to_spark() -> None:
+    """Each function that conditions know stands in an expression of these tests."""
+    used = {
+        part.name
+        for sql in EXPRESSIONS
+        if (tree := read_expression(sql, tokenize(sql))) is not None
+        for part in parts_of(tree)
+        if isinstance(part, Call)
+    }
+    assert set(FUNCTIONS) - used == set()

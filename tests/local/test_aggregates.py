@@ -1,0 +1,111 @@
+"""GROUP BY, aggregates and DISTINCT on the driver, against a model that sees all rows at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.errors import Span
+from acidsql.expressions.tree import ColumnRef
+from acidsql.local import aggregates
+from acidsql.local.aggregates import Groups, distinct_rows
+from acidsql.planner.bind.local_query import Aggregate, Function
+from acidsql.storage.scan.needs_spark import NeedsSpark
+
+INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))
+KEYS = st.sampled_from((None, 0.0, 1.5, math.nan))
+ROWS = st.lists(st.tuples(KEYS, st.none() | st.integers(-(1 << 31), (1 << 31) - 1)), max_size=40)
+
+
+def _aggregate(function: Function, result: HiveType, argument: HiveType = INT) -> Aggregate:
+    return Aggregate(
+        name=f"{function}.0",
+        function=function,
+        argument=ColumnRef(("v",), Span(0, 1)),
+        argument_type=argument,
+        type=result,
+    )
+
+
+ALL = (
+    _aggregate(Function.COUNT, BIGINT),
+    _aggregate(Function.MIN, INT),
+    _aggregate(Function.MAX, INT),
+    _aggregate(Function.SUM, BIGINT),
+    _aggregate(Function.AVG, DOUBLE),
+)
+
+
+@given(rows=ROWS, size=st.integers(1, 9), grouped=st.booleans())
+def test_aggregates_are_those_of_all_rows(
+    rows: list[tuple[Any, Any]], size: int, grouped: bool
+) -> None:
+    """However the rows are cut into batches; NULLs count for nothing, NaN is one group."""
+    groups = Groups(keys=[("k", pa.float64())] if grouped else [], aggregates=ALL)
+    before, aggregates._SLACK = aggregates._SLACK, 3
+    try:
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            values = pa.array([value for _, value in part], pa.int32())
+            keys = [pa.array([key for key, _ in part], pa.float64())] if grouped else []
+            groups.add(keys, [values] * len(ALL), len(part))
+        batch = groups.batch()
+    finally:
+        aggregates._SLACK = before
+    expected: dict[str, list[int]] = {} if grouped else {"": []}
+    for key, value in rows:
+        values_of = expected.setdefault(repr(key) if grouped else "", [])
+        values_of += [] if value is None else [value]
+    found = [tuple(row.values()) for row in batch.to_pylist()]
+    assert len(found) == len(expected)
+    by_key = {repr(row[0]): row[1:] for row in found} if grouped else {"": found[0]}
+    assert by_key == {key: _model(values) for key, values in expected.items()}
+
+
+def _model(values: list[int]) -> tuple[Any, ...]:
+    if not values:
+        return (0, None, None, None, None)
+    total = sum(values)
+    return (len(values), min(values), max(values), total, total / len(values))
+
+
+def test_a_sum_that_may_leave_its_range_is_sparks() -> None:
+    """Also where it would come back into it."""
+    groups = Groups(keys=[], aggregates=[_aggregate(Function.SUM, BIGINT, BIGINT)])
+    values = pa.array([1 << 62, -(1 << 62), 5], pa.int64())
+    with pytest.raises(NeedsSpark, match="sum of numbers as large"):
+        groups.add([], [values], 3)
+
+
+def test_the_least_of_two_zeros_is_sparks() -> None:
+    """Which of them Spark shows depends on their order."""
+    groups = Groups(keys=[], aggregates=[_aggregate(Function.MIN, DOUBLE, DOUBLE)])
+    groups.add([], [pa.array([0.0, -0.0, 3.0])], 3)
+    with pytest.raises(NeedsSpark):
+        groups.batch()
+
+
+@given(rows=ROWS, enough=st.none() | st.integers(0, 5))
+def test_distinct_rows_come_once(rows: list[tuple[Any, Any]], enough: int | None) -> None:
+    """And reading ends where enough are known."""
+    tables = [
+        pa.Table.from_arrays(
+            [pa.array([key], pa.float64()), pa.array([value], pa.int32())], names=["0", "1"]
+        )
+        for key, value in rows
+    ]
+    nothing = pa.Table.from_arrays(
+        [pa.array([], pa.float64()), pa.array([], pa.int32())], names=["0", "1"]
+    )
+    [found] = distinct_rows(iter([nothing, *tables]), enough)
+    expected = set(map(repr, rows))
+    texts = [repr(tuple(row.values())) for row in found.to_pylist()]
+    assert len(set(texts)) == len(texts)
+    assert set(texts) <= expected
+    assert len(texts) >= min(len(expected), len(expected) if enough is None else enough)

@@ -1,0 +1,128 @@
+"""Which queries are understood in all their parts, what their trees are, and where the others are
+not.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from acidsql.expressions.tree import ColumnRef
+from acidsql.planner.bind.bound import BoundQuery
+from acidsql.planner.bind.local_query import Function, LocalQuery, OnlySpark
+from tests.planner.conftest import Bind
+
+UNDERSTOOD = {
+    "SELECT * FROM t": "id name price day flag big",
+    "SELECT x.*, x.ID, `Name` FROM t AS x": "id name price day flag big ID Name",
+    "SELECT default.t.id FROM default.t": "id",
+    "SELECT id i, name AS `N n`, (big) FROM t": "i N n big",
+    "SELECT 1, 'a', true, id = 1, NOT flag, name IS NULL FROM t": (
+        "1 a true (id = 1) (NOT flag) (name IS NULL)"
+    ),
+    "SELECT count(*), COUNT(1), count(id), max(name) FROM t": "count(1) count(1) count(id) max(name)",
+    "SELECT ROW__ID, row__id.writeId, t.ROW__ID.rowid FROM t": "ROW__ID writeId rowid",
+    "SELECT 7 AS n": "n",
+    "SELECT cast(id AS BIGINT) FROM t": "id",
+    "SELECT id FROM t WHERE id = 1 AND (name = 'a' OR flag)": "id",
+    "SELECT DISTINCT name FROM t ORDER BY name DESC NULLS FIRST LIMIT 3 OFFSET 2": "name",
+    "SELECT name, max(id) AS m FROM t GROUP BY 1 HAVING m > 1 ORDER BY m, count(*)": "name m",
+    "SELECT id AS name FROM plain ORDER BY name": "name",
+    "SELECT info, tags FROM n": "info tags",
+}
+"""A query and the names of its columns."""
+
+
+@pytest.mark.parametrize("sql", UNDERSTOOD)
+def test_what_is_understood(bound: Bind, sql: str) -> None:
+    """Columns are called as Spark calls them."""
+    local = _local(bound, sql)
+    assert isinstance(local, LocalQuery), local
+    assert " ".join(output.name for output in local.outputs) == UNDERSTOOD[sql]
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason", "words"),
+    [
+        ("SELECT a.id FROM t a JOIN b ON a.id = b.id", "more than one table", "b"),
+        ("SELECT t.id FROM t, b", "more than one table", "b"),
+        ("SELECT id FROM (SELECT id FROM t)", "what stands behind FROM", "(SELECT id FROM t)"),
+        ("WITH q AS (SELECT 1) SELECT * FROM q", "a query that does not begin with SELECT", None),
+        ("SELECT id FROM t UNION SELECT id FROM b", "more than one table", "b"),
+        ("SELECT 1 UNION SELECT 2", "these words", "1 UNION SELECT 2"),
+        ("SELECT id FROM t WHERE id IN (SELECT 1)", None, "id IN (SELECT 1)"),
+        ("SELECT id, row_number() OVER (ORDER BY id) AS n FROM t", "these words", None),
+        ("SELECT id FROM t TABLESAMPLE (10 ROWS)", "more than one table behind FROM", None),
+        ("SELECT id FROM t LATERAL VIEW explode(array(1)) x AS y", None, None),
+        ("SELECT count(DISTINCT id) FROM t", "these words", "DISTINCT id"),
+        ("SELECT name, id FROM t GROUP BY name", "a column that is no group", "id"),
+        ("SELECT id FROM t GROUP BY id + 1", "groups of anything but columns", "id + 1"),
+        ("SELECT info FROM n GROUP BY info", "groups of such values", "info"),
+        ("SELECT info.a FROM n", '"info.a"', "info.a"),
+        ("SELECT tags FROM n ORDER BY tags", "an order of such values", "tags"),
+        ("SELECT id FROM t LIMIT 1 + 1", "anything but a number here", "1 + 1"),
+        ("SELECT id FROM t ORDER BY 2", "an order by this value", "2"),
+        ("SELECT name AS x, id AS x FROM t ORDER BY x", 'which "x" is meant', "x"),
+        ("SELECT DISTINCT id FROM t ORDER BY name", "an order by what is not put out", "name"),
+        ("SELECT NULL FROM t", "what Spark calls this column", "NULL"),
+        ("SELECT id FROM t WHERE id", "a condition that is not true or false", "id"),
+        ("SELECT * FROM v", "a view of Spark's session", None),
+        ("SELECT id FROM t CLUSTER BY id", "more than one table behind FROM", "CLUSTER BY id"),
+    ],
+)
+def test_what_is_left_to_spark(
+    bound: Bind, sql: str, reason: str | None, words: str | None
+) -> None:
+    """With the reason, and the place of the words that are not understood."""
+    local = _local(bound, sql)
+    assert isinstance(local, OnlySpark), local
+    assert reason is None or local.reason == reason
+    assert words is None or (local.span is not None and local.span.cut(sql) == words)
+
+
+def test_a_tree_has_the_columns_it_needs(bound: Bind) -> None:
+    """In the order of the table, each by one name."""
+    local = _local(bound, "SELECT x.name FROM t x WHERE x.flag ORDER BY x.day")
+    assert isinstance(local, LocalQuery)
+    assert local.names == ("name", "day", "flag")
+    assert local.where is not None
+    assert isinstance(local.where, ColumnRef)
+    assert local.where.parts == ("flag",)
+    assert not local.row_id
+
+
+def test_rows_without_columns_are_counted_by_one(bound: Bind) -> None:
+    """A scan of no column could not tell how many rows there are."""
+    local = _local(bound, "SELECT 1 FROM t")
+    assert isinstance(local, LocalQuery)
+    assert local.names == ("id",)
+
+
+def test_an_aggregate_that_is_asked_for_twice_is_made_once(bound: Bind) -> None:
+    """Also in HAVING and ORDER BY."""
+    local = _local(
+        bound, "SELECT name, max(id) FROM t GROUP BY name HAVING max(id) = 1 ORDER BY max(t.id)"
+    )
+    assert isinstance(local, LocalQuery)
+    assert [one.function for one in local.aggregates] == [Function.MAX]
+    assert local.order[0].value == local.outputs[1].value
+
+
+def test_nulls_come_first_ascending(bound: Bind) -> None:
+    """And last descending, unless told."""
+    local = _local(
+        bound,
+        "SELECT id FROM t ORDER BY id, name DESC, day NULLS LAST, big DESC NULLS FIRST",
+    )
+    assert isinstance(local, LocalQuery)
+    assert [(one.descending, one.nulls_first) for one in local.order] == [
+        (False, True),
+        (True, False),
+        (False, False),
+        (True, True),
+    ]
+
+
+def _local(bound: Bind, sql: str) -> LocalQuery | OnlySpark:
+    query = bound(sql)
+    assert isinstance(query, BoundQuery)
+    return query.local
