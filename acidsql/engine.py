@@ -14,6 +14,8 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
+from acidsql.local.changes import LocalChanges
+from acidsql.local.merges import LocalMerges
 from acidsql.local.queries import columns_made
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
@@ -31,7 +33,7 @@ from acidsql.spark.start.translation import translated
 from acidsql.spark.touched import Counts, Touched
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.steps import WriteSteps
-from acidsql.spark.write.targets import Work
+from acidsql.spark.write.targets import Work, write_target
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
@@ -75,6 +77,8 @@ class Engine:
         self.publisher = Publisher(self.resources)
         self._writes = WriteSteps(self.resources, self.queries)
         self._merges = MergeSteps(self.resources, self.queries)
+        self._local_changes = LocalChanges(self.files, self.resources.local)
+        self._local_merges = LocalMerges(self.files, self.resources.local, settings)
         self._counts = Counts(self.resources, self._writes, self._merges)
 
     # ---- the parts
@@ -197,9 +201,33 @@ class Engine:
         """The files of one statement, or of one leg of it, below hidden names until the commit
         publishes them.
         """
+        written = self._by_driver_alone(leg, work, trace) if leg.local else None
+        if written is not None:
+            return written
         if isinstance(leg, MergePlan):
             return self._merges.merge(leg, work, trace)
         return self._writes.write(leg, work, trace)
+
+    def _by_driver_alone(
+        self, leg: WritePlan | MergePlan, work: Work, trace: Trace
+    ) -> Written | None:
+        """What the local way of a plan has written; None where Spark's is to be taken.
+        UnsupportedStatementError if there is no other.
+        """
+        resources, snapshots = self.resources, work.snapshots
+        target = write_target(resources.settings, leg, work)
+        reason = "so many bytes"
+        try:
+            with translated():
+                if isinstance(leg, WritePlan):
+                    written = self._local_changes.write(leg, target, snapshots, trace)
+                else:
+                    written = self._local_merges.write(leg, target, snapshots, trace)
+        except NeedsSpark as signal:
+            written, reason = None, signal.reason
+        if written is None and not leg.has_spark:
+            raise only_spark(OnlySpark(reason=reason))
+        return written
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""

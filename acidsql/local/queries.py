@@ -13,8 +13,9 @@ from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.local.rows import no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
+from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
-from acidsql.planner.bind.local_query import ROW_ID, LocalQuery
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, LocalValues, OnlySpark
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -31,6 +32,7 @@ class LocalQueries:
 
     def __init__(self, settings: Settings, known: KnownFiles) -> None:
         self._settings = settings
+        self.known = known
         self._scanner = Scanner(known)
 
     def late(
@@ -81,6 +83,22 @@ class LocalQueries:
             taken, query.names, predicates=step.read.predicates, ids=query.row_id
         )
 
+    def batches(
+        self, step: LocalScan, read: BoundRead, taken: TableSnapshot, trace: Trace
+    ) -> Iterator[pa.RecordBatch] | None:
+        """The rows of a table that is ``read`` as a scan says, with their id fields if ROW_ID is
+        among its columns; None if they weigh too much. NeedsSpark.
+        """
+        names = stored_columns(step)
+        with trace.running(step) as figures, reading_files():
+            figures.files = len(taken.insert_files)
+            figures.bytes = self._scanner.weigh(taken, names)
+            figures.in_vain = step.max_bytes is not None and figures.bytes > step.max_bytes
+        if figures.in_vain:
+            return None
+        ids = len(names) < len(step.columns)
+        return self._scanner.batches(taken, names, predicates=read.predicates, ids=ids)
+
     def rows(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
     ) -> pa.Table | None:
@@ -100,11 +118,15 @@ class LocalQueries:
 def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:
     """The rows of a query. ``batches``: of its table, None where it reads none. NeedsSpark."""
     query, rows, reason = step.query.local, None, ""
-    assert isinstance(query, LocalQuery)
+    assert not isinstance(query, OnlySpark)
     with trace.running(step) as figures:
         try:
             with reading_files():
-                rows = rows_of(query, no_table() if batches is None else batches)
+                if isinstance(query, LocalValues):
+                    rows = rows_of_values(query)
+                else:
+                    source = no_table() if batches is None else batches
+                    rows = rows_of(query, source, step.max_bytes)
         except (NeedsSpark, Uncertain) as signal:
             reason, figures.in_vain = signal.reason, True
         else:
@@ -139,5 +161,5 @@ def stored_columns(step: LocalScan) -> tuple[str, ...]:
 def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
     """The names and types of the columns that local steps make."""
     [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
-    assert isinstance(query, LocalQuery)
+    assert not isinstance(query, OnlySpark)
     return tuple((output.name, output.type) for output in query.outputs)

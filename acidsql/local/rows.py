@@ -16,6 +16,7 @@ from acidsql.expressions.vectors import Refusal, Vector, vectorized
 from acidsql.local.aggregates import Groups, distinct_rows
 from acidsql.local.ordering import Key, first_rows
 from acidsql.planner.bind.local_query import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
+from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     Batches = Iterable[pa.RecordBatch]
 
 
-def rows_of(query: LocalQuery, batches: Batches) -> pa.Table:
+def rows_of(query: LocalQuery, batches: Batches, max_bytes: int | None = None) -> pa.Table:
     """The answer. ``batches``: of the query's ``columns``, behind the three id fields where it asks
     for ROW__ID; one row of nothing for a query that reads no table. Uncertain, NeedsSpark.
     """
-    return _Rows(query).table(batches)
+    return _Rows(query).table(batches, max_bytes)
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class _Rows:
             self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
         self.types |= {one.name: one.type for one in self.query.aggregates}
 
-    def table(self, batches: Batches) -> pa.Table:
+    def table(self, batches: Batches, max_bytes: int | None) -> pa.Table:
         import pyarrow as pa
 
         query = self.query
@@ -52,7 +53,7 @@ class _Rows:
         if query.grouped:
             sources = self._filtered(self._grouped(sources), query.having)
         wanted = None if query.limit is None else query.limit + query.offset
-        computed = self._computed(sources)
+        computed = _within(self._computed(sources), max_bytes)
         if query.distinct:
             computed = distinct_rows(computed, None if query.order else wanted)
         if query.order:
@@ -152,6 +153,16 @@ class _Rows:
             )
             for one in self.query.order
         ]
+
+
+def _within(tables: Iterable[pa.Table], max_bytes: int | None) -> Iterator[pa.Table]:
+    """The tables. NeedsSpark once there are several rows that weigh more than ``max_bytes``."""
+    rows = weight = 0
+    for table in tables:
+        rows, weight = rows + table.num_rows, weight + table.nbytes
+        if max_bytes is not None and weight > max_bytes and rows > 1:
+            raise NeedsSpark("more rows than the driver may hold")
+        yield table
 
 
 def _until(tables: Iterable[pa.Table], wanted: int | None) -> Iterator[pa.Table]:

@@ -72,7 +72,7 @@ class KeyLookup:
         footers = self._known.footers
         inserts = footers.insert_files(self._io, snapshot.insert_files)
         deletes = footers.delete_files(self._io, snapshot.delete_files)
-        wanted = _SourceKeys.of([values for _, values in keys])
+        wanted = SourceKeys.of([values for _, values in keys])
         names = [
             _stored_names(file, [column for column, _ in keys], table.columns) for file in inserts
         ]
@@ -130,7 +130,7 @@ class KeyLookup:
         return _table(source_rows[visible], live_ids, values, key_names(table))
 
     def _matches(
-        self, files: Sequence[tuple[ScanFile, tuple[str, ...]]], wanted: _SourceKeys
+        self, files: Sequence[tuple[ScanFile, tuple[str, ...]]], wanted: SourceKeys
     ) -> Iterator[tuple[ScanFile, Longs, Longs]]:
         """The positions of matching rows in each file that has some, with the numbers of the
         source's rows.
@@ -179,7 +179,7 @@ class KeyLookup:
         return [column[positions] for column in ids], visible
 
 
-class _SourceKeys:
+class SourceKeys:
     """The source's keys, each combination as one number."""
 
     def __init__(self, values: Sequence[pa.Array], columns: Sequence[pa.ChunkedArray]) -> None:
@@ -191,7 +191,7 @@ class _SourceKeys:
         self._sorted = numbers[self._rows]
 
     @classmethod
-    def of(cls, columns: Sequence[pa.ChunkedArray]) -> _SourceKeys | None:
+    def of(cls, columns: Sequence[pa.ChunkedArray]) -> SourceKeys | None:
         """The keys in these columns; None if the combinations are too many to be numbered."""
         values = [pc.drop_null(pc.unique(column)) for column in columns]
         return cls(values, columns) if math.prod(map(len, values)) < 1 << 62 else None

@@ -17,7 +17,14 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
-from acidsql.planner.bind.local_query import NOT_LOOKED_INTO, LocalQuery, OnlySpark
+from acidsql.planner.bind.local_merge import LocalMerge
+from acidsql.planner.bind.local_query import (
+    NOT_LOOKED_INTO,
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Stored,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,9 @@ class BoundQuery:
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
     width: int | None = None
-    local: LocalQuery | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    local: LocalQuery | LocalValues | OnlySpark = field(
+        default=NOT_LOOKED_INTO, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +94,8 @@ class BoundInsert:
 
     Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition
     is there. ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the
-    partition values that what it empties has.
+    partition values that what it empties has. ``stores``: what the table holds of the values of a
+    query's tree, or why there is none.
     """
 
     table: Table
@@ -97,6 +107,9 @@ class BoundInsert:
     if_not_exists: bool = False
     truncate: bool = False
     truncated: tuple[tuple[str, str], ...] = ()
+    stores: tuple[Stored, ...] | OnlySpark = field(
+        default=NOT_LOOKED_INTO, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +141,13 @@ class BoundLoad:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundUpdate:
     """``query`` gives originalTransaction, bucket, rowId, then every column's new value, then the
-    partition columns.
+    partition columns. ``stores``: what becomes of the values of its tree.
     """
 
     table: Table
     changed: tuple[Column, ...]
     query: BoundQuery
+    stores: tuple[Stored, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +196,7 @@ class BoundMerge:
     statement, which the pieces cut. ``keys``: columns of the target that ON equates with columns of
     the source.  ``asked``: the source's columns in ON and in the conditions of WHEN MATCHED, None
     if there may be others.  ``only_keys``: ON says nothing but that the keys are equal.
+    ``local``: the same as trees, or why there are none.
     """
 
     table: Table
@@ -197,6 +212,7 @@ class BoundMerge:
     keys: tuple[tuple[str, str], ...] = ()
     asked: frozenset[str] | None = None
     only_keys: bool = False
+    local: LocalMerge | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ of each leg.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from acidsql.catalog.model import Column, Table, TableKind
@@ -24,6 +25,10 @@ from acidsql.planner.bind.bound import (
     BoundRows,
 )
 from acidsql.planner.bind.columns import column_not_found
+from acidsql.planner.bind.local.changes import local_insert
+from acidsql.planner.bind.local.inline_rows import stored_rows
+from acidsql.planner.bind.local.stores import understood
+from acidsql.planner.bind.local_query import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.names import Names, is_default
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
@@ -43,7 +48,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
         source = names.query(statement.source)
     else:
         source = names.query_after((statement.with_clause,), statement.source)
-    return _bound(statement, table, partition, columns, source, statement.source.span)
+    return _bound(names, statement, table, partition, columns, source, statement.source.span)
 
 
 def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiInsert:
@@ -59,6 +64,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
         partition = bind_partition(names, table, branch)
         columns = insert_columns(names, table, branch.columns, partition)
         leg = _bound(
+            names,
             branch,
             table,
             partition,
@@ -74,6 +80,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
 
 
 def _bound(
+    names: Names,
     statement: AnyInsert,
     table: Table,
     partition: BoundPartition | None,
@@ -81,8 +88,15 @@ def _bound(
     source: BoundRows | BoundQuery,
     span: Span,
 ) -> BoundInsert:
-    if isinstance(source, BoundQuery) and source.width not in (None, len(columns)):
-        raise tables.wrong_column_count(table, len(columns), source.width or 0, span)
+    stores: tuple[Stored, ...] | OnlySpark = ()
+    if isinstance(source, BoundQuery):
+        if source.width not in (None, len(columns)):
+            raise tables.wrong_column_count(table, len(columns), source.width or 0, span)
+        static = dict(partition.static) if partition is not None else {}
+        semantics = names.around.semantics
+        stores = understood(
+            lambda: local_insert(table, columns, static, source.local, semantics, span), span
+        )
     return BoundInsert(
         table=table,
         columns=columns,
@@ -91,6 +105,7 @@ def _bound(
         overwrite=statement.overwrite,
         partition=partition,
         if_not_exists=statement.if_not_exists,
+        stores=stores,
     )
 
 
@@ -294,4 +309,19 @@ def computed_values(
                 else names.free_expression(cell, analysis)
             )
             legs += [", " if at else "", *store_cast(given, column.type)]
-    return names.bound_query(tuple(legs), analysis)
+    local = understood(lambda: _trees(names, table, columns, source), source.span)
+    return replace(names.bound_query(tuple(legs), analysis), local=local)
+
+
+def _trees(
+    names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values
+) -> LocalValues:
+    """The rows as trees, each value as its column stores it. NotUnderstood."""
+    semantics = names.around.semantics
+    rows = [
+        tuple(
+            names.new_tree(cell, table, column) for column, cell in zip(columns, row, strict=True)
+        )
+        for row in source.rows
+    ]
+    return stored_rows(rows, columns, semantics, source.span)

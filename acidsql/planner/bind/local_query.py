@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
@@ -114,6 +115,26 @@ class LocalQuery:
     def names(self) -> tuple[str, ...]:
         """The columns of the read that its rows are made of, as a scan names them."""
         return tuple(name for name, _ in self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalValues:
+    """Rows that stand in the statement, as expressions over no column. ``outputs``: names and
+    types. ``stored``: the columns that store them, each value by itself.
+    """
+
+    outputs: tuple[Output, ...]
+    rows: tuple[tuple[Condition, ...], ...]
+    semantics: Semantics
+    stored: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What a column gets: the value, before it is cast to what the column stores."""
+
+    column: Column
+    value: Condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,9 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
+from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
+from acidsql.planner.bind.local.stores import default_tree
 from acidsql.planner.bind.local_query import Semantics
 from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
@@ -333,6 +335,19 @@ class Names:
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts
         return store_cast(pieces, column.type), facts
+
+    def tree(self, fragment: ast.Fragment) -> Condition:
+        """The expression as a tree. NotUnderstood."""
+        tree = self.condition(fragment)
+        if tree is None:
+            raise NotUnderstood("these words", fragment.span)
+        return tree
+
+    def new_tree(self, fragment: ast.Fragment, table: Table, column: Column) -> Condition:
+        """The value that ``column`` gets, before it is stored. NotUnderstood."""
+        if is_default(fragment):
+            return default_tree(table, column, self.around.semantics, fragment.span)
+        return self.tree(fragment)
 
     def where(
         self, fragment: ast.Fragment | None, read: Read, analysis: Analysis

@@ -4,7 +4,8 @@ column's type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
@@ -14,6 +15,9 @@ from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
+from acidsql.planner.bind.local.changes import local_delete, local_update, updated
+from acidsql.planner.bind.local.stores import understood
+from acidsql.planner.bind.local_query import LocalQuery
 from acidsql.planner.bind.names import Names
 
 
@@ -43,9 +47,27 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
         *names.where(statement.where, read, analysis),
     ]
     changed = tuple(c for c in table.columns if c.name in sets)
+    query = names.bound_query(tuple(pieces), analysis)
+    local = understood(lambda: _updated(names, read, sets, statement.where), read.span)
+    stores = updated(table, read.span)
     return BoundUpdate(
-        table=table, changed=changed, query=names.bound_query(tuple(pieces), analysis)
+        table=table, changed=changed, query=replace(query, local=local), stores=stores
     )
+
+
+def _updated(
+    names: Names,
+    read: Read,
+    sets: Mapping[str, ast.Assignment],
+    where: ast.Fragment | None,
+) -> LocalQuery:
+    """NotUnderstood."""
+    values = [
+        names.new_tree(sets[c.name].value, read.table, c) if c.name in sets else None
+        for c in read.table.columns
+    ]
+    condition = None if where is None else names.tree(where)
+    return local_update(read, values, condition, names.around.semantics)
 
 
 def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
@@ -61,7 +83,13 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
         f" AS {identifier(read.alias)}",
     )
     pieces = (*head, *names.where(statement.where, read, analysis))
-    return BoundDelete(table=read.table, query=names.bound_query(pieces, analysis))
+    query = names.bound_query(pieces, analysis)
+    where, semantics = statement.where, names.around.semantics
+    local = understood(
+        lambda: local_delete(read, None if where is None else names.tree(where), semantics),
+        read.span,
+    )
+    return BoundDelete(table=read.table, query=replace(query, local=local))
 
 
 def partition_of(read: Read) -> str:

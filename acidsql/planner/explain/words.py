@@ -19,6 +19,7 @@ from acidsql.planner.steps.step import (
     Job,
     Join,
     Literals,
+    LocalJoin,
     LocalRows,
     LookUp,
     Publish,
@@ -69,6 +70,8 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
             return f"look the rows of the target up by {', '.join(keys)} on the driver"
         case Join(kind=kind, max_bytes=most):
             return f"fetch what the join gives, at most {size_words(most)}: {_join(merge, kind)}"
+        case LocalJoin(kind=kind, max_bytes=most):
+            return f"join on the driver{_at_most(most)}: {_join(merge, kind)}"
         case InsertUnmatched():
             return "insert the rows of the source that have no match"
         case CheckOnce():
@@ -79,6 +82,10 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
             return "commit"
         case _:
             raise InternalError(f"{type(step).__name__} is several lines")
+
+
+def _at_most(most: int | None) -> str:
+    return "" if most is None else f", at most {size_words(most)}"
 
 
 def _join(merge: BoundMerge | None, kind: str) -> str:

@@ -20,7 +20,7 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, OnlySpark
+from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, LocalValues, OnlySpark
 from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
 from acidsql.planner.steps.step import (
@@ -108,6 +108,8 @@ def local_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...] | Non
         return None
     local = query.local
     most = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
+    if isinstance(local, LocalValues):
+        return (LocalRows(query=query),)
     scans = () if local.read is None else (_local_scan(query, local, local.read, most),)
     return (*scans, LocalRows(query=query))
 
@@ -236,7 +238,7 @@ def _by_size(effect: Effect, settings: Settings, share: int = 1) -> tuple[Step, 
     job = Job(effect=effect)
     if settings.text("acidsql.write.path") == "big":
         return (job,)
-    fetch = Fetch(effect=effect, max_bytes=_max_bytes(settings) // share)
+    fetch = Fetch(effect=effect, max_bytes=max_bytes(settings) // share)
     ways = (
         Way(name="small", steps=(fetch, WriteFiles(effect=effect))),
         Way(name="big", steps=(job,)),
@@ -244,7 +246,7 @@ def _by_size(effect: Effect, settings: Settings, share: int = 1) -> tuple[Step, 
     return (Choose(by=_size(settings), ways=ways),)
 
 
-def _max_bytes(settings: Settings) -> int:
+def max_bytes(settings: Settings) -> int:
     return int(settings.number("acidsql.write.driver.max.bytes"))
 
 
@@ -262,7 +264,7 @@ def merge_steps(merge: BoundMerge, join: MergeJoin, settings: Settings) -> tuple
         (CheckOnce(),) if changing and settings.flag("hive.merge.cardinality.check") else ()
     )
     scans = tuple(Scan(read=read, number=number) for number, read in enumerate(merge.reads))
-    target, sources, most = scans[0], scans[1:], _max_bytes(settings)
+    target, sources, most = scans[0], scans[1:], max_bytes(settings)
     job = Way(
         name="big", steps=(*scans, Job(effect=Effect.MERGE, join=join.value, once=bool(once)))
     )

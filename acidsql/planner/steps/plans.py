@@ -52,6 +52,7 @@ from acidsql.planner.steps.choices import (
     source_steps,
     write_steps,
 )
+from acidsql.planner.steps.local_changes import either, local_change, local_merge
 from acidsql.planner.steps.step import Step
 from acidsql.settings import Settings
 
@@ -87,7 +88,8 @@ class WritePlan:
     """One DML statement on one table. ``sinks`` is empty for a table that is not transactional: its
     files are plain.
 
-    ``source`` gives the rows, ``writing`` makes files of them.
+    ``source`` gives the rows, ``writing`` makes files of them; or ``local`` does both without
+    Spark.
     """
 
     table: Table
@@ -95,10 +97,16 @@ class WritePlan:
     sinks: tuple[Sink, ...]
     source: tuple[Step, ...]
     writing: tuple[Step, ...]
+    local: tuple[Step, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        return (*self.source, *self.writing)
+        return either(self.local, (*self.source, *self.writing))
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.writing)
 
     @property
     def query(self) -> BoundQuery | None:
@@ -127,7 +135,17 @@ class MergePlan:
     merge: BoundMerge
     join: MergeJoin
     clause_sinks: tuple[tuple[Sink, ...], ...]
-    steps: tuple[Step, ...]
+    on_spark: tuple[Step, ...]
+    local: tuple[Step, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return either(self.local, self.on_spark)
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.on_spark)
 
     @property
     def table(self) -> Table:
@@ -270,8 +288,18 @@ def _write(
     sinks: tuple[Sink, ...],
     settings: Settings,
 ) -> WritePlan:
+    local = local_change(action, settings)
     source, writing = source_steps(action), write_steps(action, settings)
-    return WritePlan(table=action.table, action=action, sinks=sinks, source=source, writing=writing)
+    if local and settings.text("acidsql.engine") == "local":
+        source = writing = ()
+    return WritePlan(
+        table=action.table,
+        action=action,
+        sinks=sinks,
+        source=source,
+        writing=writing,
+        local=local,
+    )
 
 
 def numbered_from(leg: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
@@ -304,8 +332,14 @@ def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
         _merge_sinks(clause.action, ids[index]) for index, clause in enumerate(bound.clauses)
     )
     join = merge_join(bound)
+    local = local_merge(bound, settings)
+    only = local and settings.text("acidsql.engine") == "local"
     return MergePlan(
-        merge=bound, join=join, clause_sinks=sinks, steps=merge_steps(bound, join, settings)
+        merge=bound,
+        join=join,
+        clause_sinks=sinks,
+        on_spark=() if only else merge_steps(bound, join, settings),
+        local=local,
     )
 
 

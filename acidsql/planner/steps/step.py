@@ -75,10 +75,11 @@ class LocalScan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalRows:
     """The driver makes the rows of the query of what its scans read, unless it finds a value that
-    only Spark can tell.
+    only Spark can tell, or they weigh more than ``max_bytes``.
     """
 
     query: BoundQuery
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +171,16 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LocalJoin:
+    """The driver joins the target with the source's rows; ``kind`` in SQL's words. It goes through
+    as ``LocalRows`` does.
+    """
+
+    kind: str
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InsertUnmatched:
     """Rows of the source that no pair names become new rows."""
 
@@ -211,7 +222,8 @@ class Choose:
 
 Step = (
     Scan | CountRows | Query | Collect | LocalScan | LocalRows | Literals | FindFiles | TakeFiles
-    | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | InsertUnmatched
+    | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | LocalJoin
+    | InsertUnmatched
     | CheckOnce | Publish | Commit | Choose
 )  # fmt: skip
 

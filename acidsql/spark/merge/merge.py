@@ -11,7 +11,7 @@ columns of the source are copied on the driver (merge_source). Big path: see mer
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
+from acidsql.local import merge_source
+from acidsql.local.merge_files import counted, once_each, write_clauses
 from acidsql.local.trace import Trace, all_steps
 from acidsql.parser.statements import Match
-from acidsql.planner.bind.bound import MergeAction
 from acidsql.planner.steps.merge import CLAUSE, LEADING_COLUMNS
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.planner.steps.step import (
@@ -39,18 +39,16 @@ from acidsql.planner.steps.step import (
     WriteFiles,
 )
 from acidsql.spark import jvm
-from acidsql.spark.merge import merge_job, merge_source
+from acidsql.spark.merge import merge_job
+from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.resources import temporary_view
 from acidsql.spark.write import writer
 from acidsql.spark.write.fetching import fetch, fetch_rows
 from acidsql.storage.key_lookup import Keys
-from acidsql.storage.partitions import by_values, key_names, numbered
-from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
+from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names, needs_java_writer
-from acidsql.storage.write import driver_writer
-from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import ID_BYTES, WritePath, WriteTarget, Written
+from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,30 +93,13 @@ def merge(
     changes, inserts = fetched
     if any(isinstance(step, CheckOnce) for step in all_steps(plan.steps)):
         with trace.running_a(CheckOnce) as figures:
-            changes, figures.rows = _once_each(target, changes, check=True), changes.num_rows
+            changes, figures.rows = once_each(target, changes, check=True), changes.num_rows
     elif not check:
-        changes = _once_each(target, changes, check=False)
+        changes = once_each(target, changes, check=False)
     with trace.running_a(WriteFiles) as figures:
-        written = _write(io, plan, target, changes, inserts)
+        written = write_clauses(io, plan, target, changes, inserts)
         figures.rows, figures.files = sum(written.clauses), len(written.directories)
     return written
-
-
-def _write(
-    io: FileIO, plan: MergePlan, target: WriteTarget, changes: pa.Table, inserts: pa.Table
-) -> Written:
-    """The files of rows on the driver: to change, and to insert."""
-    if not changes.num_rows and not inserts.num_rows:
-        return _counted(plan, {}, path="small")
-    files: list[EventFile] = []
-    counts: dict[int, int] = {}
-    for number, sink in _targets(plan, target):
-        rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
-        of_clause = rows.filter(pc.equal(rows.column(CLAUSE), number))
-        counts[number] = of_clause.num_rows
-        for values, part in by_values(target.table, of_clause) if of_clause.num_rows else ():
-            files += _files(plan, number, sink.at(values), part)
-    return driver_writer.write_files(io, target, files, _counted(plan, counts, path="small"))
 
 
 # ---- small path
@@ -132,7 +113,8 @@ def _fetch(
     """
     matches = {clause.match for clause in plan.merge.clauses}
     frame = queries.source()
-    copying = merge_source.are_copies(plan, frame.schema)
+    kinds = _kinds(frame.schema)
+    copying = merge_source.are_copies(plan, kinds)
     source = (
         _fetch_source(target, frame, trace) if copying or Match.NOT_MATCHED in matches else None
     )
@@ -142,7 +124,7 @@ def _fetch(
     if source is None:
         return None
     if Match.NOT_MATCHED_BY_SOURCE not in matches:
-        queries = queries.narrowed(*merge_source.key_predicates(plan, source, frame.schema))
+        queries = queries.narrowed(*merge_source.key_predicates(plan, source, kinds))
     if copying:
         pairs = _fetch_pairs(
             spark,
@@ -150,7 +132,7 @@ def _fetch(
             target,
             queries,
             source,
-            merge_source.lookup_keys(plan, source, frame.schema),
+            merge_source.lookup_keys(plan, source, kinds),
             trace,
         )
     else:
@@ -161,7 +143,7 @@ def _fetch(
     if Match.NOT_MATCHED not in matches:
         return changes, changes.slice(0, 0)
     with trace.running_a(InsertUnmatched) as figures:
-        inserts = _inserts(spark, plan, target, queries, source, pairs, frame.schema)
+        inserts = _inserts(spark, plan, target, queries, source, pairs, kinds)
         figures.rows, figures.in_vain = (
             (None, True) if inserts is None else (inserts.num_rows, False)
         )
@@ -177,7 +159,7 @@ def _inserts(
     queries: Queries,
     source: pa.Table,
     pairs: pa.Table,
-    schema: StructType,
+    kinds: merge_source.Kinds,
 ) -> pa.Table | None:
     """The new rows that come of source rows which no pair names."""
     unmatched = source.filter(
@@ -185,8 +167,8 @@ def _inserts(
     )
     if not unmatched.num_rows:
         return unmatched
-    if merge_source.inserts_are_copies(plan, schema):
-        return merge_source.copied_inserts(plan, unmatched)
+    if merge_source.inserts_are_copies(plan, kinds):
+        return merge_source.copied_inserts(plan, wall_clock(unmatched))
     with _view(spark, unmatched) as rest:
         # no more than the source's rows
         return _fetch_rows(target, queries.inserts(rest), unbounded=True)
@@ -238,7 +220,9 @@ def _fetch_pairs(
             )
     if pairs is None:
         return None
-    copied = merge_source.with_copies(plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), source)
+    copied = merge_source.with_copies(
+        plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), wall_clock(source)
+    )
     rest = pairs.filter(pc.is_null(pairs.column(CLAUSE)))
     order = [*LEADING_COLUMNS, *data_names(target.table.columns), *key_names(target.table)]
     whole = (
@@ -287,6 +271,10 @@ def _fetch_source(target: WriteTarget, frame: DataFrame, trace: Trace) -> pa.Tab
     )
 
 
+def _kinds(schema: StructType) -> dict[str, str]:
+    return {field.name.lower(): field.dataType.simpleString() for field in schema.fields}
+
+
 def _comes_back(kind: DataType) -> bool:
     from pyspark.sql import types as t
 
@@ -320,43 +308,6 @@ def _view(spark: SparkSession, rows: pa.Table, *, broadcast: bool = False) -> It
         yield name
 
 
-def _once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Table:
-    """Each row of the target once; of several changes the one of the first clause and the first row
-    of the source is kept.
-    """
-    if not changes.num_rows:
-        return changes
-    first_wins = changes.sort_by([(CLAUSE, "ascending"), (SOURCE_ROW, "ascending")])
-    keys = key_names(target.table)
-    ids = row_ids(first_wins, numbered(first_wins.select(keys))[0] if keys else None)
-    order = sort_order(ids)
-    ordered = ids.taken(order)
-    if check:
-        check_distinct(ordered)
-        return changes
-    return first_wins.take(pa.array(order[~repeats(ordered)]))
-
-
-def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteTarget]]:
-    """The number of each clause, with the target that it writes to."""
-    for number, clause_sinks in enumerate(plan.clause_sinks):
-        yield number, replace(target, statement_id=clause_sinks[0].statement_id)
-
-
-def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) -> list[EventFile]:
-    """The files a clause writes of its rows."""
-    values = rows.select(data_names(target.table.columns))
-    match plan.merge.clauses[number].action:
-        case MergeAction.INSERT:
-            return driver_writer.inserted_files(target, values)
-        case MergeAction.DELETE:
-            return driver_writer.deleted_files(target, rows)
-        case MergeAction.UPDATE:
-            return driver_writer.updated_files(
-                target, rows.select([*ID_FIELDS, *values.column_names])
-            )
-
-
 # ---- big path
 
 
@@ -375,21 +326,5 @@ def _merge_by_job(
         )
         directories = take_in(target, files)
     return replace(
-        _counted(plan, counts, path="big"), directories=directories, partitions=partitions_of(files)
-    )
-
-
-# ---- what was done
-
-
-def _counted(plan: MergePlan, counts: Mapping[int, int], *, path: WritePath) -> Written:
-    totals = dict.fromkeys(MergeAction, 0)
-    for number, clause in enumerate(plan.merge.clauses):
-        totals[clause.action] += counts.get(number, 0)
-    return Written(
-        inserted=totals[MergeAction.INSERT],
-        updated=totals[MergeAction.UPDATE],
-        deleted=totals[MergeAction.DELETE],
-        clauses=tuple(counts.get(number, 0) for number in range(len(plan.merge.clauses))),
-        path=path,
+        counted(plan, counts, path="big"), directories=directories, partitions=partitions_of(files)
     )

@@ -1,5 +1,5 @@
 """A MERGE's source on the driver: what its keys say about the target, and values that are mere
-copies of its columns.
+copies of its columns. Its timestamps are wall clocks where values are copied.
 
 Values that are copies never go to Spark and back: the scan of the target reads the columns that ON
 and the conditions ask for, and gives pairs of a row's identity and the number of a source row.
@@ -7,8 +7,8 @@ and the conditions ask for, and gives pairs of a row's identity and the number o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,12 +26,11 @@ from acidsql.planner.bind.tables import has_check, rules_of
 from acidsql.planner.steps.choices import decided_by_source
 from acidsql.planner.steps.merge import CLAUSE, MATCHED_CLAUSE
 from acidsql.planner.steps.plans import MergePlan
-from acidsql.spark.read.answers import wall_clock
 from acidsql.storage.key_lookup import KEY_TYPES, Keys
 from acidsql.storage.stored import arrow_schema, data_names
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+Kinds = Mapping[str, str]
+"""Spark's names of the types of a source's columns, by their names."""
 
 MAX_LISTED = 200
 """More different keys are told as a range."""
@@ -45,12 +44,12 @@ _KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "boolean
 
 
 def key_predicates(
-    plan: MergePlan, source: pa.Table, schema: StructType
+    plan: MergePlan, source: pa.Table, kinds: Kinds
 ) -> tuple[list[Predicate], list[PartitionCondition]]:
     """What must hold for a row of the target, and for its partition, to have a match."""
     predicates: list[Predicate] = []
     partitions: list[PartitionCondition] = []
-    for column, values in _keys(plan, source, schema):
+    for column, values in _keys(plan, source, kinds):
         if column in plan.table.partition_columns:
             partitions += _partition_condition(column, values)
         elif len(values) <= MAX_LISTED:
@@ -68,17 +67,13 @@ def key_predicates(
     return predicates, partitions
 
 
-def lookup_keys(plan: MergePlan, source: pa.Table, schema: StructType) -> Keys | None:
+def lookup_keys(plan: MergePlan, source: pa.Table, kinds: Kinds) -> Keys | None:
     """The columns that ON equates with the source's values for them, if that alone decides what
     becomes of a row. See key_lookup.
     """
     if not decided_by_source(plan.merge):
         return None
-    columns, kinds, ordinals = (
-        {c.name: c for c in plan.table.columns},
-        _fields(schema),
-        _ordinals(source),
-    )
+    columns, ordinals = {c.name: c for c in plan.table.columns}, _ordinals(source)
     keys: list[tuple[Column, pa.ChunkedArray]] = []
     for name, of_source in plan.merge.keys:
         column = columns.get(name)
@@ -97,12 +92,10 @@ def with_clause(pairs: pa.Table, source: pa.Table) -> pa.Table:
     return pairs.append_column(CLAUSE, source.column(MATCHED_CLAUSE).take(pairs.column(SOURCE_ROW)))
 
 
-def _keys(
-    plan: MergePlan, source: pa.Table, schema: StructType
-) -> Iterator[tuple[Column, pa.Array]]:
+def _keys(plan: MergePlan, source: pa.Table, kinds: Kinds) -> Iterator[tuple[Column, pa.Array]]:
     """The columns ON equates with one of the source, and the values that has."""
     columns = {c.name: c for c in (*plan.table.columns, *plan.table.partition_columns)}
-    kinds, ordinals = _fields(schema), _ordinals(source)
+    ordinals = _ordinals(source)
     for name, of_source in plan.merge.keys:
         column = columns.get(name)
         if column is None or kinds.get(of_source) != spark_type(column.type):
@@ -127,43 +120,38 @@ def _partition_condition(column: Column, values: pa.Array) -> list[PartitionCond
 # ---- copies
 
 
-def are_copies(plan: MergePlan, schema: StructType) -> bool:
+def are_copies(plan: MergePlan, kinds: Kinds) -> bool:
     """Whether all values that rows of the target get are columns of the source as they are."""
-    if (
-        plan.merge.asked is None
-        or has_check(plan.table)
-        or not plan.merge.asked <= _fields(schema).keys()
-    ):
+    if plan.merge.asked is None or has_check(plan.table) or not plan.merge.asked <= kinds.keys():
         return False
     if any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in plan.merge.clauses):
         return False
     return all(
-        _copies(plan, clause, schema)
+        _copies(plan, clause, kinds)
         for clause in plan.merge.clauses
         if clause.match is Match.MATCHED
     )
 
 
-def inserts_are_copies(plan: MergePlan, schema: StructType) -> bool:
+def inserts_are_copies(plan: MergePlan, kinds: Kinds) -> bool:
     """Whether the rows of the one clause that inserts are copies of the source's, whatever
     there is in them."""
     inserting = [clause for clause in plan.merge.clauses if clause.match is Match.NOT_MATCHED]
     if len(inserting) != 1 or inserting[0].condition is not None or plan.table.partition_columns:
         return False
-    return not has_check(plan.table) and _copies(plan, inserting[0], schema)
+    return not has_check(plan.table) and _copies(plan, inserting[0], kinds)
 
 
-def _copies(plan: MergePlan, clause: BoundMergeClause, schema: StructType) -> bool:
+def _copies(plan: MergePlan, clause: BoundMergeClause, kinds: Kinds) -> bool:
     if clause.action is MergeAction.DELETE:
         return True
-    kinds = _fields(schema)
     pairs = list(zip(plan.table.columns, clause.copies, strict=False))
     return len(pairs) == len(plan.table.columns) and all(
         _is_copy(column, name, kinds) for column, name in pairs
     )
 
 
-def _is_copy(column: Column, name: str | None, kinds: dict[str, str]) -> bool:
+def _is_copy(column: Column, name: str | None, kinds: Kinds) -> bool:
     if name == NOTHING:
         return True
     nested_timestamp = holds(column.type, is_timestamp) and not is_timestamp(column.type)
@@ -225,7 +213,7 @@ def _with_values(
 ) -> pa.Table:
     """``rows`` with a column of the table for each of ``copies``; NULLs where there are none."""
     fields = arrow_schema(plan.table.columns)
-    ordinals, clocks = _ordinals(source), wall_clock(source)
+    ordinals = _ordinals(source)
     values: dict[str, Any] = {}
     for ordinal, (field, name) in enumerate(
         zip(fields, data_names(plan.table.columns), strict=True)
@@ -234,7 +222,7 @@ def _with_values(
         values[name] = (
             pa.nulls(rows.num_rows, field.type)
             if not copy
-            else clocks.column(ordinals[copy]).cast(field.type)
+            else source.column(ordinals[copy]).cast(field.type)
         )
     if copies:
         _check_not_null(plan, list(values.values()))
@@ -248,10 +236,6 @@ def _check_not_null(plan: MergePlan, values: Sequence[pa.ChunkedArray]) -> None:
     for rule in rules_of(plan.table):
         if rule.column is not None and values[names.index(rule.column)].null_count:
             raise rule.violation()
-
-
-def _fields(schema: StructType) -> dict[str, str]:
-    return {field.name.lower(): field.dataType.simpleString() for field in schema.fields}
 
 
 def _ordinals(source: pa.Table) -> dict[str, int]:

@@ -1,0 +1,125 @@
+"""INSERT .. SELECT, UPDATE and DELETE on the driver alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.errors import InternalError
+from acidsql.expressions.vectors import Uncertain
+from acidsql.files.fileio import FileIO
+from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
+from acidsql.local.queries import LocalQueries
+from acidsql.local.trace import UNTRACED, Trace
+from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
+from acidsql.planner.bind.local.changes import given_value
+from acidsql.planner.bind.local_query import OnlySpark, Stored
+from acidsql.planner.steps.plans import WritePlan
+from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
+from acidsql.storage.partitions import key_names
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.stored import data_names, needs_java_writer
+from acidsql.storage.write import driver_writer
+from acidsql.storage.write.target import WriteTarget, Written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class LocalChanges:
+    """Carries out the local way of a plan for one session."""
+
+    def __init__(self, files: FileIO, queries: LocalQueries) -> None:
+        self._files = files
+        self._queries = queries
+
+    def write(
+        self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots, trace: Trace
+    ) -> Written | None:
+        """The files of the statement; None, or NeedsSpark, where another way is to be taken, before
+        anything is written.
+        """
+        found = self._queries.rows(plan.local, snapshots, trace)
+        if found is None:
+            return None
+        step = plan.local[-1]
+        assert isinstance(step, WriteFiles)
+        rows, reason = None, ""
+        with trace.running(step) as figures:
+            try:
+                rows = _new_rows(plan, found, trace)
+            except (NeedsSpark, Uncertain) as signal:
+                figures.in_vain, reason = True, signal.reason
+            else:
+                written = write_files(self._files, target, rows, step.effect)
+                figures.rows = written.inserted + written.updated + written.deleted
+                figures.files = len(written.directories) or None
+        if rows is None:
+            raise NeedsSpark(reason)
+        return written
+
+    def rows(self, plan: WritePlan, snapshots: Snapshots) -> pa.Table | None:
+        """The rows of the statement as ``driver_writer`` takes them, checked; None and NeedsSpark
+        as for ``write``.
+        """
+        found = self._queries.rows(plan.local, snapshots, UNTRACED)
+        try:
+            return None if found is None else _new_rows(plan, found, UNTRACED)
+        except Uncertain as signal:
+            raise NeedsSpark(signal.reason) from signal
+
+
+def _new_rows(plan: WritePlan, found: pa.Table, trace: Trace) -> pa.Table:
+    """What is written of the rows that the query has given. NeedsSpark, Uncertain."""
+    import pyarrow as pa
+
+    table, batch = plan.table, one_batch(found)
+    [query] = [step.query.local for step in plan.local if isinstance(step, LocalRows)]
+    assert not isinstance(query, OnlySpark)
+    leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
+    types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
+    named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
+    values = stored_arrays(_stores(plan), named, types, query.semantics)
+    places = len(table.partition_columns)
+    if not isinstance(plan.action, BoundInsert):  # a changed row stays in its partition
+        values += batch.columns[batch.num_columns - places :]
+    for step in plan.local:
+        if isinstance(step, Check):
+            with trace.running(step):
+                check_new_rows(table, values, query.semantics)
+    data, keys = values[: len(values) - places], values[len(values) - places :]
+    names = [*leading, *data_names(table.columns)[: len(data)], *key_names(table)]
+    arrays = [*batch.columns[: len(leading)], *data, *map(key_texts, keys)]
+    rows = pa.Table.from_arrays(arrays, names=names)
+    if needs_java_writer(rows):
+        raise NeedsSpark("a date or timestamp that only Java writes")
+    return rows
+
+
+def _stores(plan: WritePlan) -> tuple[Stored, ...]:
+    """What columns store of the values of the statement's query."""
+    match plan.action:
+        case BoundUpdate(stores=stores):
+            return stores
+        case BoundInsert(stores=stores) if not isinstance(stores, OnlySpark):
+            return stores
+        case BoundDelete():
+            return ()
+        case BoundLoad() | BoundInsert():
+            raise InternalError("this statement has no local way")
+
+
+def write_files(files: FileIO, target: WriteTarget, rows: pa.Table, effect: Effect) -> Written:
+    """The files of rows on the driver."""
+    match effect:
+        case Effect.INSERT:
+            return driver_writer.insert_rows(files, target, rows)
+        case Effect.UPDATE:
+            return driver_writer.write_update(files, target, rows)
+        case Effect.DELETE:
+            return driver_writer.write_delete(files, target, rows)
+        case Effect.MERGE:
+            raise InternalError("a MERGE writes the rows of each clause")
+        case _:
+            assert_never(effect)

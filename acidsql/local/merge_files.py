@@ -1,0 +1,89 @@
+"""The rows of a MERGE's clauses become files on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.expressions.spark_words import SOURCE_ROW
+from acidsql.files.fileio import FileIO
+from acidsql.planner.bind.bound import MergeAction
+from acidsql.planner.steps.merge import CLAUSE
+from acidsql.planner.steps.plans import MergePlan
+from acidsql.storage.partitions import by_values, key_names, numbered
+from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
+from acidsql.storage.stored import data_names
+from acidsql.storage.write import driver_writer
+from acidsql.storage.write.encoding import EventFile
+from acidsql.storage.write.target import WritePath, WriteTarget, Written
+
+
+def write_clauses(
+    io: FileIO, plan: MergePlan, target: WriteTarget, changes: pa.Table, inserts: pa.Table
+) -> Written:
+    """The files of rows on the driver: to change, and to insert."""
+    if not changes.num_rows and not inserts.num_rows:
+        return counted(plan, {}, path="small")
+    files: list[EventFile] = []
+    counts: dict[int, int] = {}
+    for number, sink in _targets(plan, target):
+        rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
+        of_clause = rows.filter(pc.equal(rows.column(CLAUSE), number))
+        counts[number] = of_clause.num_rows
+        for values, part in by_values(target.table, of_clause) if of_clause.num_rows else ():
+            files += _files(plan, number, sink.at(values), part)
+    return driver_writer.write_files(io, target, files, counted(plan, counts, path="small"))
+
+
+def once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Table:
+    """Each row of the target once; of several changes the one of the first clause and the first row
+    of the source is kept.
+    """
+    if not changes.num_rows:
+        return changes
+    first_wins = changes.sort_by([(CLAUSE, "ascending"), (SOURCE_ROW, "ascending")])
+    keys = key_names(target.table)
+    ids = row_ids(first_wins, numbered(first_wins.select(keys))[0] if keys else None)
+    order = sort_order(ids)
+    ordered = ids.taken(order)
+    if check:
+        check_distinct(ordered)
+        return changes
+    return first_wins.take(pa.array(order[~repeats(ordered)]))
+
+
+def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteTarget]]:
+    """The number of each clause, with the target that it writes to."""
+    for number, clause_sinks in enumerate(plan.clause_sinks):
+        yield number, replace(target, statement_id=clause_sinks[0].statement_id)
+
+
+def _files(plan: MergePlan, number: int, target: WriteTarget, rows: pa.Table) -> list[EventFile]:
+    """The files a clause writes of its rows."""
+    values = rows.select(data_names(target.table.columns))
+    match plan.merge.clauses[number].action:
+        case MergeAction.INSERT:
+            return driver_writer.inserted_files(target, values)
+        case MergeAction.DELETE:
+            return driver_writer.deleted_files(target, rows)
+        case MergeAction.UPDATE:
+            return driver_writer.updated_files(
+                target, rows.select([*ID_FIELDS, *values.column_names])
+            )
+
+
+def counted(plan: MergePlan, counts: Mapping[int, int], *, path: WritePath) -> Written:
+    totals = dict.fromkeys(MergeAction, 0)
+    for number, clause in enumerate(plan.merge.clauses):
+        totals[clause.action] += counts.get(number, 0)
+    return Written(
+        inserted=totals[MergeAction.INSERT],
+        updated=totals[MergeAction.UPDATE],
+        deleted=totals[MergeAction.DELETE],
+        clauses=tuple(counts.get(number, 0) for number in range(len(plan.merge.clauses))),
+        path=path,
+    )

@@ -1,0 +1,251 @@
+"""MERGE on the driver alone.
+
+The source's rows are numbered; the target's are looked up by their keys (``storage.key_lookup``)
+where the source's row alone tells what becomes of one, else read batch by batch and joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
+from acidsql.expressions.vectors import Uncertain
+from acidsql.files.fileio import FileIO
+from acidsql.local import merge_source
+from acidsql.local.merge_files import once_each, write_clauses
+from acidsql.local.merge_rows import ClauseRows, SourceRows
+from acidsql.local.queries import LocalQueries, reading_files
+from acidsql.local.trace import UNTRACED, Trace
+from acidsql.parser.statements import Match
+from acidsql.planner.bind.local_merge import LocalMerge
+from acidsql.planner.steps.merge import CLAUSE, narrowed
+from acidsql.planner.steps.plans import MergePlan
+from acidsql.planner.steps.step import (
+    CheckOnce,
+    Choose,
+    InsertUnmatched,
+    LocalJoin,
+    LocalRows,
+    LocalScan,
+    LookUp,
+    Step,
+    WriteFiles,
+)
+from acidsql.settings import Settings
+from acidsql.storage.key_lookup import KeyLookup
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.snapshots import Snapshots, TableSnapshot
+from acidsql.storage.stored import needs_java_writer
+from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
+
+Marks = npt.NDArray[np.bool_]
+
+
+class LocalMerges:
+    """Carries out the local way of a MERGE's plan for one session."""
+
+    def __init__(self, files: FileIO, queries: LocalQueries, settings: Settings) -> None:
+        self._files = files
+        self._queries = queries
+        self._settings = settings
+
+    def write(
+        self,
+        plan: MergePlan,
+        target: WriteTarget,
+        snapshots: Snapshots,
+        trace: Trace,
+    ) -> Written | None:
+        """The files of each clause; None, or NeedsSpark, where another way is to be taken, before
+        anything is written. CardinalityError if a row would be changed twice; unless it is not
+        checked: then one change wins.
+        """
+        found = self.rows(plan, target, snapshots, trace)
+        if found is None:
+            return None
+        [step] = [step for step in plan.local if isinstance(step, WriteFiles)]
+        with trace.running(step) as figures:
+            written = write_clauses(self._files, plan, target, *found)
+            figures.rows, figures.files = sum(written.clauses), len(written.directories)
+        return written
+
+    def rows(
+        self,
+        plan: MergePlan,
+        target: WriteTarget,
+        snapshots: Snapshots,
+        trace: Trace = UNTRACED,
+    ) -> tuple[pa.Table, pa.Table] | None:
+        """LEADING_COLUMNS and values of the rows to change, and of those to insert."""
+        most = int(self._settings.number("acidsql.read.deletes.max.events"))
+        keys = KeyLookup(self._queries.known, most)
+        run = _Run(self._queries, keys, plan, target, snapshots, trace)
+        try:
+            with reading_files():
+                found = run.rows()
+        except Uncertain as signal:
+            raise NeedsSpark(signal.reason) from signal
+        if found is None:
+            return None
+        changes, inserts = found
+        if any(map(needs_java_writer, found)):
+            raise NeedsSpark("a date or timestamp that only Java writes")
+        once = next((step for step in plan.local if isinstance(step, CheckOnce)), None)
+        if once is not None:
+            with trace.running(once) as figures:
+                figures.rows = changes.num_rows
+                changes = once_each(target, changes, check=True)
+        elif not self._settings.flag("hive.merge.cardinality.check"):
+            changes = once_each(target, changes, check=False)
+        return changes, inserts
+
+
+class _Run:
+    """One MERGE."""
+
+    def __init__(
+        self,
+        queries: LocalQueries,
+        keys: KeyLookup,
+        plan: MergePlan,
+        target: WriteTarget,
+        snapshots: Snapshots,
+        trace: Trace,
+    ) -> None:
+        assert isinstance(plan.merge.local, LocalMerge)
+        self.queries = queries
+        self.keys = keys
+        self.plan = plan
+        self.local = plan.merge.local
+        self.target = target
+        self.snapshots = snapshots
+        self.trace = trace
+        self.matches = {clause.match for clause in plan.merge.clauses}
+        self.clauses = ClauseRows(plan, self.local)
+
+    def rows(self) -> tuple[pa.Table, pa.Table] | None:
+        steps = self.plan.local
+        last = next(n for n, step in enumerate(steps) if isinstance(step, LocalRows))
+        found = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
+        if found is None:
+            return None
+        source = SourceRows(self.local, found)
+        matched = np.zeros(source.count, np.bool_)
+        changes = self._changes(source, matched)
+        if changes is None:
+            return None
+        inserts = self.clauses.table([])
+        for step in self.plan.local:
+            if isinstance(step, InsertUnmatched):
+                with self.trace.running(step) as figures:
+                    rest = source.taken(np.flatnonzero(~matched))
+                    inserts = self.clauses.table(list(self.clauses.of(Match.NOT_MATCHED, rest)))
+                    figures.rows = inserts.num_rows
+        return changes, inserts
+
+    def _changes(self, source: SourceRows, matched: Marks) -> pa.Table | None:
+        """The rows that clauses change; notes in ``matched`` which rows of the source have some."""
+        kinds = {name: spark_type(kind) for name, kind in self.local.source_types}
+        plan = self.plan
+        if Match.NOT_MATCHED_BY_SOURCE not in self.matches:
+            plan = narrowed(plan, *merge_source.key_predicates(plan, source.table, kinds))
+        taken = self.queries.table_at(plan.merge.reads[0], self.snapshots)
+        for steps in _ways(self.plan.local):
+            match steps[0]:
+                case LookUp() as step:
+                    changes = self._looked_up(step, source, kinds, taken, matched)
+                case LocalScan() as scan:
+                    join = next(step for step in steps if isinstance(step, LocalJoin))
+                    changes = self._joined(scan, join, plan, source, taken, matched)
+                case _:
+                    continue
+            if changes is not None:
+                return changes
+        return None
+
+    # ---- by keys
+
+    def _looked_up(
+        self,
+        step: LookUp,
+        source: SourceRows,
+        kinds: merge_source.Kinds,
+        taken: TableSnapshot,
+        matched: Marks,
+    ) -> pa.Table | None:
+        plan = self.plan
+        if not merge_source.are_copies(plan, kinds):
+            return None
+        keys = merge_source.lookup_keys(plan, source.table, kinds)
+        if keys is None:
+            return None
+        with self.trace.running(step) as figures:
+            pairs = self.keys.pairs(taken, keys, self.target.max_bytes // ID_BYTES)
+            figures.in_vain = pairs is None
+            figures.rows = None if pairs is None else pairs.num_rows
+        if pairs is None:
+            return None
+        numbers = pairs.column(SOURCE_ROW).to_numpy()
+        matched[numbers] = True
+        clause = self.clauses.numbers(Match.MATCHED, source.batch)
+        pairs = pairs.append_column(CLAUSE, clause.take(pairs.column(SOURCE_ROW).combine_chunks()))
+        return self.clauses.copied(pairs.filter(pairs.column(CLAUSE).is_valid()), source.table)
+
+    # ---- by a join
+
+    def _joined(
+        self,
+        scan: LocalScan,
+        step: LocalJoin,
+        plan: MergePlan,
+        source: SourceRows,
+        taken: TableSnapshot,
+        matched: Marks,
+    ) -> pa.Table | None:
+        batches = self.queries.batches(scan, plan.merge.reads[0], taken, self.trace)
+        if batches is None:
+            return None
+        with self.trace.running(step) as figures:
+            parts: list[pa.Table] = []
+            weight = 0
+            for batch in batches:
+                for part in self._of_batch(batch, source, matched):
+                    parts.append(part)
+                    weight += part.nbytes
+                if step.max_bytes is not None and weight > step.max_bytes:
+                    figures.in_vain = True
+                    return None
+            changes = self.clauses.table(parts)
+            figures.rows, figures.bytes = changes.num_rows, changes.nbytes
+        return changes
+
+    def _of_batch(
+        self, batch: pa.RecordBatch, source: SourceRows, matched: Marks
+    ) -> Iterator[pa.Table]:
+        rows = self.clauses.named(batch)
+        positions, numbers = source.matches(rows)
+        pairs = source.paired(rows, positions, numbers)
+        if self.local.rest is not None:
+            kept = self.clauses.holds(self.local.rest, pairs)
+            pairs, positions, numbers = pairs.take(pa.array(kept)), positions[kept], numbers[kept]
+        matched[numbers] = True
+        yield from self.clauses.of(Match.MATCHED, pairs)
+        if Match.NOT_MATCHED_BY_SOURCE in self.matches:
+            alone = np.ones(rows.num_rows, np.bool_)
+            alone[positions] = False
+            lone = rows.take(pa.array(np.flatnonzero(alone)))
+            yield from self.clauses.of(Match.NOT_MATCHED_BY_SOURCE, lone)
+
+
+def _ways(steps: Sequence[Step]) -> Iterator[tuple[Step, ...]]:
+    """The ways of finding the rows of the target, in the order in which they are tried."""
+    for step in steps:
+        if isinstance(step, Choose):
+            yield from (way.steps for way in step.ways)
+    at = next((n for n, step in enumerate(steps) if isinstance(step, LocalJoin)), None)
+    if at is not None:
+        yield tuple(steps[at - 1 : at + 1])

@@ -1,0 +1,41 @@
+"""Rows that stand in a statement as expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.expressions.tree import Condition, Constant
+from acidsql.local.rows import no_table
+from acidsql.planner.bind.local.stores import stored, vector_of
+from acidsql.planner.bind.local_query import LocalValues, Stored
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def rows_of_values(values: LocalValues) -> pa.Table:
+    """The rows. Uncertain."""
+    import pyarrow as pa
+
+    [nothing] = no_table()
+    columns = list(zip(*values.rows, strict=True))
+    arrays = [_column(values, number, cells, nothing) for number, cells in enumerate(columns)]
+    return pa.Table.from_arrays(arrays, names=[output.name for output in values.outputs])
+
+
+def _column(
+    values: LocalValues, number: int, cells: tuple[Condition, ...], nothing: pa.RecordBatch
+) -> pa.Array:
+    import pyarrow as pa
+
+    kind = values.outputs[number].type
+    if not values.stored and all(isinstance(c, Constant) and c.type == kind for c in cells):
+        return pa.array([c.value for c in cells if isinstance(c, Constant)], arrow_type(kind))
+    vectors = [
+        stored(Stored(column=values.stored[number], value=cell), {}, values.semantics)
+        if values.stored
+        else vector_of(cell, {}, values.semantics)
+        for cell in cells
+    ]
+    return pa.concat_arrays([vector.run(nothing) for vector in vectors])

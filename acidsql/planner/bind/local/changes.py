@@ -1,0 +1,137 @@
+"""The rows of UPDATE, DELETE and INSERT as trees. First a query gives values, then columns store
+them: neither knows the other's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acidsql.catalog.model import Column, FileFormat, Table
+from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.errors import Span
+from acidsql.expressions.tree import ColumnRef, Condition, Constant
+from acidsql.planner.bind.analysis import Read
+from acidsql.planner.bind.local.scope import Scope
+from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.selects import condition_of, scope_of
+from acidsql.planner.bind.local.stores import check_rules, default_tree, stored
+from acidsql.planner.bind.local_query import (
+    ROW_ID_FIELDS,
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Output,
+    Semantics,
+    Stored,
+)
+
+_STRING = PrimitiveType("string")
+
+
+def given_value(number: int) -> str:
+    """What trees of ``Stored`` call a value of the query."""
+    return f"given.{number}"
+
+
+def check_surroundings(semantics: Semantics, span: Span) -> None:
+    """NotUnderstood where every statement is left to Spark."""
+    if semantics.only_spark is not None:
+        raise NotUnderstood(semantics.only_spark, span)
+
+
+def local_update(
+    read: Read,
+    values: Sequence[Condition | None],
+    where: Condition | None,
+    semantics: Semantics,
+) -> LocalQuery:
+    """The query of BoundUpdate. ``values``: for each column of the table what it is set to, None
+    for what it holds. NotUnderstood.
+    """
+    check_surroundings(semantics, read.span)
+    table, scope = read.table, scope_of(read, semantics, read.alias)
+    check_rules(table, semantics, read.span)
+    outputs = []
+    for number, (column, tree) in enumerate(zip(table.columns, values, strict=True)):
+        own = ColumnRef((column.name,), read.span)
+        value = scope.resolved(own if tree is None else tree)
+        kind = scope.type_of(value)
+        outputs.append(Output(name=given_value(number), value=value, type=kind))
+    query = _changed(read, scope, outputs, where)
+    types = {output.name: output.type for output in outputs}
+    for one in updated(table, read.span):
+        stored(one, types, semantics)
+    return query
+
+
+def updated(table: Table, span: Span) -> tuple[Stored, ...]:
+    """What the columns of a table store of the values of an UPDATE's query."""
+    return tuple(
+        Stored(column=column, value=ColumnRef((given_value(number),), span))
+        for number, column in enumerate(table.columns)
+    )
+
+
+def local_delete(read: Read, where: Condition | None, semantics: Semantics) -> LocalQuery:
+    """The query of BoundDelete. NotUnderstood."""
+    check_surroundings(semantics, read.span)
+    return _changed(read, scope_of(read, semantics, read.alias), [], where)
+
+
+def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | None) -> LocalQuery:
+    ids = [
+        Output(name=stored_name, value=scope.resolved(ColumnRef((name,), read.span)), type=kind)
+        for name, (stored_name, kind) in ROW_ID_FIELDS.items()
+    ]
+    places = [
+        Output(name=c.name, value=scope.resolved(ColumnRef((c.name,), read.span)), type=c.type)
+        for c in read.table.partition_columns
+    ]
+    condition = None if where is None else condition_of(scope, where)
+    return LocalQuery(
+        read=0,
+        columns=scope.used_columns(),
+        row_id=True,
+        outputs=(*ids, *values, *places),
+        where=condition,
+        semantics=scope.semantics,
+    )
+
+
+def local_insert(
+    table: Table,
+    columns: tuple[Column, ...],
+    static: Mapping[str, str],
+    query: LocalQuery | LocalValues | OnlySpark,
+    semantics: Semantics,
+    span: Span,
+) -> tuple[Stored, ...]:
+    """What an INSERT stores of the values of its source in each column of the table, those of its
+    partitions behind the others. NotUnderstood.
+    """
+    if isinstance(query, OnlySpark):
+        raise NotUnderstood(query.reason, query.span or span)
+    if table.file_format is not FileFormat.ORC:
+        raise NotUnderstood(f"how {table.file_format} files are written", span)
+    if len(query.outputs) != len(columns):
+        raise NotUnderstood("so many columns", span)
+    check_rules(table, semantics, span)
+    given = {column.name: given_value(number) for number, column in enumerate(columns)}
+    types: dict[str, HiveType] = {
+        given_value(number): output.type for number, output in enumerate(query.outputs)
+    }
+    every = []
+    for column in (*table.columns, *table.partition_columns):
+        if column.name in static:
+            text = Constant(static[column.name], _STRING, span)
+            every.append(Stored(column=Column(name=column.name, type=_STRING), value=text))
+            continue
+        value = (
+            ColumnRef((given[column.name],), span)
+            if column.name in given
+            else default_tree(table, column, semantics, span)
+        )
+        every.append(Stored(column=column, value=value))
+    for one in every:
+        stored(one, types, semantics)
+    return tuple(every)

@@ -1,0 +1,235 @@
+"""Queries that are nothing but rows: VALUES, and SELECT without FROM, also several of them by UNION
+ALL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import HiveType
+from acidsql.errors import Span
+from acidsql.expressions.coercion import wider_type
+from acidsql.expressions.cursor import join_operators
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.tree import VOID, Cast, Condition
+from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.planner.bind.local.aggregates import holds_aggregate
+from acidsql.planner.bind.local.scope import Scope, type_of
+from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
+from acidsql.planner.bind.local.spark_names import spark_name
+from acidsql.planner.bind.local.stores import stored
+from acidsql.planner.bind.local_query import LocalValues, Output, Semantics, Stored
+
+Tokens = Sequence[Token]
+Rows = Sequence[tuple[Condition, ...]]
+
+_NOTHING: Mapping[str, HiveType] = {}
+
+
+def inline_rows(source: str, span: Span, semantics: Semantics) -> LocalValues | None:
+    """The rows that the query ``span`` of ``source`` is; None for one that reads something.
+    NotUnderstood.
+    """
+    if semantics.only_spark is not None:
+        raise NotUnderstood(semantics.only_spark, span)
+    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    while _are_bracketed(tokens):
+        tokens = tokens[1:-1]
+    if not tokens:
+        return None
+    match tokens:
+        case [select, star, from_, *rest] if (
+            select.word == "SELECT" and star.is_mark("*") and from_.word == "FROM"
+        ):
+            names, inner = _aliased(rest)
+        case _:
+            names, inner = None, tokens
+    if inner and inner[0].word == "VALUES":
+        if names is None and inner is tokens:
+            names, inner = _aliased(tokens)
+        rows = list(_values(source, inner[1:]))
+        own = [f"col{number + 1}" for number in range(len(rows[0]))] if rows else []
+        return typed_rows(rows, names or own, semantics, span)
+    return _selects(source, tokens, semantics) if names is None else None
+
+
+def _selects(source: str, tokens: Tokens, semantics: Semantics) -> LocalValues | None:
+    texts = [
+        read_select(source, Span(part[0].start, part[-1].end))
+        for part in _parts(tokens, _is_union_all)
+        if part
+    ]
+    if not texts or not all(map(_is_row, texts)):
+        return None
+    names = [
+        item.alias if item.alias is not None else spark_name(source, item.value)
+        for item in texts[0].items
+        if item.value is not None
+    ]
+    span = texts[0].span
+    if any(name is None for name in names):
+        raise NotUnderstood("what Spark calls a column here", span)
+    rows = [tuple(item.value for item in text.items if item.value is not None) for text in texts]
+    if any(holds_aggregate(value) for row in rows for value in row):
+        return None
+    return typed_rows(rows, [name for name in names if name is not None], semantics, span)
+
+
+def _is_row(text: SelectText) -> bool:
+    bare = text.table is None and text.where is None and text.having is None
+    ends = text.limit is not None or text.offset or text.order or text.group_by or text.distinct
+    return bare and not ends and all(item.star is None for item in text.items)
+
+
+def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Span) -> LocalValues:
+    """The rows with each column's values in one type, which Spark gives it. NotUnderstood."""
+    if not rows or any(len(row) != len(names) for row in rows):
+        raise NotUnderstood("rows of several lengths", span)
+    scope = Scope(table=None, alias="", semantics=semantics)
+    resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
+    types = [
+        _column_type([row[at] for row in resolved], semantics, span) for at in range(len(names))
+    ]
+    same = [
+        tuple(_as(value, kind, semantics) for value, kind in zip(row, types, strict=True))
+        for row in resolved
+    ]
+    outputs = tuple(
+        Output(name=name, value=value, type=kind)
+        for name, value, kind in zip(names, same[0], types, strict=True)
+    )
+    return LocalValues(outputs=outputs, rows=tuple(same), semantics=semantics)
+
+
+def stored_rows(
+    rows: Rows, columns: Sequence[Column], semantics: Semantics, span: Span
+) -> LocalValues:
+    """The rows of VALUES behind INSERT: each value goes to its column by itself. NotUnderstood."""
+    if semantics.only_spark is not None:
+        raise NotUnderstood(semantics.only_spark, span)
+    scope = Scope(table=None, alias="", semantics=semantics)
+    resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
+    for row in resolved:
+        for value, column in zip(row, columns, strict=True):
+            stored(Stored(column=column, value=value), _NOTHING, semantics)
+    outputs = tuple(
+        Output(name=column.name, value=value, type=column.type)
+        for column, value in zip(columns, resolved[0], strict=True)
+    )
+    return LocalValues(
+        outputs=outputs, rows=tuple(resolved), semantics=semantics, stored=tuple(columns)
+    )
+
+
+def _column_type(values: Sequence[Condition], semantics: Semantics, span: Span) -> HiveType:
+    common: HiveType = VOID
+    for value in values:
+        given = type_of(value, _NOTHING, semantics)
+        if common == VOID or given in (VOID, common):
+            common = given if common == VOID else common
+            continue
+        wider = wider_type(common, given, ansi=semantics.ansi)
+        if wider is None:
+            raise NotUnderstood(f"{common} and {given} in one column", value.span)
+        common = wider
+    if common == VOID:
+        raise NotUnderstood("the type of NULL alone", span)
+    return common
+
+
+def _as(value: Condition, hive_type: HiveType, semantics: Semantics) -> Condition:
+    if type_of(value, _NOTHING, semantics) == hive_type:
+        return value
+    cast = Cast(value, hive_type, value.span)
+    type_of(cast, _NOTHING, semantics)
+    return cast
+
+
+# ---- words
+
+
+def _values(source: str, tokens: Tokens) -> Iterator[tuple[Condition, ...]]:
+    """The rows behind VALUES; a row of one value may stand without brackets."""
+    for part in _parts(tokens, _is_comma):
+        inner = part[1:-1] if _are_bracketed(part) else part
+        yield tuple(_expression(source, cell) for cell in _parts(inner, _is_comma))
+
+
+def _expression(source: str, tokens: Tokens) -> Condition:
+    tree = read_expression(source, join_operators(tokens)) if tokens else None
+    if tree is None:
+        at = tokens[0].span if tokens else Span(0, 0)
+        raise NotUnderstood("these words", at)
+    return tree
+
+
+def _aliased(tokens: Tokens) -> tuple[list[str] | None, Tokens]:
+    """The names of columns in ``.. [AS] alias (a, b)``, None if there are none, and what stands
+    before.
+    """
+    rest, names = list(tokens), None
+    if len(rest) > 3 and rest[-1].is_mark(")") and not _are_bracketed(rest):
+        opening = next(
+            (at for at in range(len(rest) - 1, 0, -1) if rest[at].is_mark("(")), len(rest)
+        )
+        inside = rest[opening + 1 : -1]
+        named = opening < len(rest) and _is_name(rest[opening - 1]) and _are_names(inside)
+        if named and rest[opening - 1].word != "VALUES":
+            names = [token.text for token in inside[::2]]
+            rest = rest[:opening]
+    if len(rest) > 1 and _is_name(rest[-1]):
+        rest = rest[:-2] if rest[-2].word == "AS" else rest[:-1]
+    while _are_bracketed(rest) and len(rest) > 2 and rest[1].word == "VALUES":
+        rest = rest[1:-1]
+    return names, rest
+
+
+def _are_names(tokens: Tokens) -> bool:
+    return (
+        len(tokens) % 2 == 1
+        and all(map(_is_name, tokens[::2]))
+        and all(token.is_mark(",") for token in tokens[1::2])
+    )
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind in (TokenKind.WORD, TokenKind.QUOTED)
+
+
+def _are_bracketed(tokens: Tokens) -> bool:
+    """Whether one pair of brackets holds all the tokens."""
+    if len(tokens) < 2 or not tokens[0].is_mark("("):
+        return False
+    depth = 0
+    for number, token in enumerate(tokens):
+        depth += token.is_mark("(") - token.is_mark(")")
+        if depth == 0:
+            return number == len(tokens) - 1
+    return False
+
+
+def _is_comma(tokens: Tokens, at: int) -> int:
+    return int(tokens[at].is_mark(","))
+
+
+def _is_union_all(tokens: Tokens, at: int) -> int:
+    words = [token.word for token in tokens[at : at + 2]]
+    return 2 if words == ["UNION", "ALL"] else 0
+
+
+def _parts(tokens: Tokens, ends: Callable[[Tokens, int], int]) -> Iterator[Tokens]:
+    """The tokens between separators that stand in no brackets; ``ends(tokens, at)`` is the length
+    of the one that begins there, 0 if none does.
+    """
+    start = at = depth = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind is TokenKind.MARK:
+            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        length = ends(tokens, at) if depth == 0 else 0
+        if length:
+            yield tokens[start:at]
+            start = at + length
+        at += max(length, 1)
+    yield tokens[start:]

@@ -1,0 +1,206 @@
+"""MERGE as trees: its source, what of ON are equal values, and the values of its clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+from acidsql.errors import Span
+from acidsql.expressions.coercion import wider_type
+from acidsql.expressions.tree import (
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    Constant,
+    conjuncts,
+    parts_of,
+)
+from acidsql.planner.bind.analysis import Read
+from acidsql.planner.bind.local.inline_rows import inline_rows
+from acidsql.planner.bind.local.scope import type_of
+from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.selects import local_select, scope_of
+from acidsql.planner.bind.local.stores import default_tree, stored
+from acidsql.planner.bind.local_merge import LocalKey, of_source, of_target
+from acidsql.planner.bind.local_query import (
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Output,
+    Semantics,
+    Stored,
+)
+
+_BOOLEAN = PrimitiveType("boolean")
+_KEY_TYPES = frozenset(
+    map(PrimitiveType, "tinyint smallint int bigint string date timestamp boolean binary".split())
+)
+
+
+def query_source(
+    source: str, span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+) -> LocalQuery | LocalValues:
+    """The sub-query of USING, with its brackets. ``reads``: those of the statement, the target's
+    first. NotUnderstood.
+    """
+    text = span.cut(source)
+    inside = Span(span.start + text.index("(") + 1, span.start + text.rindex(")"))
+    rows = inline_rows(source, inside, semantics)
+    if rows is not None:
+        return rows
+    query = local_select(source, inside, reads[1:], views, semantics)
+    if isinstance(query, OnlySpark):
+        raise NotUnderstood(query.reason, query.span or span)
+    return query if query.read is None else replace(query, read=query.read + 1)
+
+
+def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
+    """All columns of a table, which is read ``number`` of the statement. NotUnderstood."""
+    scope = scope_of(read, semantics, read.alias)
+    refs = [scope.resolved(ColumnRef((name,), read.span)) for name in scope.visible]
+    return LocalQuery(
+        read=number,
+        columns=scope.used_columns(),
+        outputs=tuple(
+            Output(name=name, value=ref, type=scope.type_of(ref))
+            for name, ref in zip(scope.visible, refs, strict=True)
+        ),
+        semantics=semantics,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class MergeScope:
+    """The columns of both sides. ``used``: those of the target that trees have named so far."""
+
+    read: Read
+    source_alias: str
+    source_types: dict[str, HiveType]
+    semantics: Semantics
+    used: set[str] = field(default_factory=set)
+    target_types: dict[str, HiveType] = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = scope_of(self.read, self.semantics, self.read.alias)
+        self.target_types = {name: table.types[name] for name in table.visible}
+
+    @property
+    def types(self) -> dict[str, HiveType]:
+        return {of_target(name): kind for name, kind in self.target_types.items()} | {
+            of_source(name): kind for name, kind in self.source_types.items()
+        }
+
+    def columns(self) -> tuple[tuple[str, HiveType], ...]:
+        """The columns of the target that trees have named, in its order."""
+        return tuple((name, kind) for name, kind in self.target_types.items() if name in self.used)
+
+    def target(self, name: str, span: Span) -> Condition:
+        self.used.add(name)
+        return ColumnRef((of_target(name),), span)
+
+    def source(self, name: str, span: Span) -> Condition:
+        if name not in self.source_types:
+            raise NotUnderstood(f'"{name}"', span)
+        return ColumnRef((of_source(name),), span)
+
+    def resolved(self, tree: Condition, *, target: bool = True, source: bool = True) -> Condition:
+        """The tree over the columns of the sides that a clause may name. NotUnderstood."""
+        match tree:
+            case ColumnRef():
+                return self._column(tree, target=target, source=source)
+            case Call(arguments=arguments):
+                inner = tuple(self.resolved(a, target=target, source=source) for a in arguments)
+                return replace(tree, arguments=inner)
+            case Cast(argument=argument):
+                return replace(tree, argument=self.resolved(argument, target=target, source=source))
+            case Constant():
+                return tree
+        raise NotUnderstood("these words", tree.span)
+
+    def _column(self, ref: ColumnRef, *, target: bool, source: bool) -> Condition:
+        match ref.parts:
+            case (alias, name) if alias == self.read.alias and target and name in self.target_types:
+                return self.target(name, ref.span)
+            case (alias, name) if alias == self.source_alias and source:
+                return self.source(name, ref.span)
+            case (name,):
+                sides = (
+                    target and name in self.target_types,
+                    source and name in self.source_types,
+                )
+                if sides == (True, False):
+                    return self.target(name, ref.span)
+                if sides == (False, True):
+                    return self.source(name, ref.span)
+        raise NotUnderstood(f'"{".".join(ref.parts)}"', ref.span)
+
+    # ---- ON
+
+    def on(self, tree: Condition) -> tuple[tuple[LocalKey, ...], Condition | None]:
+        """The keys, and the rest. NotUnderstood if there are no keys."""
+        keys: list[LocalKey] = []
+        rest: list[Condition] = []
+        for part in conjuncts(tree):
+            resolved = self.resolved(part)
+            key = self._key(resolved)
+            if key is None:
+                self.check_condition(resolved)
+                rest.append(resolved)
+            else:
+                keys.append(key)
+        if not keys:
+            raise NotUnderstood("an ON without values that must be equal", tree.span)
+        whole = rest[0] if rest else None
+        for more in rest[1:]:
+            assert whole is not None
+            whole = Call("AND", (whole, more), tree.span)
+        return tuple(keys), whole
+
+    def _key(self, tree: Condition) -> LocalKey | None:
+        match tree:
+            case Call("=", (left, right)):
+                sides = self._sides(left), self._sides(right)
+                if sides == ({"target"}, {"source"}):
+                    return self._equal(left, right)
+                if sides == ({"source"}, {"target"}):
+                    return self._equal(right, left)
+        return None
+
+    def _sides(self, tree: Condition) -> set[str]:
+        return {p.parts[0].split(".")[0] for p in parts_of(tree) if isinstance(p, ColumnRef)}
+
+    def _equal(self, target: Condition, source: Condition) -> LocalKey | None:
+        """Both values in one type whose values are equal to Arrow where they are equal to Spark;
+        None where there is none.
+        """
+        kinds = [type_of(side, self.types, self.semantics) for side in (target, source)]
+        if kinds[0] != kinds[1] and PrimitiveType("string") in kinds:
+            return None
+        common = wider_type(kinds[0], kinds[1], ansi=self.semantics.ansi)
+        if common is None or not (common in _KEY_TYPES or isinstance(common, DecimalType)):
+            return None
+        sides = [
+            side if kind == common else Cast(side, common, side.span)
+            for side, kind in zip((target, source), kinds, strict=True)
+        ]
+        for side in sides:
+            type_of(side, self.types, self.semantics)
+        return LocalKey(target=sides[0], source=sides[1])
+
+    # ---- clauses
+
+    def check_condition(self, tree: Condition) -> None:
+        if type_of(tree, self.types, self.semantics) != _BOOLEAN:
+            raise NotUnderstood("a condition that is not true or false", tree.span)
+
+    def stored(self, tree: Condition, column: Column) -> Stored:
+        """NotUnderstood."""
+        one = Stored(column=column, value=tree)
+        stored(one, self.types, self.semantics)
+        return one
+
+    def default(self, column: Column, span: Span) -> Condition:
+        return default_tree(self.read.table, column, self.semantics, span)
