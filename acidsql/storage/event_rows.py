@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,7 @@ from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.original_ids import bucket_property, first_rows
+from acidsql.storage.scan.orc_values import sees_far_times
 from acidsql.storage.stored import arrow_type, needs_java
 
 CURRENT = EVENT_FIELDS[4]
@@ -93,7 +93,7 @@ def _check_readable(layouts: Sequence[Layout], columns: Sequence[Column]) -> Non
     """Raises OnlyJavaError unless Arrow gives the values of all files as Spark does."""
     as_stored = all(_is_as_stored(column) for one in layouts for column in one.file_columns)
     if not as_stored or (
-        any(holds(c.type, is_timestamp) for c in columns) and not _sees_far_times()
+        any(holds(c.type, is_timestamp) for c in columns) and not sees_far_times()
     ):
         raise OnlyJavaError
 
@@ -246,16 +246,3 @@ def _names(columns: Sequence[Column]) -> list[str]:
 
 def _value_names(columns: Sequence[Column]) -> list[str]:
     return [f"c{ordinal}" for ordinal in range(len(columns))]
-
-
-@lru_cache(maxsize=1)
-def _sees_far_times() -> bool:
-    """Whether this Arrow fails on a timestamp that it cannot hold, and does not read another."""
-    sink = pa.BufferOutputStream()
-    far = pa.array([-62_135_596_800_000_000], pa.timestamp("us"))
-    orc.write_table(pa.table({"t": far}), sink)
-    try:
-        orc.ORCFile(pa.BufferReader(sink.getvalue())).read()
-    except pa.ArrowInvalid:
-        return True
-    return False

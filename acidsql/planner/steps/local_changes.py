@@ -89,9 +89,8 @@ def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> Bou
 
 
 def _is_wanted(settings: Settings) -> bool:
-    """Whether rows may be written without Spark: ``acidsql.write.path`` may ask for its jobs."""
-    engine = settings.text("acidsql.engine")
-    return engine == "local" or (engine == "auto" and settings.text("acidsql.write.path") != "big")
+    """Whether rows are changed without Spark: where that is asked for."""
+    return settings.text("acidsql.engine") == "local"
 
 
 def _is_bounded(settings: Settings) -> bool:
