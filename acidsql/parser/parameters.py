@@ -36,6 +36,13 @@ _OPERAND_ENDS = frozenset(":)]}")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A value whose SQL its giver has written, as of an array: ``text`` is one expression."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
     """A mark in a statement for which a value is given. ``name``: None for ``?``.  ``in_list``: it
@@ -265,13 +272,15 @@ def _spaced(text: str, span: Span, written: str) -> str:
     return left + written + right
 
 
-def literal(value: Any) -> str:
+def literal(value: Any) -> str:  # noqa: C901  (a flat match over the kinds of values)
     """The SQL literal of a Python value. ProgrammingError for a type that has none."""
     match value:
         case None:
             return "NULL"
         case bool():
             return "TRUE" if value else "FALSE"
+        case Written():
+            return value.text
         case str():
             return _string(value)
         case bytes() | bytearray() | memoryview():
