@@ -11,8 +11,8 @@ OWN: tuple[Setting, ...] = (
         default="auto",
         doc=(
             "Who makes the rows of a statement: `local` the driver alone, without Java, which"
-            " refuses what it does not understand; `spark` Spark; `auto` the driver for queries that"
-            " it understands and that read little, else Spark."
+            " refuses what it does not understand; `spark` Spark; `auto` the driver for queries"
+            " that it understands and that read little, else Spark."
         ),
         honoured=True,
     ),
