@@ -12,6 +12,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -341,7 +342,7 @@ def _events(file: EventFile) -> pa.Table:
         if file.event_write_ids is None
         else file.event_write_ids
     )
-    columns = [
+    columns: list[npt.NDArray[Any]] = [
         np.full(count, operation, np.int32),
         ids.write_ids,
         ids.bucket_properties,
