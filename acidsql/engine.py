@@ -231,4 +231,6 @@ class Engine:
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
+        if leg.local and not leg.has_spark:
+            raise only_spark(OnlySpark(reason="a dry run"))
         return self._counts.touched(leg, work)

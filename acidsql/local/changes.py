@@ -40,15 +40,15 @@ class LocalChanges:
         """The files of the statement; None, or NeedsSpark, where another way is to be taken, before
         anything is written.
         """
-        found = self._queries.rows(plan.local, snapshots, trace)
-        if found is None:
+        given_rows = self._queries.rows(plan.local, snapshots, trace)
+        if given_rows is None:
             return None
         step = plan.local[-1]
         assert isinstance(step, WriteFiles)
         rows, reason = None, ""
         with trace.running(step) as figures:
             try:
-                rows = _new_rows(plan, found, trace)
+                rows = _new_rows(plan, given_rows, trace)
             except (NeedsSpark, Uncertain) as signal:
                 figures.in_vain, reason = True, signal.reason
             else:
@@ -63,32 +63,32 @@ class LocalChanges:
         """The rows of the statement as ``driver_writer`` takes them, checked; None and NeedsSpark
         as for ``write``.
         """
-        found = self._queries.rows(plan.local, snapshots, UNTRACED)
+        given_rows = self._queries.rows(plan.local, snapshots, UNTRACED)
         try:
-            return None if found is None else _new_rows(plan, found, UNTRACED)
+            return None if given_rows is None else _new_rows(plan, given_rows, UNTRACED)
         except Uncertain as signal:
             raise NeedsSpark(signal.reason) from signal
 
 
-def _new_rows(plan: WritePlan, found: pa.Table, trace: Trace) -> pa.Table:
+def _new_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
     """What is written of the rows that the query has given. NeedsSpark, Uncertain."""
     import pyarrow as pa
 
-    table, batch = plan.table, one_batch(found)
+    table, batch = plan.table, one_batch(given_rows)
     [query] = [step.query.local for step in plan.local if isinstance(step, LocalRows)]
     assert not isinstance(query, OnlySpark)
     leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
     values = stored_arrays(_stores(plan), named, types, query.semantics)
-    places = len(table.partition_columns)
+    key_count = len(table.partition_columns)
     if not isinstance(plan.action, BoundInsert):  # a changed row stays in its partition
-        values += batch.columns[batch.num_columns - places :]
+        values += batch.columns[batch.num_columns - key_count :]
     for step in plan.local:
         if isinstance(step, Check):
             with trace.running(step):
                 check_new_rows(table, values, query.semantics)
-    data, keys = values[: len(values) - places], values[len(values) - places :]
+    data, keys = values[: len(values) - key_count], values[len(values) - key_count :]
     names = [*leading, *data_names(table.columns)[: len(data)], *key_names(table)]
     arrays = [*batch.columns[: len(leading)], *data, *map(key_texts, keys)]
     rows = pa.Table.from_arrays(arrays, names=names)

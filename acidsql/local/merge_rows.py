@@ -83,14 +83,14 @@ class ClauseRows:
         return pa.RecordBatch.from_arrays(batch.columns, names=names)
 
     def holds(self, condition: Condition, rows: pa.RecordBatch) -> Numbers:
-        """The places of rows for which a condition is true. Uncertain."""
+        """The positions of rows for which a condition is true. Uncertain."""
         vector = vector_of(condition, self._local.types, self._local.semantics)
         mask = vector.run(rows).fill_null(False).to_numpy(zero_copy_only=False)
         return np.flatnonzero(mask)
 
     def acting(self, match: Match, rows: pa.RecordBatch) -> Iterator[tuple[int, Numbers]]:
-        """The number of each clause about such pairs, with the places of those that it acts on: the
-        first whose condition holds does. Uncertain.
+        """The number of each clause about such pairs, with the positions of those that it acts on:
+        the first whose condition holds does. Uncertain.
         """
         left = np.arange(rows.num_rows)
         for number, clause in enumerate(self._plan.merge.clauses):
@@ -108,16 +108,16 @@ class ClauseRows:
     def numbers(self, match: Match, rows: pa.RecordBatch) -> pa.Array:
         """For each row the number of the clause that acts on it, NULL if none does."""
         numbers = np.full(rows.num_rows, -1, np.int32)
-        for number, places in self.acting(match, rows):
-            numbers[places] = number
+        for number, positions in self.acting(match, rows):
+            numbers[positions] = number
         return pa.array(numbers, pa.int32(), mask=numbers < 0)
 
     def of(self, match: Match, rows: pa.RecordBatch) -> Iterator[pa.Table]:
         """LEADING_COLUMNS and values of the pairs that the clauses act on. Uncertain."""
-        for number, places in self.acting(match, rows):
-            yield self._made(number, _taken(rows, places))
+        for number, positions in self.acting(match, rows):
+            yield self._clause_rows(number, _taken(rows, positions))
 
-    def _made(self, number: int, rows: pa.RecordBatch) -> pa.Table:
+    def _clause_rows(self, number: int, rows: pa.RecordBatch) -> pa.Table:
         table, count, local = self._table, rows.num_rows, self._local
         values = stored_arrays(
             local.clauses[number].values, rows, local.types, local.semantics
@@ -157,7 +157,7 @@ class ClauseRows:
         return pa.schema([*fields, *(pa.field(n, pa.string()) for n in key_names(self._table))])
 
 
-def _taken(rows: pa.RecordBatch, places: Numbers) -> pa.RecordBatch:
-    if len(places) == rows.num_rows:
+def _taken(rows: pa.RecordBatch, positions: Numbers) -> pa.RecordBatch:
+    if len(positions) == rows.num_rows:
         return rows
-    return rows.take(pa.array(places, pa.int64()))
+    return rows.take(pa.array(positions, pa.int64()))

@@ -64,12 +64,12 @@ class LocalMerges:
         anything is written. CardinalityError if a row would be changed twice; unless it is not
         checked: then one change wins.
         """
-        found = self.rows(plan, target, snapshots, trace)
-        if found is None:
+        rows_found = self.rows(plan, target, snapshots, trace)
+        if rows_found is None:
             return None
         [step] = [step for step in plan.local if isinstance(step, WriteFiles)]
         with trace.running(step) as figures:
-            written = write_clauses(self._files, plan, target, *found)
+            written = write_clauses(self._files, plan, target, *rows_found)
             figures.rows, figures.files = sum(written.clauses), len(written.directories)
         return written
 
@@ -86,13 +86,13 @@ class LocalMerges:
         run = _Run(self._queries, keys, plan, target, snapshots, trace)
         try:
             with reading_files():
-                found = run.rows()
+                rows_found = run.rows()
         except Uncertain as signal:
             raise NeedsSpark(signal.reason) from signal
-        if found is None:
+        if rows_found is None:
             return None
-        changes, inserts = found
-        if any(map(needs_java_writer, found)):
+        changes, inserts = rows_found
+        if any(map(needs_java_writer, rows_found)):
             raise NeedsSpark("a date or timestamp that only Java writes")
         once = next((step for step in plan.local if isinstance(step, CheckOnce)), None)
         if once is not None:
@@ -130,10 +130,10 @@ class _Run:
     def rows(self) -> tuple[pa.Table, pa.Table] | None:
         steps = self.plan.local
         last = next(n for n, step in enumerate(steps) if isinstance(step, LocalRows))
-        found = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
-        if found is None:
+        rows_found = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
+        if rows_found is None:
             return None
-        source = SourceRows(self.local, found)
+        source = SourceRows(self.local, rows_found)
         matched = np.zeros(source.count, np.bool_)
         changes = self._changes(source, matched)
         if changes is None:

@@ -53,9 +53,9 @@ def check_new_rows(table: Table, columns: Sequence[pa.Array], semantics: Semanti
             broken = batch.column(rule.column).is_null()
         else:
             broken = _is_false(check.run(batch))
-        places = np.flatnonzero(broken.to_numpy(zero_copy_only=False))
-        if len(places) and (first is None or (int(places[0]), number) < first):
-            first = (int(places[0]), number)
+        row_numbers = np.flatnonzero(broken.to_numpy(zero_copy_only=False))
+        if len(row_numbers) and (first is None or (int(row_numbers[0]), number) < first):
+            first = (int(row_numbers[0]), number)
     if first is not None:
         raise rules[first[1]].violation()
 

@@ -55,4 +55,4 @@ class LocalMerge:
     clauses: tuple[LocalClause, ...]
     semantics: Semantics
     types: dict[str, HiveType] = field(compare=False)
-    """Of every column that trees may name."""
+    """The type of every column that trees may name."""

@@ -128,11 +128,11 @@ def _pairs(
     """How the rows of the target are found that the clauses are about."""
     lone = any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in merge.clauses)
     names = [name for name, _ in local.columns]
-    places = [c.name for c in merge.table.partition_columns if c.name not in names]
+    keys = [c.name for c in merge.table.partition_columns if c.name not in names]
     engine = settings.text("acidsql.engine")
     weight = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
     scan = LocalScan(
-        read=merge.reads[0], number=0, columns=(ROW_ID, *names, *places), max_bytes=weight
+        read=merge.reads[0], number=0, columns=(ROW_ID, *names, *keys), max_bytes=weight
     )
     join = LocalJoin(kind="LEFT OUTER" if lone else "INNER", max_bytes=most)
     if not decided_by_source(merge):

@@ -83,7 +83,7 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
         Output(name=stored_name, value=scope.resolved(ColumnRef((name,), read.span)), type=kind)
         for name, (stored_name, kind) in ROW_ID_FIELDS.items()
     ]
-    places = [
+    keys = [
         Output(name=c.name, value=scope.resolved(ColumnRef((c.name,), read.span)), type=c.type)
         for c in read.table.partition_columns
     ]
@@ -92,7 +92,7 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
         read=0,
         columns=scope.used_columns(),
         row_id=True,
-        outputs=(*ids, *values, *places),
+        outputs=(*ids, *values, *keys),
         where=condition,
         semantics=scope.semantics,
     )
