@@ -1,4 +1,4 @@
-"""Statements that change rows, in a process of their own that may start no Java."""
+"""Statements that change rows under acidsql.engine=local, in a process that may start no Java."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def noted(self, args, *rest, **named):
     popen(self, args, *rest, **named)
 subprocess.Popen.__init__ = noted
 
-with Session(sys.argv[1]) as session:
+with Session(sys.argv[1], settings={"acidsql.engine": "local"}) as session:
     acid = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
     for text in [
         f"CREATE TABLE t (id INT, name STRING, c CHAR(5)) {acid}",
