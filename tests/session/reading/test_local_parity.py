@@ -180,7 +180,7 @@ def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: boo
 
 @pytest.mark.slow
 @given(query=QUERIES, ansi=st.booleans())
-@settings(max_examples=3000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_driver_answers_as_spark_does_at_length(
     tables: Session, query: str, ansi: bool
 ) -> None:
