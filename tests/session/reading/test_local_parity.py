@@ -184,5 +184,5 @@ def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: boo
 def test_the_driver_answers_as_spark_does_at_length(
     tables: Session, query: str, ansi: bool
 ) -> None:
-    """The same, thousands of times."""
+    """The same, hundreds of times."""
     check(tables, query, ansi)
