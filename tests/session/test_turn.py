@@ -77,6 +77,8 @@ def count(session: Session) -> int:
 USES: dict[str, Callable[[Session], object]] = {
     "sql": lambda s: s.sql("SHOW TABLES"),
     "explain": lambda s: s.explain("SHOW TABLES"),
+    "scan": lambda s: s.scan("t"),
+    "open_beside": lambda s: s.open_beside(),
     "health": lambda s: s.health("t"),
     "begin": lambda s: s.begin(),
     "commit": lambda s: s.commit(),

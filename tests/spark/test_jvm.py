@@ -89,6 +89,7 @@ def test_a_running_session_is_found(spark: SparkSession) -> None:
     """It is of the Spark that runs; a Java process that runs is not launched again."""
     running = jvm.running_session()
     assert running is not None
+    assert jvm.running_session_if_any() is running
     assert running.sparkContext is spark.sparkContext
     before = spark.sparkContext._gateway
     jvm.launch({"spark.driver.memory": "no memory"}, quiet=True)

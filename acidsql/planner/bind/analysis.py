@@ -47,7 +47,8 @@ nobody does.
 
 @dataclass(slots=True)
 class Read:
-    """One reference to a catalog table. ``row_id``: the query asks for ROW__ID.
+    """One reference to a catalog table. ``in_view``: it stands in the query of a view that is read.
+    ``row_id``: the query asks for ROW__ID.
     ``partition_filter``: every one must hold. ``condition``: the WHERE over it alone, as far as it
     is understood.
     """
@@ -55,6 +56,7 @@ class Read:
     table: Table
     span: Span
     alias: str
+    in_view: bool = False
     row_id: bool = False
     predicates: tuple[Predicate, ...] = ()
     partition_filter: list[PartitionCondition] = field(default_factory=list)
@@ -111,6 +113,7 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
         raise
     for one in inner.reads[first:]:
         one.span = read.span
+        one.in_view = True
     pieces = edited(Span(0, len(text)), inner.edits)
     return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
 

@@ -275,7 +275,7 @@ def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
     moments of time depend on a zone.
     """
     table = read.table
-    if table.view is not None:
+    if read.in_view or table.view is not None:
         raise NotUnderstood("views", read.span)
     if semantics.zone != "UTC" and any(holds(c.type, is_timestamp) for c in table.columns):
         raise NotUnderstood(f"timestamps in the zone {semantics.zone}", read.span)
