@@ -56,8 +56,16 @@ def running_session() -> SparkSession | None:
 
 
 def running_session_if_any() -> SparkSession | None:
-    """``running_session``, which does not import pyspark to find that there is none."""
-    return running_session() if "pyspark" in sys.modules else None
+    """``running_session``, which does not import pyspark to find that there is none. One that
+    belongs to the process this one was forked from is none: two must not talk over one connection.
+    """
+    if "pyspark" not in sys.modules:
+        return None
+    try:
+        check_own_process()
+    except InterfaceError:
+        return None
+    return running_session()
 
 
 def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
