@@ -10,7 +10,7 @@ from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
 from acidsql.local.queries import LocalQueries
-from acidsql.local.trace import UNTRACED, Trace
+from acidsql.local.trace import Trace
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local_query import OnlySpark, Stored
@@ -58,16 +58,6 @@ class LocalChanges:
         if rows is None:
             raise NeedsSpark(reason)
         return written
-
-    def rows(self, plan: WritePlan, snapshots: Snapshots) -> pa.Table | None:
-        """The rows of the statement as ``driver_writer`` takes them, checked; None and NeedsSpark
-        as for ``write``.
-        """
-        given_rows = self._queries.rows(plan.local, snapshots, UNTRACED)
-        try:
-            return None if given_rows is None else _new_rows(plan, given_rows, UNTRACED)
-        except Uncertain as signal:
-            raise NeedsSpark(signal.reason) from signal
 
 
 def _new_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:

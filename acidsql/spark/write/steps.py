@@ -5,10 +5,11 @@ finished files, which the commit publishes.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from acidsql.errors import InternalError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.local.changes import write_files
 from acidsql.local.literal_rows import literal_table
 from acidsql.local.trace import Figures, Trace
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
@@ -16,7 +17,6 @@ from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import (
     Check,
     Choose,
-    Effect,
     Fetch,
     FindFiles,
     Job,
@@ -42,7 +42,6 @@ from acidsql.spark.write.targets import (
 from acidsql.storage.load import loading
 from acidsql.storage.load.sources import Source
 from acidsql.storage.snapshots import Snapshots
-from acidsql.storage.write import driver_writer
 from acidsql.storage.write.target import WriteTarget, Written
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class WriteSteps:
         match step:
             case WriteFiles():
                 assert rows.table is not None
-                return self._from_driver(step, target, rows.table)
+                return write_files(self._resources.files, target, rows.table, step.effect)
             case Job():
                 return self._by_job(step, target, rows)
             case TakeFiles(load=load):
@@ -161,20 +160,6 @@ class WriteSteps:
                 return loading.write_load(files, target, rows.sources, load.span, moving=moving)
             case _:
                 raise InternalError(f"{type(step).__name__} writes nothing")
-
-    def _from_driver(self, step: WriteFiles, target: WriteTarget, rows: pa.Table) -> Written:
-        files = self._resources.files
-        match step.effect:
-            case Effect.INSERT:
-                return driver_writer.insert_rows(files, target, rows)
-            case Effect.UPDATE:
-                return driver_writer.write_update(files, target, rows)
-            case Effect.DELETE:
-                return driver_writer.write_delete(files, target, rows)
-            case Effect.MERGE:
-                raise InternalError("a MERGE writes the rows of each clause")
-            case _:
-                assert_never(step.effect)
 
     def _fetched(
         self, step: Fetch, target: WriteTarget, rows: Rows, figures: Figures
