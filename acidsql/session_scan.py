@@ -13,7 +13,7 @@ from weakref import finalize
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.row_id import ROW_ID_COLUMN
-from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.model import Table, TableName
 from acidsql.errors import (
     BindError,
     ExecutionError,
@@ -21,7 +21,7 @@ from acidsql.errors import (
     InterfaceError,
     UnsupportedStatementError,
 )
-from acidsql.expressions.pruning import columns_of, prune
+from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
@@ -158,11 +158,8 @@ class SessionScan:
         holds: list[Hold] = []
         with placed_in(source), self._snapshots(plan, source, as_of, holds) as snapshots:
             with _of_spark():
-                snapshot = snapshots.take(read.table, self._partitions(read, snapshots))
-                scanner = Scanner(
-                    self.spine.engine.resources.known,
-                    int(self.spine.settings.number("acidsql.read.deletes.max.events")),
-                )
+                queries = self.spine.engine.resources.local
+                snapshot, scanner = queries.table_at(read, snapshots), queries.scanner
                 shown = _Shown.of(scanner, snapshot, wanted)
                 batches = scanner.batches(
                     snapshot,
@@ -190,13 +187,17 @@ class SessionScan:
         reads = plan.query.reads if isinstance(plan, ReadPlan) else ()
         if (
             not isinstance(plan, ReadPlan)
-            or [r.table.name.table for r in reads] != [table.lower().rpartition(".")[2]]
+            or [r.table.name for r in reads] != [self._name(table)]
             or plan.query.views
         ):
             raise UnsupportedStatementError(f"{table} is no table", hint="Query it by session.sql.")
         [read] = reads
         self.spine.transaction.check(plan)
         return source, plan, read
+
+    def _name(self, table: str) -> TableName:
+        database, _, name = table.lower().rpartition(".")
+        return TableName(database or self.spine.database, name)
 
     def _where(self, read: BoundRead, source: str, condition: str) -> Where:
         table = read.table
@@ -212,15 +213,6 @@ class SessionScan:
             raise BindError("the filter of a scan is no condition")
         names = tuple(name for name in types if name in columns_of(tree))
         return Where(names, vector.run)
-
-    def _partitions(self, read: BoundRead, snapshots: Snapshots) -> tuple[Partition, ...]:
-        partitions = snapshots.partitions(read.table)
-        return prune(
-            read.table.partition_columns,
-            partitions,
-            read.partition_filter,
-            ansi=self.spine.settings.flag("acidsql.ansi"),
-        ).kept
 
     @contextmanager
     def _snapshots(

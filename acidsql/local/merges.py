@@ -64,12 +64,12 @@ class LocalMerges:
         anything is written. CardinalityError if a row would be changed twice; unless it is not
         checked: then one change wins.
         """
-        rows_found = self.rows(plan, target, snapshots, trace)
-        if rows_found is None:
+        gathered = self.rows(plan, target, snapshots, trace)
+        if gathered is None:
             return None
         [step] = [step for step in plan.local if isinstance(step, WriteFiles)]
         with trace.running(step) as figures:
-            written = write_clauses(self._files, plan, target, *rows_found)
+            written = write_clauses(self._files, plan, target, *gathered)
             figures.rows, figures.files = sum(written.clauses), len(written.directories)
         return written
 
@@ -81,18 +81,17 @@ class LocalMerges:
         trace: Trace = UNTRACED,
     ) -> tuple[pa.Table, pa.Table] | None:
         """LEADING_COLUMNS and values of the rows to change, and of those to insert."""
-        most = int(self._settings.number("acidsql.read.deletes.max.events"))
-        keys = KeyLookup(self._queries.known, most)
+        keys = KeyLookup(self._queries.known, self._queries.max_events())
         run = _Run(self._queries, keys, plan, target, snapshots, trace)
         try:
             with reading_files():
-                rows_found = run.rows()
+                gathered = run.rows()
         except Uncertain as signal:
             raise NeedsSpark(signal.reason) from signal
-        if rows_found is None:
+        if gathered is None:
             return None
-        changes, inserts = rows_found
-        if any(map(needs_java_writer, rows_found)):
+        changes, inserts = gathered
+        if any(map(needs_java_writer, gathered)):
             raise NeedsSpark("a date or timestamp that only Java writes")
         once = next((step for step in plan.local if isinstance(step, CheckOnce)), None)
         if once is not None:
@@ -130,10 +129,10 @@ class _Run:
     def rows(self) -> tuple[pa.Table, pa.Table] | None:
         steps = self.plan.local
         last = next(n for n, step in enumerate(steps) if isinstance(step, LocalRows))
-        rows_found = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
-        if rows_found is None:
+        gathered = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
+        if gathered is None:
             return None
-        source = SourceRows(self.local, rows_found)
+        source = SourceRows(self.local, gathered)
         matched = np.zeros(source.count, np.bool_)
         changes = self._changes(source, matched)
         if changes is None:
@@ -160,7 +159,7 @@ class _Run:
                     changes = self._looked_up(step, source, kinds, taken, matched)
                 case LocalScan() as scan:
                     join = next(step for step in steps if isinstance(step, LocalJoin))
-                    changes = self._joined(scan, join, plan, source, taken, matched)
+                    changes = self._joined(scan, join, plan, source, matched)
                 case _:
                     continue
             if changes is not None:
@@ -203,10 +202,9 @@ class _Run:
         step: LocalJoin,
         plan: MergePlan,
         source: SourceRows,
-        taken: TableSnapshot,
         matched: Marks,
     ) -> pa.Table | None:
-        batches = self.queries.batches(scan, plan.merge.reads[0], taken, self.trace)
+        batches = self.queries.batches(scan, plan.merge.reads[0], self.snapshots, self.trace)
         if batches is None:
             return None
         with self.trace.running(step) as figures:

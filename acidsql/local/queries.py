@@ -14,8 +14,8 @@ from acidsql.expressions.vectors import Uncertain
 from acidsql.local.rows import no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
-from acidsql.planner.bind.bound import BoundQuery, BoundRead
-from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.bound import BoundRead
+from acidsql.planner.bind.local_query import ROW_ID, LocalValues, OnlySpark
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -33,7 +33,11 @@ class LocalQueries:
     def __init__(self, settings: Settings, known: KnownFiles) -> None:
         self._settings = settings
         self.known = known
-        self._scanner = Scanner(known)
+        self.scanner = Scanner(known, self.max_events)
+
+    def max_events(self) -> int:
+        """So many delete events may be kept in memory."""
+        return int(self._settings.number("acidsql.read.deletes.max.events"))
 
     def late(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
@@ -47,57 +51,37 @@ class LocalQueries:
         batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
             if isinstance(step, LocalScan):
-                batches = self._scanned(step, last.query, snapshots, trace)
+                batches = self.batches(step, step.read, snapshots, trace)
                 if batches is None:
                     return None
         return partial(_computed, last, batches, trace)
 
-    def _scanned(
-        self, step: LocalScan, bound: BoundQuery, snapshots: Snapshots, trace: Trace
+    def batches(
+        self, step: LocalScan, read: BoundRead, snapshots: Snapshots, trace: Trace
     ) -> Iterator[pa.RecordBatch] | None:
-        """The batches of a scan, of which none is read yet; None if they weigh too much or their
-        files are Spark's. NeedsSpark for these where they may weigh what they will.
+        """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
+        the id fields if ROW_ID is among its columns; None if they weigh too much or their files are
+        Spark's. NeedsSpark for these where they may weigh what they will.
         """
+        names = tuple(name for name in step.columns if name != ROW_ID)
         batches, signal = None, None
         with trace.running(step) as figures:
             try:
                 with reading_files():
-                    taken = self.table_at(step.read, snapshots)
+                    taken = self.table_at(read, snapshots)
                     figures.files = len(taken.insert_files)
-                    figures.bytes = self._scanner.weigh(taken, stored_columns(step))
+                    figures.bytes = self.scanner.weigh(taken, names)
                     if step.max_bytes is None or figures.bytes <= step.max_bytes:
-                        batches = self._batches(step, bound, taken)
+                        ids = len(names) < len(step.columns)
+                        batches = self.scanner.batches(
+                            taken, names, predicates=read.predicates, ids=ids
+                        )
             except NeedsSpark as needs_spark:
                 signal = needs_spark
             figures.in_vain = batches is None
         if signal is not None and step.max_bytes is None:
             raise signal
         return batches
-
-    def _batches(
-        self, step: LocalScan, bound: BoundQuery, taken: TableSnapshot
-    ) -> Iterator[pa.RecordBatch]:
-        query = bound.local
-        assert isinstance(query, LocalQuery)
-        return self._scanner.batches(
-            taken, query.names, predicates=step.read.predicates, ids=query.row_id
-        )
-
-    def batches(
-        self, step: LocalScan, read: BoundRead, taken: TableSnapshot, trace: Trace
-    ) -> Iterator[pa.RecordBatch] | None:
-        """The rows of a table that is ``read`` as a scan says, with their id fields if ROW_ID is
-        among its columns; None if they weigh too much. NeedsSpark.
-        """
-        names = stored_columns(step)
-        with trace.running(step) as figures, reading_files():
-            figures.files = len(taken.insert_files)
-            figures.bytes = self._scanner.weigh(taken, names)
-            figures.in_vain = step.max_bytes is not None and figures.bytes > step.max_bytes
-        if figures.in_vain:
-            return None
-        ids = len(names) < len(step.columns)
-        return self._scanner.batches(taken, names, predicates=read.predicates, ids=ids)
 
     def rows(
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
@@ -151,11 +135,6 @@ def reading_files() -> Iterator[None]:
         if not isinstance(error.__cause__, OSError):
             raise
         raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
-
-
-def stored_columns(step: LocalScan) -> tuple[str, ...]:
-    """The columns of a scan that the table has under these names."""
-    return tuple(name for name in step.columns if name != ROW_ID)
 
 
 def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:

@@ -51,11 +51,15 @@ class Where:
 
 
 class Scanner:
-    """Reads tables for one session. ``max_events``: so many delete events may be kept in memory."""
+    """Reads tables for one session. ``max_events`` tells how many delete events may be kept in
+    memory; never more than MAX_EVENTS are.
+    """
 
-    def __init__(self, known: KnownFiles, max_events: int = MAX_EVENTS) -> None:
+    def __init__(
+        self, known: KnownFiles, max_events: Callable[[], int] = lambda: MAX_EVENTS
+    ) -> None:
         self._known = known
-        self._max_events = min(max_events, MAX_EVENTS)
+        self._max_events = max_events
         self._skipping = Skipping()
 
     @property
@@ -143,11 +147,10 @@ class Scanner:
             return DeadIds.of([])
         deletes = self._known.footers.delete_files(self._io, snapshot.delete_files)
         deletes = tuple(file for file in deletes if file.rows)
-        if (count := sum(file.rows for file in deletes)) > self._max_events:
+        most = min(self._max_events(), MAX_EVENTS)
+        if (count := sum(file.rows for file in deletes)) > most:
             raise NeedsSpark(f"there are {count} delete events")
-        return DeadIds.of(
-            self._known.events.parts(deletes, snapshot.write_ids, keep=self._max_events)
-        )
+        return DeadIds.of(self._known.events.parts(deletes, snapshot.write_ids, keep=most))
 
     def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch | None]:
         return ahead(partial(_work, self._io, scan.shape), scan.tasks())

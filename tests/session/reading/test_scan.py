@@ -142,3 +142,16 @@ def test_no_pyspark(light: Session, warehouse: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["3", "False"]
+
+
+def test_a_view_is_no_table(light: Session) -> None:
+    """Whatever it is called: its rows are those of its query, which Spark makes."""
+    light.sql("CREATE DATABASE d")
+    light.sql("CREATE VIEW d.t AS SELECT s FROM default.t WHERE a = 1")
+    for name in ("d.t", "D.T"):
+        with pytest.raises(UnsupportedStatementError, match="no table"):
+            light.scan(name)
+    light.sql("USE d")
+    with pytest.raises(UnsupportedStatementError, match="no table"):
+        light.scan("t")
+    assert light.scan("default.t", ["a"]).to_arrow().num_rows == 5
