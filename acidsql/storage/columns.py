@@ -49,16 +49,32 @@ def _longs(path: str, table: pa.Table) -> list[Longs]:
 
 
 def column_batches(io: FileIO, path: str, names: Sequence[str], size: int) -> Iterator[list[Longs]]:
-    """What ``read_columns`` gives, piece by piece: a stripe may hold any number of rows."""
+    """What ``read_columns`` gives, piece by piece."""
     import pyarrow as pa
-    from pyarrow import dataset
 
     try:
         with io.open_input(path) as opened:
-            fragment = dataset.OrcFileFormat().make_fragment(opened)
-            for batch in fragment.to_batches(
-                columns=list(names), batch_size=size, batch_readahead=0, use_threads=False
-            ):
+            for batch in orc_batches(opened, size, names):
                 yield _longs(path, pa.Table.from_batches([batch]))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _unreadable(path, error) from error
+
+
+def orc_batches(
+    opened: pa.NativeFile, size: int, names: Sequence[str] | None = None, *, ahead: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """An ORC file in batches of at most ``size`` rows, of which so many are read ``ahead``: a
+    stripe may hold any number of rows. ``names``: None for all columns. Whatever Arrow raises.
+    """
+    from pyarrow import dataset
+
+    yield from (
+        dataset.OrcFileFormat()
+        .make_fragment(opened)
+        .to_batches(
+            columns=None if names is None else list(names),
+            batch_size=size,
+            batch_readahead=ahead,
+            use_threads=False,
+        )
+    )

@@ -22,6 +22,7 @@ from acidsql.catalog.types import CharType, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.storage.arrow_arrays import arrow_array
+from acidsql.storage.columns import orc_batches
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
@@ -143,7 +144,7 @@ def _batches(
             ids = [stripe.column(_position(stripe, name)) for name in _LEADING]
             if any(column.null_count for column in ids):
                 raise FormatError(f'file "{file.path}" holds events without ids')
-            values = _children(stripe.column(_position(stripe, ROW_FIELD)))
+            values = stripe.column(_position(stripe, ROW_FIELD)).flatten()
         data = _values(values, len(stripe), of_file, file)
         yield pa.Table.from_arrays([*ids, *data.columns], names=_names(of_file.columns))
 
@@ -152,7 +153,8 @@ def _read(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
     rows = 0
     try:
         with io.open_input(file.path) as opened:
-            for batch in _pieces(opened) if file.rows > BATCH_ROWS else _stripes(opened):
+            is_large = file.rows > BATCH_ROWS
+            for batch in orc_batches(opened, BATCH_ROWS, ahead=1) if is_large else _stripes(opened):
                 rows += len(batch)
                 yield batch
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
@@ -172,21 +174,9 @@ def _stripes(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         yield reader.read_stripe(stripe)
 
 
-def _pieces(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-    """A stripe may hold any number of rows."""
-    from pyarrow import dataset
-
-    fragment = dataset.OrcFileFormat().make_fragment(opened)
-    yield from fragment.to_batches(batch_size=BATCH_ROWS, batch_readahead=1, use_threads=False)
-
-
 def _position(stripe: pa.RecordBatch, name: str) -> int:
     names = [field.name.lower() for field in stripe.schema]
     return names.index(name.lower())
-
-
-def _children(row: pa.StructArray) -> list[pa.Array]:
-    return list(row.flatten())
 
 
 def _original_ids(file: ScanFile, first: int, count: int) -> list[pa.Array]:

@@ -8,6 +8,7 @@ import io as streams
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 from pyarrow import orc
@@ -33,7 +34,7 @@ class OutOfOrderError(Exception):
 def stage_stream(
     io: FileIO, target: WriteTarget, directory: str, bucket: BucketId, batches: Iterable[pa.Table]
 ) -> StagedFile | None:
-    """The finished file of ``batches`` (``event_rows.event_batches``), below ``directory``; None if
+    """The finished file of ``batches`` (``EventRows.batches``), below ``directory``; None if
     there is no row.
     """
     path = f"{directory}/{uuid.uuid4().hex}"
@@ -41,7 +42,7 @@ def stage_stream(
     pieces = stream.pieces(batches)
     if (first := next(pieces, None)) is None:
         return None
-    io.write_pieces(path, _chain(first, pieces))
+    io.write_pieces(path, chain((first,), pieces))
     return StagedFile(
         path=path,
         directory=target.insert_directory,
@@ -50,11 +51,6 @@ def stage_stream(
         size=stream.size,
         partition=target.partition,
     )
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 class _Sink(streams.RawIOBase):
