@@ -20,10 +20,7 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.local.max.bytes",
         kind="bytes",
         default="256m",
-        doc=(
-            "Under `acidsql.engine=auto`, the most bytes that the driver reads alone: compressed,"
-            " of the columns read, of all tables of a statement."
-        ),
+        doc=("Under `acidsql.engine=auto`, the most bytes of files that the driver reads alone."),
         honoured=True,
     ),
     Setting(
