@@ -19,7 +19,7 @@ from acidsql.local.merges import LocalMerges
 from acidsql.local.queries import columns_made
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.local_query import OnlySpark, Semantics
+from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.plans import MergePlan, ReadPlan, WritePlan
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -25,6 +24,7 @@ from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead

@@ -5,7 +5,7 @@ with which files, and which of them a reader may know of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from acidsql.acid.acid_directory import Directory, FileEntry, file_name, id_range
@@ -22,6 +22,7 @@ from acidsql.acid.paths import (
 )
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError
+from acidsql.lazy_dataclass import dataclass
 
 Name = TypeVar("Name", bound=DirectoryName)
 

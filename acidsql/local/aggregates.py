@@ -7,9 +7,10 @@ time. What depends on the order of additions, or leaves the range of exact numbe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.values import (
     from_sortable,
     has_negative_zero,
@@ -17,7 +18,7 @@ from acidsql.local.values import (
     sortable,
     whole_array,
 )
-from acidsql.planner.bind.local_query import Aggregate, Function
+from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.stored import arrow_type
 

@@ -13,7 +13,7 @@ from acidsql.local.queries import LocalQueries
 from acidsql.local.trace import Trace
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
-from acidsql.planner.bind.local_query import OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
 from acidsql.storage.partitions import key_names

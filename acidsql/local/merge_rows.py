@@ -14,8 +14,8 @@ from acidsql.expressions.tree import Condition
 from acidsql.local import merge_source
 from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
 from acidsql.parser.statements import Match
+from acidsql.planner.bind.local.merge_trees import LocalMerge, of_source, of_target
 from acidsql.planner.bind.local.stores import vector_of
-from acidsql.planner.bind.local_merge import LocalMerge, of_source, of_target
 from acidsql.planner.steps.merge import LEADING_COLUMNS
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.storage.key_lookup import SourceKeys

@@ -21,7 +21,7 @@ from acidsql.local.merge_rows import ClauseRows, SourceRows
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.statements import Match
-from acidsql.planner.bind.local_merge import LocalMerge
+from acidsql.planner.bind.local.merge_trees import LocalMerge
 from acidsql.planner.steps.merge import CLAUSE, narrowed
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.planner.steps.step import (

@@ -13,8 +13,8 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Table
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
+from acidsql.planner.bind.local.query_trees import Semantics, Stored
 from acidsql.planner.bind.local.stores import checks_of, stored
-from acidsql.planner.bind.local_query import Semantics, Stored
 from acidsql.planner.bind.tables import rules_of
 
 if TYPE_CHECKING:

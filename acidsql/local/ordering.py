@@ -6,9 +6,9 @@ Rows that the order leaves equal come as they were read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.values import sortable, whole_array
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from acidsql.local.rows import no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local_query import ROW_ID, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalValues, OnlySpark
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -36,7 +36,7 @@ class LocalQueries:
         self.scanner = Scanner(known, self.max_events)
 
     def max_events(self) -> int:
-        """So many delete events may be kept in memory."""
+        """How many delete events may be kept in memory."""
         return int(self._settings.number("acidsql.read.deletes.max.events"))
 
     def late(

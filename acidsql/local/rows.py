@@ -5,7 +5,7 @@ sorted, cut, one batch after the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql import interrupts
@@ -13,9 +13,10 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.expressions.tree import ColumnRef, Condition
 from acidsql.expressions.vectors import Refusal, Vector, vectorized
+from acidsql.lazy_dataclass import dataclass
 from acidsql.local.aggregates import Groups, distinct_rows
 from acidsql.local.ordering import Key, first_rows
-from acidsql.planner.bind.local_query import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
+from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.stored import arrow_type
 

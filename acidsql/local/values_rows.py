@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.tree import Condition, Constant
 from acidsql.local.rows import no_table
+from acidsql.planner.bind.local.query_trees import LocalValues, Stored
 from acidsql.planner.bind.local.stores import stored, vector_of
-from acidsql.planner.bind.local_query import LocalValues, Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa

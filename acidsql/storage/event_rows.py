@@ -9,7 +9,6 @@ Arrow cannot hold or that lie before the calendars parted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import CharType, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.columns import orc_batches
 from acidsql.storage.delete_events import DeadIds, valid_mask

@@ -15,7 +15,7 @@ from acidsql.errors import Span
 from acidsql.expressions.tree import ColumnRef
 from acidsql.local import aggregates
 from acidsql.local.aggregates import Groups, distinct_rows
-from acidsql.planner.bind.local_query import Aggregate, Function
+from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
 INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.expressions.tree import ColumnRef
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.local_query import Function, LocalQuery, OnlySpark
+from acidsql.planner.bind.local.query_trees import Function, LocalQuery, OnlySpark
 from tests.planner.conftest import Bind
 
 UNDERSTOOD = {

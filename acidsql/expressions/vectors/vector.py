@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Constant
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

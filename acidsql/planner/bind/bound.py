@@ -17,8 +17,8 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
-from acidsql.planner.bind.local_merge import LocalMerge
-from acidsql.planner.bind.local_query import (
+from acidsql.planner.bind.local.merge_trees import LocalMerge
+from acidsql.planner.bind.local.query_trees import (
     NOT_LOOKED_INTO,
     LocalQuery,
     LocalValues,

@@ -27,8 +27,8 @@ from acidsql.planner.bind.bound import (
 from acidsql.planner.bind.columns import column_not_found
 from acidsql.planner.bind.local.changes import local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
+from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.local_query import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.names import Names, is_default
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check

@@ -28,11 +28,11 @@ from acidsql.planner.bind.bound import NOTHING, BoundMerge, BoundMergeClause, Me
 from acidsql.planner.bind.columns import Facts, Visible
 from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.local.changes import check_surroundings
+from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
 from acidsql.planner.bind.local.merges import MergeScope, query_source, table_source
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.stores import check_rules, understood
-from acidsql.planner.bind.local_merge import LocalClause, LocalMerge
-from acidsql.planner.bind.local_query import LocalQuery, LocalValues, Semantics
 from acidsql.planner.bind.names import Names, bound_reads, is_default
 from acidsql.planner.bind.query_tree import output_columns
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value

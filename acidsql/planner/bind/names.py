@@ -39,10 +39,10 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
+from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
-from acidsql.planner.bind.local_query import Semantics
 from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value

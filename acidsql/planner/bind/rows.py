@@ -16,8 +16,8 @@ from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
+from acidsql.planner.bind.local.query_trees import LocalQuery
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.local_query import LocalQuery
 from acidsql.planner.bind.names import Names
 
 

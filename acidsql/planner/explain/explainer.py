@@ -26,7 +26,7 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
-from acidsql.planner.bind.local_query import OnlySpark
+from acidsql.planner.bind.local.query_trees import OnlySpark
 from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.planner.explain.nodes import Node, ReadPartitions
 from acidsql.planner.explain.sinks import partition_words, sink_words

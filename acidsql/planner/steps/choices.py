@@ -20,7 +20,7 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local_query import ROW_ID, LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues, OnlySpark
 from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
 from acidsql.planner.steps.step import (

@@ -14,8 +14,8 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local_merge import LocalMerge
-from acidsql.planner.bind.local_query import ROW_ID, OnlySpark
+from acidsql.planner.bind.local.merge_trees import LocalMerge
+from acidsql.planner.bind.local.query_trees import ROW_ID, OnlySpark
 from acidsql.planner.bind.tables import rules_of
 from acidsql.planner.steps.choices import (
     BYTES_READ,

@@ -5,7 +5,6 @@ alive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout

@@ -13,7 +13,6 @@ their values alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles

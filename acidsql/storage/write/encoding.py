@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import BucketId
 from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import EVENT_FIELDS
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.row_ids import RowIds
 from acidsql.storage.stored import arrow_schema

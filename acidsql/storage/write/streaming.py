@@ -7,7 +7,7 @@ from __future__ import annotations
 import io as streams
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from acidsql.acid.orc_tail import OrcTail, edit_tail
 from acidsql.acid.row_id import RowId
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.row_ids import RowIds, row_ids
 from acidsql.storage.write.driver_writer import row_values

@@ -4,7 +4,7 @@ is over. Their types are Spark's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from acidsql.catalog.types import (
     MAX_DECIMAL_PRECISION,
@@ -28,9 +28,10 @@ from acidsql.expressions.tree import (
     Unread,
     parts_of,
 )
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.planner.bind.local.scope import Scope
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local_query import Aggregate, Function
 
 _FUNCTIONS = {function.name: function for function in Function}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")

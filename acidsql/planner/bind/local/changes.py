@@ -11,11 +11,7 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.tree import ColumnRef, Condition, Constant
 from acidsql.planner.bind.analysis import Read
-from acidsql.planner.bind.local.scope import Scope
-from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local.selects import condition_of, scope_of
-from acidsql.planner.bind.local.stores import check_rules, default_tree, stored
-from acidsql.planner.bind.local_query import (
+from acidsql.planner.bind.local.query_trees import (
     ROW_ID_FIELDS,
     LocalQuery,
     LocalValues,
@@ -24,6 +20,10 @@ from acidsql.planner.bind.local_query import (
     Semantics,
     Stored,
 )
+from acidsql.planner.bind.local.scope import Scope
+from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.selects import condition_of, scope_of
+from acidsql.planner.bind.local.stores import check_rules, default_tree, stored
 
 _STRING = PrimitiveType("string")
 

@@ -15,11 +15,11 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Cast, Condition
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.local.aggregates import holds_aggregate
+from acidsql.planner.bind.local.query_trees import LocalValues, Output, Semantics, Stored
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
 from acidsql.planner.bind.local.spark_names import spark_name
 from acidsql.planner.bind.local.stores import stored
-from acidsql.planner.bind.local_query import LocalValues, Output, Semantics, Stored
 
 Tokens = Sequence[Token]
 Rows = Sequence[tuple[Condition, ...]]

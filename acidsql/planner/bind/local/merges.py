@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
@@ -18,14 +18,11 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.inline_rows import inline_rows
-from acidsql.planner.bind.local.scope import type_of
-from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local.selects import local_select, scope_of
-from acidsql.planner.bind.local.stores import default_tree, stored
-from acidsql.planner.bind.local_merge import LocalKey, of_source, of_target
-from acidsql.planner.bind.local_query import (
+from acidsql.planner.bind.local.merge_trees import LocalKey, of_source, of_target
+from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
     OnlySpark,
@@ -33,6 +30,10 @@ from acidsql.planner.bind.local_query import (
     Semantics,
     Stored,
 )
+from acidsql.planner.bind.local.scope import type_of
+from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.selects import local_select, scope_of
+from acidsql.planner.bind.local.stores import default_tree, stored
 
 _BOOLEAN = PrimitiveType("boolean")
 _KEY_TYPES = frozenset(

@@ -5,14 +5,15 @@ results of aggregates. Trees come out with one-part names, and with a type.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread, parts_of
 from acidsql.expressions.vectors import Refusal, vectorized
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local_query import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,12 +7,12 @@ not understood: a join, a sub-query, a window, a set operation, LATERAL VIEW, TA
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 
 Tokens = Sequence[Token]

@@ -8,13 +8,23 @@ column of the table as well, and not the same, it is left to Spark.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    ROW_ID_FIELDS,
+    LocalQuery,
+    OnlySpark,
+    Ordering,
+    Output,
+    Semantics,
+)
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import (
     Item,
@@ -24,15 +34,6 @@ from acidsql.planner.bind.local.select_text import (
     read_select,
 )
 from acidsql.planner.bind.local.spark_names import spark_name
-from acidsql.planner.bind.local_query import (
-    ROW_ID,
-    ROW_ID_FIELDS,
-    LocalQuery,
-    OnlySpark,
-    Ordering,
-    Output,
-    Semantics,
-)
 
 _BOOLEAN = PrimitiveType("boolean")
 

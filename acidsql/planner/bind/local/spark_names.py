@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.parser.tokens import TokenKind, tokenize
-from acidsql.planner.bind.local_query import ROW_ID
+from acidsql.planner.bind.local.query_trees import ROW_ID
 
 _INFIX = frozenset("= < <= > >= + - * / % AND OR <=>".split())
 _CALLS = frozenset(

@@ -15,8 +15,8 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Condition, Constant
 from acidsql.expressions.vectors import Refusal, Vector, store_cast, vectorized
 from acidsql.parser.tokens import tokenize
+from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics, Stored
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local_query import OnlySpark, Semantics, Stored
 from acidsql.planner.bind.tables import default_of, rules_of
 
 _BOOLEAN = PrimitiveType("boolean")

@@ -4,12 +4,13 @@ binder fills and ``local.merges`` carries out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.tree import Condition
-from acidsql.planner.bind.local_query import Semantics, Stored
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.query_trees import Semantics, Stored
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.bound import BoundQuery

@@ -8,7 +8,7 @@ Columns are named by one part each: those of the table by their names, ROW__ID a
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
@@ -17,6 +17,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
+from acidsql.lazy_dataclass import dataclass
 
 ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
