@@ -12,6 +12,7 @@ from weakref import finalize
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import (
     BindError,
@@ -28,6 +29,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead
+from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.planner.steps.plans import ReadPlan
 from acidsql.spine import Spine
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -39,9 +41,6 @@ from acidsql.txn.reading import Hold, Reads
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
-
-
-ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 
 
 class TableScan:
@@ -259,7 +258,9 @@ class _Shown:
         stored = tuple(name for name in columns if name != ROW_ID_COLUMN)
         fields = iter(scanner.schema(snapshot, stored))
         shown = [
-            pa.field(ROW_ID_COLUMN, _row_id_type()) if name == ROW_ID_COLUMN else next(fields)
+            pa.field(ROW_ID_COLUMN, arrow_type(ROW_ID_TYPE))
+            if name == ROW_ID_COLUMN
+            else next(fields)
             for name in columns
         ]
         return cls(pa.schema(shown), stored, ROW_ID_COLUMN in columns)
@@ -270,16 +271,10 @@ class _Shown:
     def _batch(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa
 
-        ids = pa.StructArray.from_arrays(rows.columns[:3], fields=list(_row_id_type()))
+        ids = pa.StructArray.from_arrays(rows.columns[:3], fields=list(arrow_type(ROW_ID_TYPE)))
         values = iter(rows.columns[3:])
         arrays = [ids if name == ROW_ID_COLUMN else next(values) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def _row_id_type() -> pa.StructType:
-    import pyarrow as pa
-
-    return pa.struct(list(map(pa.field, ROW_ID_FIELDS, (pa.int64(), pa.int32(), pa.int64()))))
 
 
 def _wanted(table: Table, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from acidsql.acid.ids import WriteId
 
 ROW_ID_COLUMN = "ROW__ID"
 """The hidden column that shows it."""
+ROW_ID_PARTS = ("writeid", "bucketid", "rowid")
+"""Its fields, as users see them, in the order of ID_FIELDS."""
 
 
 class RowId(NamedTuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.acid.row_id import ROW_ID_PARTS
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import ArrayType, CharType, HiveType, MapType, StructType, VarcharType
 from acidsql.expressions.query_text import Piece
@@ -112,7 +113,7 @@ def text_literal(text: str) -> str:
 
 def row_id_columns(alias: str) -> tuple[Piece, ...]:
     """The identity of a row as three plain columns."""
-    parts = zip(("writeid", "bucketid", "rowid"), ID_FIELDS, strict=True)
+    parts = zip(ROW_ID_PARTS, ID_FIELDS, strict=True)
     return (", ".join(f"{identifier(alias)}.ROW__ID.{part} AS {name}" for part, name in parts),)
 
 

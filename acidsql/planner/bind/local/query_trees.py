@@ -12,7 +12,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
@@ -23,13 +23,12 @@ ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
 
 _FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
-_FIELD_NAMES = ("writeid", "bucketid", "rowid")
 ROW_ID_TYPE = StructType(
-    tuple(StructField(n, t) for n, t in zip(_FIELD_NAMES, _FIELD_TYPES, strict=True))
+    tuple(StructField(n, t) for n, t in zip(ROW_ID_PARTS, _FIELD_TYPES, strict=True))
 )
 ROW_ID_FIELDS: dict[str, tuple[str, HiveType]] = {
     f"{ROW_ID}.{name}": (stored, hive_type)
-    for name, stored, hive_type in zip(_FIELD_NAMES, ID_FIELDS, _FIELD_TYPES, strict=True)
+    for name, stored, hive_type in zip(ROW_ID_PARTS, ID_FIELDS, _FIELD_TYPES, strict=True)
 }
 """The fields of ROW__ID as they are named in trees, which no column of a table can be: the id field
 of the format that each is, and its type.
