@@ -126,14 +126,18 @@ def test_the_big_path_to_several_places_is_refused(
 
 
 def test_rows_without_ids_are_read_but_not_changed(session: Session) -> None:
-    """A converted table's own files have no ACID columns: their row ids take Spark's
-    Java process.
+    """A converted table's own files have no ACID columns: Spark makes their row ids in its Java
+    process, the driver without one.
     """
     session.sql("CREATE TABLE t (id INT) STORED AS ORC")
     session.sql("INSERT INTO t VALUES (1), (2)")
     session.sql("ALTER TABLE t SET TBLPROPERTIES ('transactional'='true')")
     session.sql("INSERT INTO t VALUES (3)")
     assert list(session.sql(COUNT).rows()) == [(3, 6)]
+    session.sql("SET acidsql.engine=local")
+    by_driver = session.sql("SELECT id, ROW__ID.rowid FROM t ORDER BY id")
+    assert list(by_driver.rows()) == [(1, 0), (2, 1), (3, 0)]
+    session.sql("SET acidsql.engine=spark")
     for statement in (
         "SELECT ROW__ID FROM t",
         "UPDATE t SET id = 9 WHERE id = 1",

@@ -282,6 +282,7 @@ _CORRUPT = (
     "com.google.protobuf.",
     "org.apache.orc.protobuf.",
 )
+_GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "PATH_NOT_FOUND")
 _FILE = re.compile(
     r"(?:file:/{1,3}|hdfs://|s3a?://|abfss?://|gs://)[^\s\"'?*]+|(?<=file )/[^\s\"']+"
 )
@@ -304,6 +305,8 @@ def translate(error: BaseException) -> Error:
         condition = error.getCondition() or ""
         message = _tidy(error.getMessage() if condition else str(error))
         span = _span(error)
+        if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
+            return _unreadable(error, message)
         if isinstance(error, ParseException):
             return ParseError(message, span=span)
         if isinstance(error, AnalysisException):
@@ -359,7 +362,7 @@ def _unreadable(error: BaseException, message: str) -> Error:
         (match[0].rstrip(".,:;)") for text in texts for match in [_FILE.search(text)] if match),
         None,
     )
-    if any("FILE_NOT_EXIST" in text or "FileNotFoundException" in text for text in texts):
+    if any(mark in text for text in texts for mark in _GONE):
         return ExecutionError(
             f'a data file is gone: "{_local(path)}"', hint="Run the statement again."
         )
