@@ -62,7 +62,7 @@ class SessionQueries:
             visible,
             waited,
         ):
-            locked = self.locks.planned_again(plan, source) if waited else plan
+            locked = self.locks.current(plan, source, waited=waited)
             snapshots = self.engine.snapshots(visible)
             answer = self.engine.answer(locked, snapshots, trace)
             if answer.late and transactional_reads(locked):

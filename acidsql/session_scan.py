@@ -30,7 +30,8 @@ from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
-from acidsql.planner.steps.plans import ReadPlan
+from acidsql.planner.steps.plans import ReadPlan, tables_of
+from acidsql.session_transaction import tables_changed
 from acidsql.spine import Spine
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner, Where
@@ -223,7 +224,8 @@ class SessionScan:
         work = None if as_of is not None else spine.transaction.work()
         hold = Hold(tables, source)
         if work is not None:
-            with spine.locks.around(plan, source, work):
+            with spine.locks.around(plan, source, work) as locked:
+                _check_same_table(plan, locked)
                 spine.reads.hold_in_txn(hold, work.txn)
                 if tables:
                     holds.append(hold)
@@ -234,11 +236,16 @@ class SessionScan:
         with spine.reads.reading(
             tables, source, request, spine.locks.patience(), holds=holds, as_of=high
         ) as (visible, waited):
-            if waited:
-                spine.locks.planned_again(plan, source)
+            _check_same_table(plan, spine.locks.current(plan, source, waited=waited))
             yield spine.engine.snapshots(visible)
             if tables:
                 holds.append(hold)
+
+
+def _check_same_table(plan: ReadPlan, locked: ReadPlan) -> None:
+    """Its schema has been given away already, and is that of the plan."""
+    if tables_of(locked) != tables_of(plan):
+        raise tables_changed()
 
 
 @dataclass(frozen=True, slots=True)

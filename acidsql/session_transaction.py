@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from acidsql.catalog.model import Partition, TableName
+from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.changes.transactional import TransactionWork
 from acidsql.errors import BindError, InterfaceError, WriteConflictError
 from acidsql.lazy_dataclass import dataclass
@@ -25,6 +25,7 @@ from acidsql.planner.steps.plans import (
     Plan,
     ReadPlan,
     WritePlan,
+    tables_of,
 )
 from acidsql.settings import Settings
 from acidsql.txn.locking import Patience, held
@@ -182,9 +183,10 @@ Locked = TypeVar(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLocks:
-    """``plan_again``: makes and checks the plan of a text once more."""
+    """``find_table``: the catalog's. ``plan_again``: makes and checks the plan of a text anew."""
 
     open_store: Callable[[], TxnManager]
+    find_table: Callable[[TableName], Table | None]
     settings: Settings
     plan_again: Callable[[str], Plan]
 
@@ -195,15 +197,15 @@ class SessionLocks:
     def around(
         self, plan: Locked, source: str, work: TransactionWork | None = None
     ) -> Iterator[Locked]:
-        """A statement with its locks: those of ``work``, to the end of that, and its own. The plan
-        to carry out is another one if it had to wait: others have changed its tables meanwhile.
+        """A statement with its locks: those of ``work``, to the end of that, and its own; and the
+        plan to carry out, see ``current``.
         """
         request, waited = self.request(plan, source), False
         if work is not None and request is not None:
             kept, request = _divided(request)
             waited = kept is not None and work.txn.lock(kept, self.patience())
         with self.held(request) as waited_too:
-            yield self.planned_again(plan, source) if waited or waited_too else plan
+            yield self.current(plan, source, waited=waited or waited_too)
 
     def held(self, request: LockRequest | None) -> AbstractContextManager[bool]:
         """Locks of no transaction; whether they had to be waited for."""
@@ -219,17 +221,41 @@ class SessionLocks:
     def heartbeat_seconds(self) -> float:
         return self.settings.number("hive.txn.timeout") / 2
 
-    def planned_again(self, before: Locked, source: str) -> Locked:
-        """The plan of a statement that has its locks now. WriteConflictError if it needs others."""
+    def current(self, plan: Locked, source: str, *, waited: bool) -> Locked:
+        """The plan of a statement that has its locks now: another one if it had to wait for them,
+        or if its tables were changed after it was planned and before it asked. WriteConflictError
+        if that one needs locks besides.
+        """
+        return self._planned_again(plan, source) if waited or self._is_stale(plan) else plan
+
+    def _is_stale(self, plan: Locked) -> bool:
+        """A change of the catalog is planned once more in any case: it is rare, and its plan holds
+        all that it read.
+        """
+        if isinstance(plan, CatalogCommand):
+            return self.request(plan, "") is not None
+        return any(self.find_table(table.name) != table for table in tables_of(plan))
+
+    def _planned_again(self, before: Locked, source: str) -> Locked:
         again = self.plan_again(source)
-        if not isinstance(again, type(before)) or self.request(again, source) != self.request(
-            before, source
+        if not isinstance(again, type(before)) or not _covers(
+            self.request(before, source), self.request(again, source)
         ):
-            raise WriteConflictError(
-                "its tables were changed while the statement waited for its locks",
-                hint="Run the statement again.",
-            )
+            raise tables_changed()
         return again
+
+
+def tables_changed() -> WriteConflictError:
+    """The error of a statement whose tables are not what they were when it was planned."""
+    return WriteConflictError(
+        "its tables were changed before the statement had its locks",
+        hint="Run the statement again.",
+    )
+
+
+def _covers(held: LockRequest | None, wanted: LockRequest | None) -> bool:
+    """Whether all that is wanted is among what is held."""
+    return wanted is None or (held is not None and set(wanted.components) <= set(held.components))
 
 
 def _divided(request: LockRequest) -> tuple[LockRequest | None, LockRequest | None]:

@@ -106,7 +106,10 @@ class Spine:
             lambda: self.settings.number("hive.txn.timeout") / 2,
         )
         self.locks = SessionLocks(
-            open_store=self.open_store, settings=self.settings, plan_again=self._plan_again
+            open_store=self.open_store,
+            find_table=lambda name: self.store.find_table(name),
+            settings=self.settings,
+            plan_again=self._plan_again,
         )
         self.transaction = SessionTransaction(self.begin_work, self.settings, self.reads.outlive)
         self.queries = SessionQueries(
@@ -368,7 +371,7 @@ class Spine:
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
         work = self.begin_work(tables, request, transactional_reads(plan))
         with work:
-            legs = self._legs(self.locks.planned_again(plan, source) if work.txn.waited else plan)
+            legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
             return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
 
     def _legs(self, plan: ChangePlan) -> list[Leg]:

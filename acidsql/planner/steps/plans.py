@@ -207,6 +207,19 @@ def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
     return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
 
 
+def tables_of(plan: ReadPlan | ChangePlan) -> tuple[Table, ...]:
+    """The tables that a plan reads or writes, as they were when it was made."""
+    match plan:
+        case ReadPlan(query=query):
+            return tuple(read.table for read in query.reads)
+        case MergePlan(merge=merge):
+            return tuple(read.table for read in merge.reads)
+        case WritePlan(table=table, query=query):
+            return (table, *(read.table for read in (query.reads if query else ())))
+        case MultiInsertPlan(legs=legs):
+            return tuple(table for leg in legs for table in tables_of(leg))
+
+
 def transactional_reads(plan: Plan) -> tuple[TableName, ...]:
     """The transactional tables whose rows a plan reads, its target's too where it looks at them."""
     reads: tuple[BoundRead, ...] = ()
