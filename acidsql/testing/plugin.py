@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 NEEDED = "syrupy compares them: pip install 'acidsql[pytest]'"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    _rewrite_only_contracts(pluginmanager)
     parser.addini(
         "acidsql_golden",
         "folders of golden SQL scripts, relative to the ini file",
@@ -75,6 +76,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="string",
         default="",
     )
+
+
+def _rewrite_only_contracts(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Tells pytest which of our modules have assertions to explain. It takes all of them for the
+    plugin's own and parses each as it is imported: that takes seconds, and fails where a thread
+    does so beside another, since Python 3.11's parser of syntax trees is not for threads.
+    """
+    names = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(names, set):
+        names.discard("acidsql")
+    pluginmanager.rewrite_hook.mark_rewrite("acidsql.testing.contracts")
 
 
 def pytest_configure(config: pytest.Config) -> None:
