@@ -42,8 +42,8 @@ def run(args: Namespace) -> int:
             print(directory / path)
     except OSError as error:
         raise OperationalError(f'"{error.filename}": {error.strerror}') from error
-    there = "" if directory == Path() else f"cd {directory} && "
-    print(f"{there}pip install 'acidsql[pytest]' && pytest", file=sys.stderr)
+    go_to = "" if directory == Path() else f"cd {directory} && "
+    print(f"{go_to}pip install 'acidsql[pytest]' && pytest", file=sys.stderr)
     return 0
 
 

@@ -63,13 +63,16 @@ class TextFile(SingleFileSnapshotExtension):
         """A unified diff whose hunks name the statement they are about."""
         expected, actual = str(snapshot_data).split("\n"), str(serialized_data).split("\n")
         lines = list(difflib.unified_diff(expected, actual, n=CONTEXT, lineterm=""))
-        for line in lines[2:]:  # the first two name files
-            yield _styled(line, expected)
+        for number, line in enumerate(lines[2:], start=3):  # the first two name files
+            if (hunk := _HUNK.match(line)) is not None:
+                same = next(n for n, near in enumerate(lines[number:]) if near[:1] != " ")
+                statement = _statement_at(expected, int(hunk[1]) + same)
+                yield bold(f"{line} {statement}".rstrip())
+            else:
+                yield _styled(line)
 
 
-def _styled(line: str, expected: Sequence[str]) -> str:
-    if (hunk := _HUNK.match(line)) is not None:
-        return bold(f"{line} {_statement_at(expected, int(hunk[1]))}".rstrip())
+def _styled(line: str) -> str:
     match line[:1]:
         case "-":
             return snapshot_style(_with_ends(line))

@@ -74,10 +74,10 @@ class TableMaker:
         are not wanted. An empty cell of a CSV is NULL, ``""`` the empty text. DataError for a value
         that its type cannot hold, and a type of Arrow's that SQL has not.
         """
-        there = self._types_there(name)
-        wanted = {c.lower(): t for c, t in (types or {}).items()} if there is None else there
+        existing = self._types_there(name)
+        wanted = {c.lower(): t for c, t in (types or {}).items()} if existing is None else existing
         rows = _rows_of(source, wanted, self.folder)
-        if there is None:
+        if existing is None:
             column_types = {field.name: sql_type(field) for field in rows.schema} | wanted
             _check_names(rows, [*wanted, *partitioned_by])
             self._create(name, column_types, partitioned_by, properties)
@@ -104,12 +104,12 @@ class TableMaker:
     ) -> None:
         columns = _defined({c: t for c, t in types.items() if c not in partitioned_by})
         partitions = _defined({c: types[c] for c in partitioned_by})
-        told = ", ".join(f"{literal(key)}={literal(v)}" for key, v in properties.items())
+        clauses = ", ".join(f"{literal(key)}={literal(v)}" for key, v in properties.items())
         self.session.sql(
             f"CREATE TABLE {_qualified(name)} ({columns})"
             + (f" PARTITIONED BY ({partitions})" if partitions else "")
             + " STORED AS ORC"
-            + (f" TBLPROPERTIES ({told})" if told else "")
+            + (f" TBLPROPERTIES ({clauses})" if clauses else "")
         )
 
     @contextmanager

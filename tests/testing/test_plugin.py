@@ -10,25 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.session import Session
-from acidsql.testing import golden
-
 SCRIPT = "CREATE TABLE t (a INT) STORED AS ORC;\nUPDATE t SET b = 1;\n"
 OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:timeout")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Imports everything once: a run inside this one forgets the modules it imported, and
-    SQLAlchemy cannot be imported twice.
-    """
-    path = tmp_path_factory.mktemp("loaded")
-    with Session(str(path)) as session:
-        golden.run_compiled("error", SCRIPT, session)
-        golden.run_compiled(
-            "plan", "CREATE TABLE u (a INT) STORED AS ORC; INSERT INTO u VALUES (1)", session
-        )
-        golden.run_script("INSERT INTO u VALUES (1); SHOW TABLES", session, path)
 
 
 @pytest.fixture
@@ -88,15 +71,6 @@ def test_a_difference_is_a_line_diff(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["-fine", "+ok"])
-
-
-def test_an_orphan_fails(project: pytest.Pytester) -> None:
-    """An expected text whose script is gone does not lie about unseen."""
-    run(project, "--snapshot-update")
-    expected_path(project).rename(expected_path(project).with_name("gone.out"))
-    result = run(project)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*gone.out has no gone.sql beside it*"])
 
 
 def test_a_misspelt_directive_fails(project: pytest.Pytester) -> None:
