@@ -4,8 +4,6 @@ of pytest.
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 
 import pytest
@@ -199,28 +197,3 @@ def test_a_setting_that_cannot_be_meant_is_refused(
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([told])
-
-
-@pytest.mark.spark
-def test_the_example_of_the_page_runs(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """docs/testing.md's set-up, script and session, as they stand there, make a test
-    that passes.
-    """
-    from acidsql.spark.start.java import ensure_java
-
-    page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
-    blocks = re.findall(r"```(\w+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    first = dict(reversed(blocks))
-    environment = dict(os.environ)
-    ensure_java(environment)
-    monkeypatch.setenv("JAVA_HOME", environment["JAVA_HOME"])
-    pytester.makepyprojecttoml(first["toml"])
-    pytester.makeconftest(first["python"])
-    path = pytester.path / first["sql"].split()[1]
-    path.parent.mkdir(parents=True)
-    path.write_text(first["sql"], encoding="utf-8")
-    pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update").assert_outcomes(passed=1)
-    assert "\n1\tcancelled\n2\tcancelled\n3\tsent\n" in path.with_suffix(".out").read_text("utf-8")
