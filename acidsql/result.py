@@ -82,6 +82,7 @@ class Result:
     DuckDB and pandas take the result as it is), as pandas, as tuples. ``warnings``: what the user
     should know though nothing failed, such as literals that their columns cannot hold.
     ``notes``: the lines that Hive prints beside rows, such as "Compaction enqueued with id 3".
+    ``text``: the statement as it ran, its parameters filled in.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Result:
         self.stats = stats
         self.warnings: tuple[Warning, ...] = tuple(warnings)
         self.notes: tuple[str, ...] = tuple(notes)
+        self.text = ""
         self._fetch = fetch
         self._make_df = make_df
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None

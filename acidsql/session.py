@@ -150,6 +150,7 @@ class Session:
             result = self._spine.run(plan, source)
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
+        result.text = source
         return result.over_spark(lambda rows: self.engine.frame_of(rows))
 
     def scan(

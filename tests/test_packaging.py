@@ -56,9 +56,13 @@ def test_the_page_on_testing_names_all_there_is() -> None:
     """Every option, fixture, mode and directive of the plugin is told to users."""
     text = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     source = (ROOT / "acidsql" / "testing" / "plugin.py").read_text(encoding="utf-8")
-    names = set(re.findall(r"\bacidsql_(?:golden|session|warehouse)\w*", source))
-    assert names >= {"acidsql_golden", "acidsql_golden_modes", "acidsql_golden_variants"}
-    assert {name for name in names if f"`{name}`" not in text} == set()
+    names = set(re.findall(r"(?:def |addini\(\s*\")(acidsql_\w+)", source))
+    assert names == {
+        *("acidsql_golden", "acidsql_golden_modes", "acidsql_golden_variants", "acidsql_spark"),
+        *("acidsql_session", "acidsql_warehouse", "acidsql_snapshot", "acidsql_files"),
+        "acidsql_table",
+    }
+    assert {name for name in names if f"| `{name}` |" not in text} == set()
     modes = (plugin.RUN, *plugin.COMPILED_MODES)
     assert [mode for mode in modes if f"| `{mode}` |" not in text] == []
     assert [key for key in script.KEYS if f"`{script.MARK} {key}: " not in text] == []

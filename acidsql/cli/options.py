@@ -18,9 +18,10 @@ COMMANDS = {
     "demo": ("acidsql.cli.demo", "load and change real data, and check the result"),
     "store": ("acidsql.cli.store", "move the metastore of a warehouse: store copy FROM TO"),
     "inspect": ("acidsql.cli.inspect", "show the health of tables: inspect [TABLE | DIRECTORY]"),
+    "test": ("acidsql.cli.example", "lay out an example project of golden tests: test init [DIR]"),
     "doctor": ("acidsql.cli.doctor", "find files that readers pass over or fail on, and mend them"),
 }
-SESSIONLESS = frozenset(("store",))
+SESSIONLESS = frozenset(("store", "test"))
 """Sub-commands that open no session, and so have none of its options."""
 
 _DESCRIPTION = (

@@ -2,52 +2,39 @@
 
 There are four modes:
 
-    run     each statement run: its rows or row counts, and with ``-- !acid show: files`` what it
-            did to the files
+    run     each statement run: its rows or row counts; with ``-- !acid show: files`` what it did
+            to the files, with ``show: plan`` its plan before them
     parse   each statement as the parser's tree
     plan    each query or DML statement as its EXPLAIN, the others run; Spark is never started
     error   each statement run; what fails shows its error; Spark is never started
 
-Every statement is printed behind ``> ``, then its outcome. Values that differ from run to run have
-no place in a golden file: the warehouse's own path is printed as ``$WAREHOUSE``, which is
-its name in statements, too, and nothing here prints a time, a duration or a process id.
+Every statement is printed behind ``> ``, then its outcome, as ``texts`` says it. ``$WAREHOUSE`` is
+the warehouse's name in statements, too.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.text import Printer, plain_text
 from acidsql.errors import Error
 from acidsql.parser.parse import parse
 from acidsql.parser.show import show
 from acidsql.parser.statements import Delete, Insert, Merge, MultiInsert, Query, Update
-from acidsql.parser.tokens import tokenize
 from acidsql.testing.listing import changes, take_listing
-from acidsql.testing.script import FIRST_SESSION, ScriptError, Step, read_steps
+from acidsql.testing.script import FILES, FIRST_SESSION, PLAN, ScriptError, Step, read_steps
 from acidsql.testing.sessions import run_sessions, uses_sessions
+from acidsql.testing.texts import error_text, masked, result_text
 
 if TYPE_CHECKING:
-    from acidsql.result import Result
     from acidsql.session import Session
 
 Outcome = Callable[[Step], str]
 
-
-_HOLDER = re.compile(r"\(\S+@\S+\) (holds \S+ on \S+) since [0-9: +-]+")
-"""Who holds a lock since when, in the errors of those who wait for it."""
-
-_OF_THE_RUN = (
-    "workerhost", "workerid", "enqueuetime", "starttime", "duration", "initiatorhost", "committime",
-)  # fmt: skip
-"""Columns of SHOW COMPACTIONS that say where and when it was."""
-
-_NOTHING = (" --- ", "0")
+PLANNED = Insert | MultiInsert | Update | Delete | Merge | Query
+"""Statements that have a plan to show."""
 
 
 def run_compiled(mode: str, text: str, session: Session) -> str:
@@ -86,64 +73,43 @@ def run_script(text: str, session: Session, warehouse: Path) -> str:
 
 def _explained(session: Session, step: Step) -> str:
     _set(session, step)
-    if isinstance(parse(step.text), Insert | MultiInsert | Update | Delete | Merge | Query):
+    if isinstance(parse(step.text), PLANNED):
         return session.explain(step.text)
-    return outcome_text(session.sql(step.text), step)
+    return result_text(session.sql(step.text), sort=step.sort)
 
 
 def _attempted(session: Session, step: Step) -> str:
     """The outcome of a step. An error needs no directive here; a success shows in the text."""
     _set(session, step)
     try:
-        return outcome_text(session.sql(step.text), step)
+        return result_text(session.sql(step.text), sort=step.sort)
     except Error as error:
         return error_text(error)
 
 
 def _executed(session: Session, step: Step, warehouse: Path) -> str:
     _set(session, step)
-    before = take_listing(warehouse) if step.show_files else {}
-    text = (
-        outcome_text(session.sql(step.text.replace("$WAREHOUSE", str(warehouse))), step)
+    before = take_listing(warehouse) if step.shows(FILES) else {}
+    lines = [_plan_text(session, step)] if step.shows(PLAN) else []
+    lines.append(
+        result_text(session.sql(_located(step, warehouse)), sort=step.sort)
         if step.error is None
         else _foretold_error(session, step)
     )
-    lines = [text, *changes(before, take_listing(warehouse))] if step.show_files else [text]
-    printed = "\n".join(lines).replace(str(warehouse), "$WAREHOUSE")
-    return _HOLDER.sub(r"($USER) \1 since $TIME", printed)
+    if step.shows(FILES):
+        lines += changes(before, take_listing(warehouse))
+    return masked("\n".join(filter(None, lines)), warehouse)
 
 
-def outcome_text(result: Result, step: Step) -> str:
-    """A header and rows for a statement that gives rows, else its counts, its notes, or ``ok``."""
-    if result.columns:
-        header = ", ".join(f"{c.name} {c.type}" for c in result.columns)
-        printers = [plain_text(c.type) for c in result.columns]
-        columns = [c.name for c in result.columns]
-        masked = _OF_THE_RUN if result.stats.statement == "SHOW COMPACTIONS" else ()
-        rows = [
-            "\t".join(
-                f"${name.upper()}" if name in masked and v not in _NOTHING else _cell(v, printer)
-                for name, v, printer in zip(columns, row, printers, strict=True)
-            )
-            for row in result.rows()
-        ]
-        return "\n".join([f"[{header}]", *(sorted(rows) if _is_sorted(result, step) else rows)])
-    stats = result.stats
-    counts = {
-        "inserted": stats.rows_inserted,
-        "updated": stats.rows_updated,
-        "deleted": stats.rows_deleted,
-    }
-    counted = ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
-    return counted or "\n".join(result.notes) or "ok"
+def _located(step: Step, warehouse: Path) -> str:
+    return step.text.replace("$WAREHOUSE", str(warehouse))
 
 
-def _cell(value: object, printer: Printer) -> str:
-    return "NULL" if value is None else printer(value)
-
-
-def error_text(error: Error) -> str:
-    return f"{type(error).__name__}: {error}"
+def _plan_text(session: Session, step: Step) -> str:
+    """The plan of a statement that has one; of one that is to fail the error is all."""
+    if step.error is None and isinstance(parse(step.text), PLANNED):
+        return session.explain(step.text)
+    return ""
 
 
 def _run(text: str, outcome: Outcome) -> str:
@@ -168,7 +134,9 @@ def _set(session: Session, step: Step) -> None:
 
 def _foretold_error(session: Session, step: Step) -> str:
     try:
-        outcome_text(session.sql(step.text), step)  # a query fails when its rows are fetched
+        result_text(
+            session.sql(step.text), sort=step.sort
+        )  # a query fails when its rows are fetched
     except Error as error:
         if step.error and type(error).__name__ != step.error:
             raise
@@ -176,18 +144,3 @@ def _foretold_error(session: Session, step: Step) -> str:
     raise ScriptError(
         f"line {step.line}: the statement was to fail with {step.error or 'an error'}, but did not"
     )
-
-
-def _is_sorted(result: Result, step: Step) -> bool:
-    """Whether to sort the rows: as the step says; else a query's rows are sorted unless it orders
-    them itself (an ORDER BY outside parentheses).
-    """
-    if step.sort is not None or result.stats.statement != "SELECT":
-        return bool(step.sort)
-    depth = 0
-    words: list[str] = []
-    for token in tokenize(step.text):
-        depth += token.is_mark("(") - token.is_mark(")")
-        if depth == 0:
-            words.append(token.word)
-    return ("ORDER", "BY") not in pairwise(words)

@@ -5,6 +5,8 @@ paths.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyarrow import orc
@@ -64,3 +66,25 @@ def _facts(path: Path) -> str:
         if file.read(len(ORC_MAGIC)) != ORC_MAGIC:
             return ""
     return f" rows={orc.ORCFile(path).nrows}"
+
+
+class FileChanges:
+    """What happened to a warehouse's files while a ``file_changes`` was open: ``lines``."""
+
+    def __init__(self) -> None:
+        self.lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) or "no changes"
+
+    def __repr__(self) -> str:
+        return f"FileChanges({self.lines})"
+
+
+@contextmanager
+def file_changes(warehouse: Path) -> Iterator[FileChanges]:
+    """Tells, once it is left, which files came (``+ path rows=3``) and went (``- path``)."""
+    files = FileChanges()
+    before = take_listing(warehouse)
+    yield files
+    files.lines = tuple(changes(before, take_listing(warehouse)))

@@ -1,4 +1,4 @@
-"""The pytest plugin ``acidsql``: golden SQL files as tests.
+"""The pytest plugin ``acidsql``: golden SQL files as tests, and fixtures for tests in Python.
 
 Set-up in a project of your own::
 
@@ -6,50 +6,52 @@ Set-up in a project of your own::
     acidsql_golden = ["tests/golden"]               # every *.sql is a test, its *.out beside it
     acidsql_golden_modes = ["syntax parse", ..]     # optional: FOLDER MODE, how its scripts run
     acidsql_golden_variants = ["write NAME=VALUE"]  # optional: FOLDER NAME=VALUE, run for each
+    acidsql_spark = "none"                          # optional: a master, or no Spark at all
 
 A folder is one directly below a root, ``.`` the root itself. Its mode is ``run`` by default: no
-name of a folder means anything by itself. ``pytest --snapshot-update`` writes the .out files. A
-missing .out fails, and so does an .out without its .sql. Override the fixture ``acidsql_session``
-in a conftest.py to run the scripts on a session of your own: by default each script gets a new
-warehouse, ``acidsql_warehouse``. docs/testing.md says it at length.
+name of a folder means anything by itself. syrupy compares and writes: ``pytest --snapshot-update``
+writes the .out files, and removes those whose .sql is gone, which fail otherwise. Override the
+fixture ``acidsql_session`` in a conftest.py to run the scripts on a session of your own: by
+default each script gets a new warehouse, ``acidsql_warehouse``. docs/testing.md says it at length.
+
+Each run of pytest imports this module, in every project of the environment: what is heavy is
+imported where it is used.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.lazy_dataclass import dataclass
+from acidsql.testing.items import (
+    ALONE,
+    COMPILED_MODES,
+    DISTRIBUTION,
+    FOLDERS,
+    NO_SPARK,
+    RUN,
+    Folders,
+    file_for,
+)
 
 if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
     from acidsql.session import Session
+    from acidsql.testing.listing import FileChanges
+    from acidsql.testing.tables import TableMaker
 
-RUN = "run"
-COMPILED_MODES = ("parse", "plan", "error")
-"""Modes that need neither Spark nor Java."""
-ROOT_FOLDER = "."
-"""What stands for the root itself where a folder is named."""
-ALONE = {"acidsql.compactor.auto": "false"}
-"""Nobody compacts by the way, so that files are the same each time."""
+NEEDED = "syrupy compares them: pip install 'acidsql[pytest]'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folders:
-    """What the ini file says of the folders directly below the roots, by name."""
-
-    modes: Mapping[str, str]
-    variants: Mapping[str, Sequence[str]]
-
-
-_FOLDERS = pytest.StashKey[Folders]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    _rewrite_only_contracts(pluginmanager)
     parser.addini(
         "acidsql_golden",
         "folders of golden SQL scripts, relative to the ini file",
@@ -68,19 +70,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="linelist",
         default=[],
     )
-    if find_spec("syrupy") is None:  # syrupy brings the same option, under the same names
-        parser.getgroup("acidsql").addoption(
-            "--snapshot-update",
-            action="store_true",
-            default=False,
-            dest="update_snapshots",
-            help="Write the .out files anew.",
-        )
+    parser.addini(
+        "acidsql_spark",
+        "the master of the Spark that tests share, or 'none': nothing may start Spark",
+        type="string",
+        default="",
+    )
+
+
+def _rewrite_only_contracts(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Tells pytest which of our modules have assertions to explain. It takes all of them for the
+    plugin's own and parses each as it is imported: that takes seconds, and fails where a thread
+    does so beside another, since Python 3.11's parser of syntax trees is not for threads.
+    """
+    names = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(names, set):
+        names.discard("acidsql")
+    pluginmanager.rewrite_hook.mark_rewrite("acidsql.testing.contracts")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the marker and reads the options. UsageError for what cannot be meant."""
     config.addinivalue_line("markers", "spark: needs a Java virtual machine")
+    if config.getini("acidsql_golden") and not _has_syrupy(config):
+        raise pytest.UsageError(f"acidsql_golden names golden scripts, but {NEEDED}")
     modes = dict(_lines(config, "acidsql_golden_modes"))
     for mode in modes.values():
         if mode not in (RUN, *COMPILED_MODES):
@@ -91,7 +104,13 @@ def pytest_configure(config: pytest.Config) -> None:
     variants: dict[str, list[str]] = {}
     for folder, setting in _lines(config, "acidsql_golden_variants"):
         variants.setdefault(folder, []).append(setting)
-    config.stash[_FOLDERS] = Folders(modes=modes, variants=variants)
+    config.stash[FOLDERS] = Folders(
+        modes=modes, variants=variants, needs_spark=config.getini("acidsql_spark") != NO_SPARK
+    )
+
+
+def _has_syrupy(config: pytest.Config) -> bool:
+    return config.pluginmanager.hasplugin("syrupy") and find_spec("syrupy") is not None
 
 
 def _lines(config: pytest.Config, option: str) -> Iterator[tuple[str, str]]:
@@ -108,73 +127,14 @@ def _lines(config: pytest.Config, option: str) -> Iterator[tuple[str, str]]:
         yield folder, rest[0]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a process of pytest-xdist how tests are distributed, which it knows no other way."""
+    node.workerinput[DISTRIBUTION] = node.config.getoption("dist")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    roots = parent.config.getini("acidsql_golden")
-    root = next((r for r in roots if file_path.is_relative_to(r)), None)
-    if root is None:
-        return None
-    if file_path.suffix == ".sql":
-        *folders, _ = file_path.relative_to(root).parts
-        return GoldenFile.from_parent(parent, path=file_path, folder=(folders or [ROOT_FOLDER])[0])
-    if file_path.suffix == ".out" and not file_path.with_suffix(".sql").exists():
-        return OrphanFile.from_parent(parent, path=file_path)
-    return None
-
-
-class GoldenFile(pytest.File):
-    """One script: one test, or one for each variant of its folder."""
-
-    def __init__(self, *, folder: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.folder = folder
-
-    def collect(self) -> Iterator[pytest.Item]:
-        folders = self.config.stash[_FOLDERS]
-        mode = folders.modes.get(self.folder, RUN)
-        for number, variant in enumerate(folders.variants.get(self.folder, [""])):
-            yield GoldenItem.from_parent(self, mode=mode, variant=variant, may_write=number == 0)
-
-
-class GoldenItem(pytest.Function):
-    """The test of one script. ``variant``: a setting to run it under; only the first variant writes
-    the expected text."""
-
-    def __init__(
-        self,
-        *,
-        parent: GoldenFile,
-        mode: str,
-        variant: str,
-        may_write: bool,
-        **kwargs: Any,
-    ) -> None:
-        name = f"{parent.path.stem}[{variant}]" if variant else parent.path.stem
-        check = check_run if mode == RUN else check_compiled
-        super().__init__(name=name, parent=parent, callobj=check, **kwargs)
-        self.mode = mode
-        self.variant = variant
-        self.may_write = may_write
-        if mode == RUN:
-            self.add_marker("spark")
-
-
-class OrphanFile(pytest.File):
-    """An expected text without its script."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        yield OrphanItem.from_parent(self, name=self.path.name)
-
-
-class OrphanItem(pytest.Item):
-    def runtest(self) -> None:
-        pytest.fail(
-            f"{self.path.name} has no {self.path.stem}.sql beside it: remove the one or bring back"
-            " the other",
-            pytrace=False,
-        )
-
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, self.path.name
+    return file_for(file_path, parent)
 
 
 @pytest.fixture
@@ -184,87 +144,50 @@ def acidsql_warehouse(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
-    """The session a golden script runs on; override it to bring your own tables or your own
-    SparkSession.
+def acidsql_session(request: pytest.FixtureRequest, acidsql_warehouse: Path) -> Iterator[Session]:
+    """A session on the test's warehouse, on which golden scripts run too; override it to bring your
+    own tables or your own SparkSession.
     """
     from acidsql.session import Session
 
-    with Session(str(acidsql_warehouse), metastore="", settings=ALONE) as session:
+    master = request.config.getini("acidsql_spark")
+    alone = {"acidsql.engine": "local"} if master == NO_SPARK else {}
+    with Session(
+        str(acidsql_warehouse),
+        metastore="",
+        master=None if master == NO_SPARK else master or None,
+        settings=ALONE | alone,
+    ) as session:
         yield session
 
 
-def check_compiled(request: pytest.FixtureRequest, acidsql_warehouse: Path) -> None:
-    """Runs a script in a mode that needs no Spark, on a session that has none."""
-    from acidsql.session import Session
-    from acidsql.testing import golden
+@pytest.fixture
+def acidsql_table(request: pytest.FixtureRequest, acidsql_session: Session) -> TableMaker:
+    """A function that makes a table of ``acidsql_session`` from a CSV file or Arrow data."""
+    from acidsql.testing.tables import TableMaker
 
-    item = request.node
-    with Session(str(acidsql_warehouse), metastore="") as session:
-        _set_variant(item, session)
-        _compare(item, lambda text: golden.run_compiled(item.mode, text, session))
-        if session.spark_started:
-            pytest.fail(f"a script in the mode {item.mode} must not need Spark", pytrace=False)
+    return TableMaker(session=acidsql_session, folder=request.path.parent)
 
 
-def check_run(
-    request: pytest.FixtureRequest, acidsql_session: Session, acidsql_warehouse: Path
-) -> None:
-    """Runs a script on the project's session."""
-    from acidsql.testing import golden
+@pytest.fixture
+def acidsql_files(
+    acidsql_warehouse: Path,
+) -> Callable[[], AbstractContextManager[FileChanges]]:
+    """A function: ``with acidsql_files() as files`` sees what its statements do to the files."""
+    from acidsql.testing.listing import file_changes
 
-    for name, value in ALONE.items():
-        acidsql_session.settings.set(name, value)
-    _set_variant(request.node, acidsql_session)
-    _compare(
-        request.node,
-        lambda text: golden.run_script(text, acidsql_session, acidsql_warehouse),
-    )
+    return partial(file_changes, acidsql_warehouse)
 
 
-def _set_variant(item: GoldenItem, session: Session) -> None:
-    if item.variant:
-        session.sql(f"SET {item.variant}")
-
-
-def _script(path: Path) -> str:
-    from acidsql.errors import Error
-    from acidsql.testing.script import ScriptError
-    from acidsql.utf8 import decoded
-
-    try:
-        return decoded(path.read_bytes())
-    except Error as error:
-        raise ScriptError(error.message) from error
-
-
-def _compare(item: GoldenItem, run: Callable[[str], str]) -> None:
-    """Fails with a line diff unless the script prints what its .out says; writes the .out when
-    asked to.
+@pytest.fixture
+def acidsql_snapshot(request: pytest.FixtureRequest, acidsql_warehouse: Path) -> SnapshotAssertion:
+    """syrupy's assertion for results, errors, plans and file changes: ``assert result ==
+    acidsql_snapshot``.
     """
-    from acidsql.testing.script import ScriptError
+    if not _has_syrupy(request.config):
+        pytest.fail(f"acidsql_snapshot keeps what results were, and {NEEDED}", pytrace=False)
+    from acidsql.testing.snapshots import with_values
+    from acidsql.testing.texts import masked
 
-    expected_path = item.path.with_suffix(".out")
-    try:
-        actual = run(_script(item.path))
-    except ScriptError as error:
-        pytest.fail(f"{item.path.name}: {error}", pytrace=False)
-    if item.config.getoption("update_snapshots", False) and item.may_write:
-        expected_path.write_text(actual, encoding="utf-8")
-    if not expected_path.exists():
-        pytest.fail(
-            f"{expected_path.name} is missing; run with --snapshot-update to write it. The script"
-            f" printed:\n{actual}",
-            pytrace=False,
-        )
-    expected = expected_path.read_text(encoding="utf-8")
-    if actual != expected:
-        lines = difflib.unified_diff(
-            expected.splitlines(), actual.splitlines(), "expected", "found", lineterm=""
-        )
-        pytest.fail(
-            "\n".join(
-                [f"{expected_path.name} differs; --snapshot-update accepts what was found", *lines]
-            ),
-            pytrace=False,
-        )
+    snapshot = request.getfixturevalue("snapshot")
+    return with_values(snapshot, partial(masked, warehouse=acidsql_warehouse))

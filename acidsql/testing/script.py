@@ -1,18 +1,18 @@
 """A golden script: its statements, and the directives that stand before them.
 
-A directive is a comment line of its own, ``-- !acid KEY: VALUE``::
+A directive is a comment line of its own::
 
+    -- session b                  from here on the statements are those of session ``b``; those
+                                  before the first such line are session ``a``'s
+    -- expect error NAME          the next statement must fail with that error class (no NAME: with
+                                  any); ``-- !acid error: NAME`` says the same
     -- !acid conf: NAME=VALUE     a setting, from here on
     -- !acid show: files          list the files each statement made and removed, from here on
-    (``show: rows`` ends it)
+    -- !acid show: plan           print the plan of each query and DML statement, from here on
+    (``show: plan, files`` does both, ``show: rows`` ends it)
     -- !acid sort: none           print rows as they come, from here on; ``sort: rows`` sorts them.
                                   Unless told, rows are sorted when the query has no ORDER BY of its
                                   own.
-    -- !acid error: NAME          the next statement must fail with that error class (no NAME: with
-    any)
-
-And ``-- session b``, a comment line too: from here on the statements are those of session ``b``.
-Those before the first such line are session ``a``'s.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from acidsql.parser.script import split
 MARK = "-- !acid"
 SESSION = re.compile(r"-- session (\w+)")
 FIRST_SESSION = "a"
-KEYS = {"conf": None, "error": None, "show": ("rows", "files"), "sort": ("rows", "none")}
+EXPECTED = re.compile(r"-- expect error(?:\s+(\w+))?")
+ROWS, FILES, PLAN = "rows", "files", "plan"
+KEYS = {"conf": None, "error": None, "show": (ROWS, FILES, PLAN), "sort": (ROWS, "none")}
+"""What may stand behind ``-- !acid``, and the values it may have; None is any."""
 
 
 class ScriptError(Exception):
@@ -41,17 +44,20 @@ class Step:
     """One statement and how to run and show it.
 
     settings: set before it runs.  error: None if it must succeed, else the class it must fail with
-    ("" = any). sort: None leaves the choice to the query.  session: None where the script has not
-    named one yet.
+    ("" = any).  shown: FILES, PLAN, both or nothing besides what came of it. sort: None leaves the
+    choice to the query.  session: None where the script has not named one yet.
     """
 
     text: str
     line: int
     settings: tuple[tuple[str, str], ...] = ()
     error: str | None = None
-    show_files: bool = False
+    shown: frozenset[str] = frozenset()
     sort: bool | None = None
     session: str | None = None
+
+    def shows(self, what: str) -> bool:
+        return what in self.shown
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
@@ -68,10 +74,7 @@ def _steps(text: str) -> Iterator[Step]:
         lead = text[before : statement.span.start]
         first_line = text.count("\n", 0, before) + 1
         for number, line in enumerate(lead.splitlines(), start=first_line):
-            if line.lstrip().startswith(MARK):
-                current = _apply(current, line.lstrip()[len(MARK) :], number)
-            elif (session := SESSION.fullmatch(line.strip())) is not None:
-                current = replace(current, session=session[1])
+            current = _told(current, line.strip(), number)
         yield replace(
             current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1
         )
@@ -79,10 +82,22 @@ def _steps(text: str) -> Iterator[Step]:
         before = statement.span.end
 
 
+def _told(step: Step, line: str, number: int) -> Step:
+    """The step as a line before its statement has it."""
+    if line.startswith(MARK):
+        return _apply(step, line[len(MARK) :], number)
+    if (session := SESSION.fullmatch(line)) is not None:
+        return replace(step, session=session[1])
+    if (expected := EXPECTED.fullmatch(line)) is not None:
+        return replace(step, error=expected[1] or "")
+    return step
+
+
 def _apply(step: Step, directive: str, line: int) -> Step:
     key, colon, value = (part.strip() for part in directive.partition(":"))
     allowed = KEYS.get(key, ())
-    if not colon or (allowed is not None and value not in allowed):
+    values = [part.strip() for part in value.split(",")] if key == "show" else [value]
+    if not colon or (allowed is not None and not set(values) <= set(allowed)):
         raise ScriptError(f"line {line}: unknown directive: {MARK}{directive}")
     match key:
         case "conf":
@@ -91,6 +106,6 @@ def _apply(step: Step, directive: str, line: int) -> Step:
         case "error":
             return replace(step, error=value)
         case "show":
-            return replace(step, show_files=value == "files")
+            return replace(step, shown=frozenset(values) - {ROWS})
         case _:
-            return replace(step, sort=value == "rows")
+            return replace(step, sort=value == ROWS)

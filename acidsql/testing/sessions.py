@@ -16,7 +16,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error
 from acidsql.lazy_dataclass import dataclass
-from acidsql.testing.script import FIRST_SESSION, ScriptError, Step
+from acidsql.testing.script import FILES, FIRST_SESSION, ScriptError, Step
 from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import NO_TXN, LockInfo, LockState
 
@@ -97,7 +97,7 @@ class _Stage:
         part.begin(step)
         self._settle()
         self._waiting = [p for p in (*before, part) if p.is_busy]
-        if step.show_files and (before or self._waiting):  # nobody could say whose files they are
+        if step.shows(FILES) and (before or self._waiting):  # nobody could say whose files they are
             raise ScriptError(f"line {step.line}: files cannot be shown while a statement waits")
         yield self._block(part)
         yield from (self._block(p, GOES_ON) for p in before if p not in self._waiting)

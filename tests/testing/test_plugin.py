@@ -4,31 +4,12 @@ of pytest.
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 
 import pytest
 
-from acidsql.session import Session
-from acidsql.testing import golden
-
 SCRIPT = "CREATE TABLE t (a INT) STORED AS ORC;\nUPDATE t SET b = 1;\n"
 OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:timeout")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Imports everything once: a run inside this one forgets the modules it imported, and
-    SQLAlchemy cannot be imported twice.
-    """
-    path = tmp_path_factory.mktemp("loaded")
-    with Session(str(path)) as session:
-        golden.run_compiled("error", SCRIPT, session)
-        golden.run_compiled(
-            "plan", "CREATE TABLE u (a INT) STORED AS ORC; INSERT INTO u VALUES (1)", session
-        )
-        golden.run_script("INSERT INTO u VALUES (1); SHOW TABLES", session, path)
 
 
 @pytest.fixture
@@ -88,15 +69,6 @@ def test_a_difference_is_a_line_diff(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["-fine", "+ok"])
-
-
-def test_an_orphan_fails(project: pytest.Pytester) -> None:
-    """An expected text whose script is gone does not lie about unseen."""
-    run(project, "--snapshot-update")
-    expected_path(project).rename(expected_path(project).with_name("gone.out"))
-    result = run(project)
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*gone.out has no gone.sql beside it*"])
 
 
 def test_a_misspelt_directive_fails(project: pytest.Pytester) -> None:
@@ -225,28 +197,3 @@ def test_a_setting_that_cannot_be_meant_is_refused(
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([told])
-
-
-@pytest.mark.spark
-def test_the_example_of_the_page_runs(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """docs/testing.md's set-up, script and session, as they stand there, make a test
-    that passes.
-    """
-    from acidsql.spark.start.java import ensure_java
-
-    page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
-    blocks = re.findall(r"```(\w+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    first = dict(reversed(blocks))
-    environment = dict(os.environ)
-    ensure_java(environment)
-    monkeypatch.setenv("JAVA_HOME", environment["JAVA_HOME"])
-    pytester.makepyprojecttoml(first["toml"])
-    pytester.makeconftest(first["python"])
-    path = pytester.path / first["sql"].split()[1]
-    path.parent.mkdir(parents=True)
-    path.write_text(first["sql"], encoding="utf-8")
-    pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update").assert_outcomes(passed=1)
-    assert "\n1\tcancelled\n2\tcancelled\n3\tsent\n" in path.with_suffix(".out").read_text("utf-8")

@@ -1,0 +1,93 @@
+"""What goldens and snapshots say of results, errors and plans: text that is the same in every run.
+
+Values that differ from run to run have no place in it: the warehouse's own path is ``$WAREHOUSE``,
+and nothing here prints a time, a duration or a process id.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.text import Printer, plain_text
+from acidsql.errors import Error, Warning
+from acidsql.parser.tokens import tokenize
+
+if TYPE_CHECKING:
+    from acidsql.result import Result
+
+_HOLDER = re.compile(r"\(\S+@\S+\) (holds \S+ on \S+) since [0-9: +-]+")
+"""Who holds a lock since when, in the errors of those who wait for it."""
+
+_OF_THE_RUN = (
+    "workerhost", "workerid", "enqueuetime", "starttime", "duration", "initiatorhost", "committime",
+)  # fmt: skip
+"""Columns of SHOW COMPACTIONS that say where and when it was."""
+
+_NOTHING = (" --- ", "0")
+
+
+def result_text(result: Result, *, sort: bool | None = None) -> str:
+    """A header and rows for a statement that gives rows, else its counts, its notes, or ``ok``.
+
+    sort: whether the rows are sorted as text; None sorts those of a query that has no ORDER BY of
+    its own.
+    """
+    if result.columns:
+        header = ", ".join(f"{c.name} {c.type}" for c in result.columns)
+        rows = _rows(result)
+        if sort if sort is not None else _may_come_in_any_order(result):
+            rows.sort()
+        return "\n".join([f"[{header}]", *rows])
+    stats = result.stats
+    counts = {
+        "inserted": stats.rows_inserted,
+        "updated": stats.rows_updated,
+        "deleted": stats.rows_deleted,
+    }
+    counted = ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
+    return counted or "\n".join(result.notes) or "ok"
+
+
+def _rows(result: Result) -> list[str]:
+    printers = [plain_text(c.type) for c in result.columns]
+    columns = [c.name for c in result.columns]
+    masked_columns = _OF_THE_RUN if result.stats.statement == "SHOW COMPACTIONS" else ()
+    return [
+        "\t".join(
+            f"${name.upper()}" if name in masked_columns and v not in _NOTHING else _cell(v, print_)
+            for name, v, print_ in zip(columns, row, printers, strict=True)
+        )
+        for row in result.rows()
+    ]
+
+
+def _cell(value: object, printer: Printer) -> str:
+    return "NULL" if value is None else printer(value)
+
+
+def _may_come_in_any_order(result: Result) -> bool:
+    """Whether it is a query's that does not order its rows (an ORDER BY outside parentheses)."""
+    if result.stats.statement != "SELECT":
+        return False
+    depth = 0
+    words: list[str] = []
+    for token in tokenize(result.text):
+        depth += token.is_mark("(") - token.is_mark(")")
+        if depth == 0:
+            words.append(token.word)
+    return ("ORDER", "BY") not in pairwise(words)
+
+
+def error_text(error: Error | Warning) -> str:
+    """The class of an error and its whole rendering, caret and hint included."""
+    return f"{type(error).__name__}: {error}"
+
+
+def masked(text: str, warehouse: Path) -> str:
+    """The text with ``$WAREHOUSE`` for the warehouse's path, and ``$USER`` and ``$TIME`` for who
+    holds a lock since when.
+    """
+    return _HOLDER.sub(r"($USER) \1 since $TIME", text.replace(str(warehouse), "$WAREHOUSE"))
