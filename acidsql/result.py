@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,6 +74,11 @@ def _values(column: pa.Array) -> list[Any]:
     return values
 
 
+def tuples_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The rows of a batch as tuples of Python values, as ``Result.rows`` gives them."""
+    return zip(*map(_values, batch.columns), strict=True)
+
+
 class Result:
     """The outcome of one statement. Rows are fetched when first asked for, and then kept.
 
@@ -91,6 +96,7 @@ class Result:
         *,
         fetch: Callable[[], pa.Table] | None = None,
         make_df: Callable[[], DataFrame | None] | None = None,
+        stream: Callable[[], Iterator[pa.RecordBatch]] | None = None,
         warnings: Iterable[Warning] = (),
         notes: Iterable[str] = (),
     ) -> None:
@@ -100,6 +106,7 @@ class Result:
         self.notes: tuple[str, ...] = tuple(notes)
         self._fetch = fetch
         self._make_df = make_df
+        self._stream = stream
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod
@@ -160,7 +167,17 @@ class Result:
         of pairs for a map.
         """
         for batch in self._table.to_batches():
-            yield from zip(*map(_values, batch.columns), strict=True)
+            yield from tuples_of(batch)
+
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
+        """The rows as record batches. Those that were not fetched before are read as they are asked
+        for and not kept, so that more may come than memory holds; that can be done once, and no
+        other statement of the session may run before the end. InterfaceError as for ``to_arrow``.
+        """
+        if self._stream is None or "_table" in self.__dict__:
+            yield from self._table.to_batches()
+        else:
+            yield from self._stream()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
