@@ -107,6 +107,7 @@ class Result:
         self._fetch = fetch
         self._make_df = make_df
         self._stream = stream
+        self._is_streamed = False
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod
@@ -133,6 +134,8 @@ class Result:
     def _table(self) -> pa.Table:
         if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
+        if self._is_streamed:
+            raise InterfaceError("the rows have been streamed", hint="Run the query again.")
         return self._fetch()
 
     def to_arrow(self) -> pa.Table:
@@ -174,9 +177,10 @@ class Result:
         for and not kept, so that more may come than memory holds; that can be done once, and no
         other statement of the session may run before the end. InterfaceError as for ``to_arrow``.
         """
-        if self._stream is None or "_table" in self.__dict__:
+        if self._stream is None or self._is_streamed or "_table" in self.__dict__:
             yield from self._table.to_batches()
         else:
+            self._is_streamed = True
             yield from self._stream()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -295,7 +295,7 @@ class Runner:
 def begun(
     batches: Generator[pa.RecordBatch, None, None],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The same batches, of which the first was asked for already; closing ends them."""
+    """Batches of which the first was asked for already; closing ends them."""
     first = next(batches, None)
 
     def all_of_them() -> Generator[pa.RecordBatch, None, None]:

@@ -62,7 +62,7 @@ def width(runner: Runner, argument: str) -> bool:
 
 
 def vertical(runner: Runner, argument: str) -> bool:
-    """As psql's: every result a line a column, none, or those that are too wide."""
+    """Shows every result a line a column, none, or those that are too wide."""
     now = runner.layout.format is Format.VERTICAL
     if argument.lower() == AUTO:
         runner.session.settings.set(VERTICAL, "true")

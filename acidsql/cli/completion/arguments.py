@@ -13,7 +13,7 @@ _SET = re.compile(r"\s*SET\s+(?:(?P<name>[\w.:]*)|(?P<known>[\w.]+)\s*=\s*(?P<va
 _RESET = re.compile(r"\s*RESET\s+(?P<name>[\w.]*)\Z", re.I)
 _SPACES = ("hivevar:", "hiveconf:", "env:", "system:")
 _LIMIT = 200
-"""Of a directory no more files are offered."""
+"""The most files of a directory that are offered."""
 
 
 def complete_setting(before: str) -> tuple[str, Sequence[str]] | None:

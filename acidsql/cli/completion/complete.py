@@ -68,10 +68,10 @@ def complete(before: str, names: Names, after: str = "") -> tuple[str, list[str]
     head = before[: len(before) - len(word)]
     tokens = [t for t in scanned.tokens if t.end <= len(head) and not t.is_mark(";")]
     start = tokens[0].start if tokens else len(head)
-    place = _Place(
+    cursor = _Cursor(
         names=names, word=word, head=head[start:], tokens=tokens, rest=_rest_of_statement(after)
     )
-    return word, _matching(word, place.candidates())
+    return word, _matching(word, cursor.candidates())
 
 
 def _last_statement(before: str) -> str:
@@ -95,7 +95,7 @@ def _rest_of_statement(after: str) -> list[Token]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Cursor:
     """Where a word is typed. ``tokens``: of its statement, before it; ``head`` is their text."""
 
     names: Names

@@ -43,7 +43,7 @@ class _Reading:
 
     tokens: Sequence[Token]
     at: int = 0
-    found: list[Source] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
 
     def word(self, offset: int = 0) -> str:
         token = self.token(offset)
@@ -74,13 +74,13 @@ def sources_of(tokens: Sequence[Token]) -> tuple[Source, ...]:
             _sources(reading)
         else:
             reading.at += 1
-    return tuple(reading.found)
+    return tuple(reading.sources)
 
 
 def _common_table(reading: _Reading) -> None:
     """``name AS (SELECT ..``, of a WITH; what is inside is read on its own, too."""
     name, inside = reading.tokens[reading.at].text, _inside(reading.tokens, reading.at + 2)
-    reading.found.append(_subquery(name, inside))
+    reading.sources.append(_subquery(name, inside))
     reading.at += 3
 
 
@@ -93,15 +93,15 @@ def _sources(reading: _Reading) -> None:
             inside = _inside(reading.tokens, reading.at)
             if not inside or inside[0].word not in ("SELECT", "WITH", "FROM"):
                 return
-            reading.found += sources_of(inside)
+            reading.sources += sources_of(inside)
             reading.at += len(inside) + 2
             alias = _alias(reading)
             if alias:
-                reading.found.append(_subquery(alias, inside))
+                reading.sources.append(_subquery(alias, inside))
         elif reading.is_name() and reading.word() not in _NO_ALIAS:
             table = _table(reading)
             alias = _alias(reading) or table.rpartition(".")[2]
-            reading.found.append(Source(alias=alias.lower(), table=table))
+            reading.sources.append(Source(alias=alias.lower(), table=table))
         if not reading.is_mark(","):
             return
         reading.at += 1

@@ -17,8 +17,8 @@ from typing import Any, Protocol, TextIO
 
 from acidsql.catalog.text import plain_text, strict_json
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.cli.output.fitting import fitted, need
-from acidsql.cli.output.width import display_width, padded, shorten, visible
+from acidsql.cli.output.fitting import LEAST, fitted, need
+from acidsql.cli.output.width import display_width, padded, shorten, visible, wrapped
 from acidsql.lazy_dataclass import dataclass
 
 NULL = "NULL"
@@ -50,7 +50,7 @@ class Layout:
 
     ``widest_cell`` cuts longer cells of a table, None cuts nothing; ``screen``: the columns of the
     terminal that a table is fitted to, which is shown ``vertical_if_wide`` if it cannot be.
-    ``null`` stands for NULL, but in json; ``raw`` leaves tabs inside the values of tsv as they are.
+    ``null`` stands for NULL, but in json; ``tabs`` leaves tabs inside the values of tsv as they are.
     """
 
     format: Format = Format.TSV
@@ -59,7 +59,7 @@ class Layout:
     screen: int | None = None
     vertical_if_wide: bool = False
     null: str = NULL
-    raw: bool = True
+    tabs: bool = True
 
 
 class Column(Protocol):
@@ -94,7 +94,7 @@ def row_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) ->
             return delimited_lines(columns, rows, layout, _csv_line)
         case Format.TSV:
             return delimited_lines(
-                columns, rows, layout, _tsv_line if layout.raw else _escaped_line
+                columns, rows, layout, _tsv_line if layout.tabs else _escaped_line
             )
 
 
@@ -150,8 +150,9 @@ def vertical_lines(
 
 
 def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) -> Iterator[str]:
-    """The lines of a frame as wide as the first rows need, and as the screen allows; a later row
-    that is wider sticks out, or is cut as they are.
+    """The lines of a frame as wide as the first rows need, and as the screen allows: the cells of
+    several columns are cut for it, those of a single one go on in the next line. A later row that
+    is wider sticks out, or is cut as they are.
     """
     texts = _texts(columns, rows)
     sample = list(islice(texts, SAMPLE_ROWS))
@@ -159,8 +160,14 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
     names = _shown([c.name for c in columns], layout)
     right = [is_number(c.type) for c in columns]
     widths = [max(map(display_width, column)) for column in zip(names, *shown, strict=True)]
+    lines = chain(shown, (_shown(cells, layout) for cells in texts))
     caps: Sequence[int | None] = [None] * len(widths)
-    if layout.screen is not None and _frame(widths) > layout.screen:
+    if layout.screen is None or _frame(widths) <= layout.screen:
+        pass
+    elif len(columns) == 1:
+        widths = [max(layout.screen - _frame([0]), LEAST)]
+        lines = ([part] for [text] in lines for part in wrapped(text, widths[0]))
+    else:
         needs = [
             need(display_width(name), max(map(display_width, values), default=0), is_rigid=rigid)
             for name, rigid, *values in zip(names, right, *shown, strict=True)
@@ -169,8 +176,9 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
         if fit is None and layout.vertical_if_wide:
             yield from vertical_lines(columns, chain(sample, texts), layout.null)
             return
-        caps = widths = fit or [one.least for one in needs]
-    yield from _framed(names, chain(shown, (_shown(t, layout) for t in texts)), widths, caps, right)
+        widths = fit or [one.least for one in needs]
+        caps = [None if rigid else width for rigid, width in zip(right, widths, strict=True)]
+    yield from _framed(names, lines, widths, caps, right)
 
 
 def _shown(cells: Cells, layout: Layout) -> list[str]:
@@ -193,21 +201,23 @@ def _framed(
     caps: Sequence[int | None],
     right: Sequence[bool],
 ) -> Iterator[str]:
+    """The lines of a frame. Names are cut to the widths, cells to the ``caps``; those of the
+    columns that are ``right`` stand at the right.
+    """
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
 
-    def line(cells: Sequence[str], to_the_right: Sequence[bool]) -> str:
-        texts = (
-            padded(shorten(text, cap), width, right=r)
-            for text, cap, width, r in zip(cells, caps, widths, to_the_right, strict=True)
-        )
-        return "| " + " | ".join(texts) + " |\n"
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cells) + " |\n"
 
     yield rule
-    yield line(names, [False] * len(names))
+    yield line(padded(shorten(name, w), w) for name, w in zip(names, widths, strict=True))
     yield rule
     last = rule
     for cells in rows:
-        last = line(cells, right)
+        last = line(
+            padded(shorten(text, cap), width, right=r)
+            for text, cap, width, r in zip(cells, caps, widths, right, strict=True)
+        )
         yield last
     if last is not rule:
         yield rule

@@ -5,6 +5,7 @@ shown as escapes, so that a value can neither break a frame nor drive the termin
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 ELLIPSIS = "…"
 
@@ -54,6 +55,17 @@ def shorten(text: str, widest: int | None) -> str:
             break
         kept.append(character)
     return "".join(kept) + ELLIPSIS
+
+
+def wrapped(text: str, widest: int) -> Iterator[str]:
+    """``text`` in parts of at most ``widest`` terminal columns; there is one at least."""
+    begin, width = 0, 0
+    for at, character in enumerate(text):
+        width += _character_width(character)
+        if width > widest and at > begin:
+            yield text[begin:at]
+            begin, width = at, _character_width(character)
+    yield text[begin:]
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
