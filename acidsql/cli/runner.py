@@ -170,6 +170,8 @@ class Runner:
 
     def carry_out(self, text: str, *, vertical: bool = False) -> None:
         """Runs the text of one statement and shows what comes of it. Error."""
+        if text[:4].upper() == "LOAD":
+            self.tell_of_quotes(text)
         started = time.perf_counter()
         with left_by_ctrl_c() if self.prompter is None else nullcontext():
             with self.progress():
@@ -184,6 +186,14 @@ class Runner:
     def variables(self) -> Mapping[str, Mapping[str, str]]:
         """The four name spaces of ``${space:name}``."""
         return Variables(self.session.settings, self.session.hive_variables).spaces()
+
+    def tell_of_quotes(self, text: str) -> None:
+        """Warns of a LOAD DATA that makes the quotes of CSV part of the values."""
+        from acidsql.cli.commands.importing import quotes_taken
+
+        warning = quotes_taken(self.session, text)
+        if warning is not None:
+            self.console.say(f"warning: {warning}")
 
     def show(
         self,

@@ -121,8 +121,8 @@ class LateRows:
         )
 
     def stream(self) -> Iterator[pa.RecordBatch]:
-        """The rows that stream, one batch after the other. NeedsSpark from whichever has a value that
-        is Spark's.
+        """The rows that stream, one batch after the other. NeedsSpark from whichever batch has a
+        value that is Spark's.
         """
         query = self.step.query.local
         assert self.batches is not None

@@ -4,7 +4,7 @@ does not exist.
 
 from __future__ import annotations
 
-from acidsql.cli.commands import asking, going, looks, recalling
+from acidsql.cli.commands import asking, going, importing, looks, recalling
 from acidsql.cli.commands.command import NAME, Command, refused
 from acidsql.cli.commands.help import help_command
 from acidsql.cli.output.render import FORMAT_NAMES
@@ -137,6 +137,13 @@ COMMANDS: tuple[Command, ...] = (
         doc="run a script; also: source FILE;",
         run=going.read,
         aliases=("source", "run", "i"),
+        values="file",
+    ),
+    Command(
+        name="import",
+        argument="FILE TABLE",
+        doc="insert the rows of a CSV file, with a first line of names or without",
+        run=importing.import_file,
         values="file",
     ),
     Command(

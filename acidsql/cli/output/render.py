@@ -50,7 +50,7 @@ class Layout:
 
     ``widest_cell`` cuts longer cells of a table, None cuts nothing; ``screen``: the columns of the
     terminal that a table is fitted to, which is shown ``vertical_if_wide`` if it cannot be.
-    ``null`` stands for NULL, but in json; ``tabs`` leaves tabs inside the values of tsv as they are.
+    ``null`` stands for NULL, but in json; ``tabs`` leaves those inside values of tsv as they are.
     """
 
     format: Format = Format.TSV
@@ -160,7 +160,7 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
     names = _shown([c.name for c in columns], layout)
     right = [is_number(c.type) for c in columns]
     widths = [max(map(display_width, column)) for column in zip(names, *shown, strict=True)]
-    lines = chain(shown, (_shown(cells, layout) for cells in texts))
+    lines: Iterable[Sequence[str]] = chain(shown, (_shown(cells, layout) for cells in texts))
     caps: Sequence[int | None] = [None] * len(widths)
     if layout.screen is None or _frame(widths) <= layout.screen:
         pass
