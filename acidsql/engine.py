@@ -7,7 +7,7 @@ Spark is imported and started only when a statement needs it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.catalog import Catalog
@@ -163,28 +163,41 @@ class Engine:
         """
         try:
             with translated():
-                make = self.resources.local.late(steps, snapshots, trace)
+                late = self.resources.local.late(steps, snapshots, trace)
         except NeedsSpark as signal:
             raise only_spark(OnlySpark(reason=signal.reason)) from signal
-        if make is None:
+        if late is None:
             return None
 
         def fetch() -> pa.Table:
             try:
                 with translated():
-                    return make()
+                    return late.table()
             except NeedsSpark as signal:
                 other = self._first(others, snapshots, trace)
                 if other is None:
                     raise only_spark(OnlySpark(reason=signal.reason)) from signal
                 return other.fetch()
 
+        def stream() -> Iterator[pa.RecordBatch]:
+            try:
+                with translated():
+                    yield from late.stream()
+            except NeedsSpark as signal:
+                raise only_spark(OnlySpark(reason=signal.reason)) from signal
+
         def frame() -> DataFrame | None:
             other = self._first(others, snapshots, UNTRACED)
             return None if other is None or other.frame is None else other.frame()
 
         columns = columns_made(steps)
-        return Answer(columns=columns, fetch=fetch, late=True, frame=frame if others else None)
+        return Answer(
+            columns=columns,
+            fetch=fetch,
+            late=True,
+            frame=frame if others else None,
+            stream=stream if late.streams and not others else None,
+        )
 
     def new_columns(
         self, query: BoundQuery, snapshots: Snapshots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,6 +74,11 @@ def _values(column: pa.Array) -> list[Any]:
     return values
 
 
+def tuples_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The rows of a batch as tuples of Python values, as ``Result.rows`` gives them."""
+    return zip(*map(_values, batch.columns), strict=True)
+
+
 class Result:
     """The outcome of one statement. Rows are fetched when first asked for, and then kept.
 
@@ -92,6 +97,7 @@ class Result:
         *,
         fetch: Callable[[], pa.Table] | None = None,
         make_df: Callable[[], DataFrame | None] | None = None,
+        stream: Callable[[], Iterator[pa.RecordBatch]] | None = None,
         warnings: Iterable[Warning] = (),
         notes: Iterable[str] = (),
     ) -> None:
@@ -102,6 +108,8 @@ class Result:
         self.text = ""
         self._fetch = fetch
         self._make_df = make_df
+        self._stream = stream
+        self._is_streamed = False
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod
@@ -128,6 +136,8 @@ class Result:
     def _table(self) -> pa.Table:
         if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
+        if self._is_streamed:
+            raise InterfaceError("the rows have been streamed", hint="Run the query again.")
         return self._fetch()
 
     def to_arrow(self) -> pa.Table:
@@ -162,7 +172,18 @@ class Result:
         of pairs for a map.
         """
         for batch in self._table.to_batches():
-            yield from zip(*map(_values, batch.columns), strict=True)
+            yield from tuples_of(batch)
+
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
+        """The rows as record batches. Those that were not fetched before are read as they are asked
+        for and not kept, so that more may come than memory holds; that can be done once, and no
+        other statement of the session may run before the end. InterfaceError as for ``to_arrow``.
+        """
+        if self._stream is None or self._is_streamed or "_table" in self.__dict__:
+            yield from self._table.to_batches()
+        else:
+            self._is_streamed = True
+            yield from self._stream()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)

@@ -290,6 +290,14 @@ class Session:
         return self._transaction.is_open
 
     @property
+    def transaction_is_lost(self) -> bool:
+        """Whether others have ended the open transaction, so that nothing but ``rollback`` is left.
+        Asks the metastore.
+        """
+        self.turn.check_process()
+        return self._transaction.is_lost
+
+    @property
     def has_uncommitted_changes(self) -> bool:
         """Whether closing now would lose rows that statements have changed."""
         self.turn.check_process()

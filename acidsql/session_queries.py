@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import finalize
 
+from acidsql import interrupts
 from acidsql.engine import Engine
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED, Trace
@@ -51,7 +52,7 @@ class SessionQueries:
         # its own files have other names once it has ended: the rows are kept here
         if work.has_written:
             rows = answer.fetch()
-            answer = replace(answer, late=False, frame=None, fetch=lambda: rows)
+            answer = replace(answer, late=False, frame=None, stream=None, fetch=lambda: rows)
         return self._result(answer, snapshots, hold, None, source)
 
     def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
@@ -80,7 +81,7 @@ class SessionQueries:
         """The result of a query, whose rows are read when they are asked for. ``locks``: those that
         it takes then, since it may be kept for long; none if it has its rows already.
         """
-        frame, fetch = answer.frame, answer.fetch
+        frame, fetch, stream = answer.frame, answer.fetch, answer.stream
         if not answer.late:
             hold, locks = None, None
 
@@ -89,10 +90,19 @@ class SessionQueries:
             with self.turn.taken(), placed_in(source), fetching:
                 return fetch()
 
+        def streamed() -> Iterator[pa.RecordBatch]:
+            assert stream is not None
+            fetching = self.reads.fetching(hold, locks, self.locks.patience())
+            with self.turn.taken(), placed_in(source), fetching:
+                for batch in stream():
+                    with interrupts.at_once():  # whoever has the batch is no statement
+                        yield batch
+
         result = Result(
             [ResultColumn(name=n, type=t) for n, t in answer.columns],
             Stats(),
             fetch=fetched,
+            stream=None if stream is None else streamed,
             make_df=None if frame is None else lambda: self._frame(hold, frame, source),
             warnings=snapshots.warnings,
         )

@@ -63,6 +63,16 @@ class SessionTransaction:
         return self._started or self._work is not None
 
     @property
+    def is_lost(self) -> bool:
+        """Whether others have ended the transaction, so that it can only be rolled back; asks the
+        metastore.
+        """
+        return self._work is not None and (
+            self._work.txn.state is not TransactionState.OPEN
+            or self._work.txn.find_abort() is not None
+        )
+
+    @property
     def takes_statements(self) -> bool:
         """Whether what reads or writes rows becomes part of a transaction that is to be ended."""
         return self.is_open or not self.autocommit

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
+from acidsql.cli.output.showing import Shown
 from acidsql.errors import Error
 from acidsql.lazy_dataclass import dataclass
 from acidsql.result import Stats
@@ -50,9 +51,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def rows_summary(rows: int, seconds: float | None) -> str:
-    """The line after rows: ``3 rows (0.12 s)``."""
-    return counted(rows, "row") + ("" if seconds is None else f" ({seconds:.2f} s)")
+def rows_summary(shown: Shown, seconds: float | None) -> str:
+    """The line after rows: ``3 rows (0.12 s)``, ``1,000 of 4,203 rows shown (0.12 s)``."""
+    words = counted(shown.rows, "row")
+    if shown.is_cut:
+        of = f"more than {shown.shown:,}" if shown.is_more else words
+        words = f"{shown.shown:,} of {of} {'rows ' if shown.is_more else ''}shown"
+    return words + ("" if seconds is None else f" ({seconds:.2f} s)")
 
 
 def change_summary(stats: Stats, seconds: float | None) -> str:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -96,8 +97,13 @@ def _run(args: argparse.Namespace, rows: TextIO, *, interactive: bool) -> int:
         return 75 if error.retryable else 1
     with session:
         runner = _runner(args, session, console)
+        if interactive:
+            from acidsql.cli.shell.loop import configure
+
+            configure(runner)
+            _prefer_options(args, runner)
         if runner.run_all(scripts) and interactive:
-            from acidsql.cli.shell import run_shell
+            from acidsql.cli.shell.loop import run_shell
 
             run_shell(runner, start_spark=not args.lazy_spark)
             return 0
@@ -144,13 +150,11 @@ def open_session(args: argparse.Namespace) -> Session:
 
 
 def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
-    from acidsql.cli.render import Layout, parse_format
+    from acidsql.cli.output.render import Layout, parse_format
     from acidsql.cli.runner import Runner
 
-    on_terminal = sys.stdout.isatty()
     layout = Layout(
-        format=parse_format(args.outputformat or ("table" if on_terminal else "tsv")),
-        widest_cell=_widest_cell() if on_terminal else None,
+        format=parse_format(args.outputformat or ("table" if sys.stdout.isatty() else "tsv"))
     )
     return Runner(
         session=session,
@@ -162,12 +166,17 @@ def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
     )
 
 
-def _widest_cell() -> int | None:
-    """The width that fits into a table of one column. None where the terminal does not tell its
-    width.
-    """
-    columns = os.get_terminal_size(sys.stdout.fileno()).columns
-    return max(columns - len("|  |"), 1) if columns else None
+def _prefer_options(args: argparse.Namespace, runner: Runner) -> None:
+    """Has what the command line says come before what the configuration file says."""
+    from acidsql.cli.output.render import parse_format
+
+    settings = runner.session.settings
+    for name, value in args.hiveconf:
+        settings.set(name, value)
+    if args.header is not None:
+        settings.set("hive.cli.print.header", "true" if args.header else "false")
+    if args.outputformat:
+        runner.layout = replace(runner.layout, format=parse_format(args.outputformat))
 
 
 # -- the process

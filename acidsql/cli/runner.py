@@ -10,31 +10,35 @@ is committed.
 from __future__ import annotations
 
 import io
-import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import field, replace
 from enum import IntEnum
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
-from acidsql.cli.commands import command_end, read_command, refuse_command
+from acidsql.cli.commands.command import command_end, refuse_command
 from acidsql.cli.console import Console, change_summary, rows_summary
+from acidsql.cli.ctrl_c import left_by_ctrl_c
+from acidsql.cli.output.kept import Kept
+from acidsql.cli.output.render import Format, Layout
+from acidsql.cli.output.showing import CUT_HINT, Destination, show_rows
 from acidsql.cli.progress import progress
-from acidsql.cli.render import Format, Layout, write_rows
 from acidsql.errors import Error, InternalError, ProgrammingError
-from acidsql.interrupts import InTwoSteps
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.result import Result, Stats
 from acidsql.session import Session
 from acidsql.settings import Variables
 from acidsql.utf8 import decoded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from acidsql.cli.shell.reading import Reader
 
 DEEPEST_SOURCE = 16
 HEADER_SETTING = "hive.cli.print.header"
@@ -81,17 +85,23 @@ class Tally:
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """One session and how its results are shown. ``force`` goes on behind a failed statement."""
+    """One session and how its results are shown. ``force`` goes on behind a failed statement.
+    ``prompter``: the person at the prompt, None where there is none.
+    """
 
     session: Session
     console: Console
     layout: Layout = field(default_factory=Layout)
+    destination: Destination = field(default_factory=Destination)
+    prompter: Reader | None = None
     silent: bool = False
     verbose: bool = False
     force: bool = False
     timer: bool = True
     tally: Tally = field(default_factory=Tally)
     depth: int = 0
+    last: str | None = None
+    kept: Kept | None = None
 
     def run_all(self, scripts: Iterable[Script]) -> bool:
         """Runs them in turn; False if one ended the run, by a failure or by ``quit``."""
@@ -130,18 +140,18 @@ class Runner:
         text = statement.text
         try:
             if statement.is_command:
+                from acidsql.cli.commands.table import read_command
+
                 command, argument = read_command(text)
                 return command.run(self, argument)
             refuse_command(text)
+            self.last = text
             if self.session.settings.flag(SUBSTITUTE_SETTING):
                 text = substitute(text, **self.variables())
-            started = time.perf_counter()
-            with left_by_ctrl_c():
-                with self.progress():
-                    result = self.session.sql(text)
-                    if result.columns:
-                        result.to_arrow()
-                self.show(result, started, vertical=vertical)
+            if self.is_agreed(text):
+                self.carry_out(text, vertical=vertical)
+            else:
+                return False
         except Error as error:
             return self.failed(error, script, line=locate(error, text, statement, script))
         except BrokenPipeError:
@@ -150,11 +160,49 @@ class Runner:
             return self.failed(self.bug(error), script, line=first_line(statement, script))
         return True
 
+    def is_agreed(self, text: str) -> bool:
+        """Whether the person at the prompt, if there is one, lets the statement run."""
+        if self.prompter is None:
+            return True
+        from acidsql.cli.shell.careful import agrees
+
+        return agrees(self, self.prompter, text)
+
+    def carry_out(self, text: str, *, vertical: bool = False) -> None:
+        """Runs the text of one statement and shows what comes of it. Error."""
+        if text[:4].upper() == "LOAD":
+            self.tell_of_quotes(text)
+        started = time.perf_counter()
+        with left_by_ctrl_c() if self.prompter is None else nullcontext():
+            with self.progress():
+                result = self.session.sql(text)
+                batches = begun(result.batches()) if result.columns else None
+            if batches is None:
+                self.show(result, started)
+                return
+            with closing(batches):
+                self.show(result, started, batches, vertical=vertical)
+
     def variables(self) -> Mapping[str, Mapping[str, str]]:
         """The four name spaces of ``${space:name}``."""
         return Variables(self.session.settings, self.session.hive_variables).spaces()
 
-    def show(self, result: Result, started: float, *, vertical: bool = False) -> None:
+    def tell_of_quotes(self, text: str) -> None:
+        """Warns of a LOAD DATA that makes the quotes of CSV part of the values."""
+        from acidsql.cli.commands.importing import quotes_taken
+
+        warning = quotes_taken(self.session, text)
+        if warning is not None:
+            self.console.say(f"warning: {warning}")
+
+    def show(
+        self,
+        result: Result,
+        started: float,
+        batches: Iterator[pa.RecordBatch] | None = None,
+        *,
+        vertical: bool = False,
+    ) -> None:
         """Prints rows to one stream, the summary to the other; times include fetching and
         printing.
         """
@@ -163,18 +211,34 @@ class Runner:
             self.console.say(f"warning: {warning}")
         for line in result.notes:
             self.note(line)
-        if not result.columns or result.stats.rows_changed:  # EXPLAIN ANALYZE has both
+        if batches is None or result.stats.rows_changed:  # EXPLAIN ANALYZE has both
             self.count(result.stats)
-        if not result.columns:
+        if batches is None:
             self.note(change_summary(result.stats, self.seconds(started)))
             return
-        header = self.session.settings.flag(HEADER_SETTING)
-        layout = replace(
-            self.layout, header=header, format=Format.VERTICAL if vertical else self.layout.format
+        self.kept = Kept(result.columns)
+        layout = replace(self.layout, format=Format.VERTICAL) if vertical else self.layout
+        self.show_rows(self.kept, batches, layout, started)
+
+    def show_rows(
+        self, kept: Kept, batches: Iterator[pa.RecordBatch], layout: Layout, started: float
+    ) -> None:
+        """Prints rows where rows go, and the line that counts them."""
+        settings = self.session.settings
+        out = self.destination.file or self.console.rows
+        shown = show_rows(
+            kept,
+            batches,
+            replace(layout, header=settings.flag(HEADER_SETTING)),
+            settings,
+            out,
+            at_prompt=self.prompter is not None,
         )
-        count = write_rows(self.console.rows, result.columns, result.rows(), layout)
-        self.console.rows.flush()
-        self.note(rows_summary(count, self.seconds(started)))
+        out.flush()
+        self.destination.used()
+        self.note(rows_summary(shown, self.seconds(started)))
+        if shown.is_cut:
+            self.note(CUT_HINT)
 
     def count(self, stats: Stats) -> None:
         """Notes what a statement has changed for good."""
@@ -186,9 +250,10 @@ class Runner:
         self.tally.changed |= changed and (at_once or not open_still)
 
     def finish(self) -> None:
-        """Rolls back a transaction that was left open. Where that loses changes it says so; it is
-        an error unless there was one before.
+        """Ends the file that rows went to, and rolls back a transaction that was left open. Where
+        that loses changes it says so; it is an error unless there was one before.
         """
+        self.destination.close()
         if not self.session.has_uncommitted_changes:
             return
         self.session.rollback()
@@ -237,6 +302,21 @@ class Runner:
         return InternalError(f"{type(error).__name__}: {error}", hint=hint)
 
 
+def begun(
+    batches: Generator[pa.RecordBatch, None, None],
+) -> Generator[pa.RecordBatch, None, None]:
+    """Batches of which the first was asked for already; closing ends them."""
+    first = next(batches, None)
+
+    def all_of_them() -> Generator[pa.RecordBatch, None, None]:
+        with closing(batches):
+            if first is not None:
+                yield first
+                yield from batches
+
+    return all_of_them()
+
+
 def read_script(path: str) -> Script:
     """A script file. OSError if it cannot be read, ProgrammingError if it is not UTF-8."""
     return Script(decoded(Path(path).expanduser().read_bytes(), of=path), path)
@@ -274,28 +354,3 @@ def prefix(script: Script | None, line: int | None) -> str:
 def interruption(interrupt: KeyboardInterrupt) -> str:
     """The word ``interrupted``, and whether the statement had its effect all the same."""
     return "; ".join(["interrupted", *getattr(interrupt, "__notes__", ())])
-
-
-@contextmanager
-def left_by_ctrl_c() -> Iterator[None]:
-    """While this block runs, Ctrl-C raises KeyboardInterrupt, and a second one leaves the program.
-
-    Elsewhere than in the main thread, and where interrupts are ignored (nohup), nothing is changed.
-    """
-    previous = (
-        signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread()
-        else signal.SIG_IGN
-    )
-    if previous in (signal.SIG_IGN, None):
-        yield
-        return
-
-    def leave(_signal: int, _frame: FrameType | None) -> NoReturn:
-        raise SystemExit(ExitCode.INTERRUPTED)
-
-    signal.signal(signal.SIGINT, InTwoSteps(leave))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
-from acidsql.local.rows import no_table, rows_of
+from acidsql.lazy_dataclass import dataclass
+from acidsql.local.rows import no_table, rows_of, stream_rows, streams
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues, OnlySpark
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -39,13 +39,9 @@ class LocalQueries:
         """How many delete events may be kept in memory."""
         return int(self._settings.number("acidsql.read.deletes.max.events"))
 
-    def late(
-        self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
-    ) -> Callable[[], pa.Table] | None:
-        """What makes the rows of a plan's local steps once it is called; None where more would be
+    def late(self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace) -> LateRows | None:
+        """What makes the rows of a plan's local steps once it is asked; None where more would be
         read than they allow. Which files there are to read is settled now.
-
-        The call raises NeedsSpark.
         """
         [last] = [step for step in steps if isinstance(step, LocalRows)]
         batches: Iterator[pa.RecordBatch] | None = None
@@ -54,7 +50,7 @@ class LocalQueries:
                 batches = self.batches(step, step.read, snapshots, trace)
                 if batches is None:
                     return None
-        return partial(_computed, last, batches, trace)
+        return LateRows(last, batches, trace)
 
     def batches(
         self, step: LocalScan, read: BoundRead, snapshots: Snapshots, trace: Trace
@@ -87,8 +83,8 @@ class LocalQueries:
         self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace = UNTRACED
     ) -> pa.Table | None:
         """The rows of a plan's local steps; None as for ``late``, which fails as this does."""
-        make = self.late(steps, snapshots, trace)
-        return None if make is None else make()
+        late = self.late(steps, snapshots, trace)
+        return None if late is None else late.table()
 
     def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
         """A table, without the partitions that the conditions on it are known to leave out."""
@@ -97,6 +93,47 @@ class LocalQueries:
             ansi = self._settings.flag("acidsql.ansi")
             partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
         return snapshots.take(read.table, partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class LateRows:
+    """The rows of a query, once. ``batches``: of its table, None where it reads none."""
+
+    step: LocalRows
+    batches: Iterator[pa.RecordBatch] | None
+    trace: Trace
+
+    def table(self) -> pa.Table:
+        """All of them. NeedsSpark."""
+        return _computed(self.step, self.batches, self.trace)
+
+    @property
+    def streams(self) -> bool:
+        """Whether ``stream`` gives them as they come: if they may be as many as they like, so that
+        no other way would be taken because of their weight.
+        """
+        query = self.step.query.local
+        return (
+            self.step.max_bytes is None
+            and self.batches is not None
+            and isinstance(query, LocalQuery)
+            and streams(query)
+        )
+
+    def stream(self) -> Iterator[pa.RecordBatch]:
+        """The rows that stream, one batch after the other. NeedsSpark from whichever batch has a
+        value that is Spark's.
+        """
+        query = self.step.query.local
+        assert self.batches is not None
+        assert isinstance(query, LocalQuery)
+        with self.trace.running(self.step) as figures, reading_files():
+            try:
+                for batch in stream_rows(query, self.batches):
+                    figures.rows = (figures.rows or 0) + batch.num_rows
+                    yield batch
+            except Uncertain as signal:
+                raise NeedsSpark(signal.reason) from signal
 
 
 def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:

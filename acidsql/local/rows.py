@@ -33,6 +33,16 @@ def rows_of(query: LocalQuery, batches: Batches, max_bytes: int | None = None) -
     return _Rows(query).table(batches, max_bytes)
 
 
+def streams(query: LocalQuery) -> bool:
+    """Whether the answer can be given before all rows are read."""
+    return not (query.grouped or query.distinct or query.order)
+
+
+def stream_rows(query: LocalQuery, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The answer of a query that ``streams``, as it comes. Otherwise as ``rows_of``."""
+    return _Rows(query).stream(batches)
+
+
 @dataclass(slots=True)
 class _Rows:
     query: LocalQuery
@@ -64,6 +74,20 @@ class _Rows:
         outputs = range(len(query.outputs))
         table = table.select(list(outputs)).slice(query.offset, query.limit)
         return table.rename_columns([output.name for output in query.outputs])
+
+    def stream(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        query = self.query
+        names = [output.name for output in query.outputs]
+        wanted = None if query.limit is None else query.limit + query.offset
+        seen = 0
+        for table in _until(
+            self._computed(self._filtered(self._named(batches), query.where)), wanted
+        ):
+            first, seen = seen, seen + table.num_rows
+            end = seen if wanted is None else min(seen, wanted)
+            begin = max(query.offset, first)
+            part = table.slice(begin - first, max(end - begin, 0))
+            yield from part.rename_columns(names).to_batches()
 
     def _named(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """The batches with the names that trees have for ROW__ID and its fields. There is one at

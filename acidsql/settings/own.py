@@ -224,4 +224,60 @@ OWN: tuple[Setting, ...] = (
         ),
         honoured=True,
     ),
+    Setting(
+        name="acidsql.shell.null",
+        kind="text",
+        default="NULL",
+        doc="What the shell prints for NULL; in JSON it is always `null`.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.tsv.raw",
+        kind="bool",
+        default="true",
+        doc=(
+            "Values in tsv are as they are, as Hive's are. Off: tabs, ends of lines and"
+            " backslashes inside them are written as `\\t`, `\\n`, `\\r` and `\\\\`."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.pager",
+        kind="text",
+        default="",
+        doc=(
+            "At the prompt, what shows rows that the screen does not hold: a command, `off`, or"
+            " empty for that of $PAGER."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.rows",
+        kind="long",
+        default="1000",
+        low=0,
+        doc="At the prompt and without a pager, the most rows that are shown; 0 shows all.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.vertical",
+        kind="bool",
+        default="true",
+        doc="On a terminal, rows too wide for a table are shown a line a column.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.careful",
+        kind="bool",
+        default="true",
+        doc="At the prompt, ask before an UPDATE or DELETE without WHERE.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.shell.keys",
+        kind=("emacs", "vi"),
+        default="emacs",
+        doc="Whose keys the prompt has.",
+        honoured=True,
+    ),
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.cli.complete import complete
-from acidsql.cli.shell import SessionNames
+from acidsql.cli.completion.catalog import SessionNames
+from acidsql.cli.completion.complete import complete
 from acidsql.session import Session
 
 
@@ -38,7 +38,7 @@ def names(warehouse: Path) -> Iterator[SessionNames]:
         ("DELETE FROM trips ", "WHERE"),
         ("INSERT INTO ", "trips"),
         ("INSERT INTO sales.", "sales.orders"),
-        ("SELECT fa", None),
+        ("SELECT zz", None),
         ("SELECT * FROM trips WHERE fa", "fare"),
         ("UPDATE trips SET fa", "fare"),
         ("SELECT * FROM trips WHERE fare > 1 ORD", "ORDER"),

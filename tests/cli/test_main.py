@@ -17,8 +17,9 @@ from typing import TextIO
 import pytest
 
 from acidsql.cli.console import Console
+from acidsql.cli.ctrl_c import left_by_ctrl_c
 from acidsql.cli.main import main
-from acidsql.cli.runner import ExitCode, Runner, Script, Tally, left_by_ctrl_c
+from acidsql.cli.runner import ExitCode, Runner, Script, Tally
 from acidsql.session import Session
 
 CREATE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"

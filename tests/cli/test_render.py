@@ -13,7 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.cli.render import Format, Layout, display_width, parse_format, shorten, write_rows
+from acidsql.cli.output.render import (
+    Format,
+    Layout,
+    display_width,
+    parse_format,
+    shorten,
+    write_rows,
+)
 from acidsql.result import ResultColumn
 
 PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]

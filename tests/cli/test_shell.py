@@ -16,7 +16,8 @@ import pytest
 
 from acidsql.cli.console import Console
 from acidsql.cli.runner import Runner
-from acidsql.cli.shell import is_whole, lines_reader, prompt, run_shell
+from acidsql.cli.shell.loop import prompt, run_shell
+from acidsql.cli.shell.reading import LinesReader, is_whole
 from acidsql.session import Session
 
 CREATE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
@@ -47,7 +48,7 @@ def type_lines(session: Session, *lines: str) -> tuple[str, str, list[str]]:
     rows, notes, typist = io.StringIO(), io.StringIO(), Typist(*lines)
     run_shell(
         Runner(session=session, console=Console(rows, notes)),
-        lines_reader(typist),
+        LinesReader(typist),
         start_spark=False,
     )
     return rows.getvalue(), notes.getvalue(), typist.prompts
@@ -70,7 +71,7 @@ def test_a_line_that_is_not_utf8_is_refused(session: Session) -> None:
     rows, notes = io.StringIO(), io.StringIO()
     runner = Runner(session=session, console=Console(rows, notes))
     lines = ("SET", "x=\udcff;", "SHOW DATABASES;")
-    run_shell(runner, lines_reader(Terminal(*lines)), start_spark=False)
+    run_shell(runner, LinesReader(Terminal(*lines)), start_spark=False)
     assert "error: byte 0xff is not UTF-8 (line 2, column 3)" in notes.getvalue()
     assert rows.getvalue() == "default\n"
 

@@ -15,7 +15,7 @@ import pytest
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.cli.render import Layout, write_rows
+from acidsql.cli.output.render import Layout, write_rows
 from acidsql.ddl.locations import highest_ids
 from acidsql.session import Session
 from tests.interop import real_hive

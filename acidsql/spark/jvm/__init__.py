@@ -9,6 +9,7 @@ refuse. Spark's internal classes that are named here are pinned by tests/spark/t
 answers without a Java process by tests/spark/test_jvm_connect.py.
 """
 
+from acidsql.spark.jvm.arriving import arrow_schema, collect_arriving
 from acidsql.spark.jvm.java import (
     JavaObject,
     Jvm,
@@ -72,11 +73,13 @@ __all__ = [
     "Jvm",
     "NumberSet",
     "add_job_tag",
+    "arrow_schema",
     "bit",
     "bits",
     "cancel_jobs",
     "check_own_process",
     "clone_session",
+    "collect_arriving",
     "end_jobs",
     "estimated_bytes",
     "expression",

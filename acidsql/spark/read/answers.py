@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
@@ -22,6 +22,9 @@ class Answer:
     """The columns a query gives; ``fetch`` makes its rows. ``late``: these are read when they are
     asked for, so its files must be kept till then.
 
+    ``stream`` makes the rows one batch after the other, for whoever does not keep them; it may be
+    called in the place of ``fetch``, and may be None.
+
     ``frame`` gives Spark's DataFrame over the same snapshot; None where it must be made of rows.
     """
 
@@ -29,6 +32,7 @@ class Answer:
     fetch: Callable[[], pa.Table]
     late: bool
     frame: Callable[[], DataFrame | None] | None = None
+    stream: Callable[[], Iterator[pa.RecordBatch]] | None = None
 
 
 def count_answer(count: RowCount, rows: int) -> Answer:

@@ -19,6 +19,7 @@ from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
 from acidsql.spark.read.resources import Resources
+from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.start.translation import relocated, translated
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
@@ -71,7 +72,13 @@ class Queries:
                 figures.rows, figures.bytes = table.num_rows, table.nbytes
             return table
 
-        return Answer(columns=columns_of(df), fetch=fetch, late=True, frame=lambda: df)
+        return Answer(
+            columns=columns_of(df),
+            fetch=fetch,
+            late=True,
+            frame=lambda: df,
+            stream=lambda: self._stream(df),
+        )
 
     def dataframe(
         self,
@@ -166,6 +173,21 @@ class Queries:
         spark = self._resources.spark
         with translated(), self._running.tagged(), settings_during(spark, fixed):
             return wall_clock(df.toArrow())
+
+    def _stream(self, df: DataFrame) -> Iterator[pa.RecordBatch]:
+        """The rows, of which many lie on disk until they are asked for."""
+        import pyarrow as pa
+
+        with Spool() as spool:
+            with translated(), self._running.tagged():
+                schema = jvm.arrow_schema(df)
+                order = jvm.collect_arriving(df, spool.add)
+            if order is None:
+                yield from self._collect(df).to_batches()
+                return
+            for batch in spool.in_order(order):
+                table = pa.Table.from_batches([batch]).cast(schema)
+                yield from wall_clock(table).to_batches()
 
     def analyze(self, action: BoundAnalyze, snapshots: Snapshots) -> list[Analyzed]:
         """What ANALYZE has found of the table or of each partition asked for. Starts Spark only to

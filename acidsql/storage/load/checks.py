@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 _OTHER_FORMATS = (b"ORC", b"PAR1", b"SEQ", b"RCF", b"Obj\x01")
 """How files begin that are no text."""
 
+_CSV_HINT = (
+    "The rows of CSV are inserted: .import FILE TABLE in the shell, or INSERT .. SELECT .. FROM"
+    " csv.`/path`."
+)
+
 _WIDTHS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
@@ -64,6 +69,7 @@ def _other_format(source: Source) -> BindError:
         "Unable to load data to destination table. Error: The file that you are trying to load does"
         " not match the file format of the destination table.",
         detail=f'the file is "{source.path}"',
+        hint=_CSV_HINT if source.name.lower().endswith(".csv") else None,
     )
 
 

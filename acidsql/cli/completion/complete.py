@@ -1,0 +1,224 @@
+"""What may come next at the prompt: keywords asked of the grammar, names asked of the catalog.
+
+The grammar is asked by giving it a mark that fits nowhere: the error lists what would have. Inside
+queries and expressions, which the grammar takes as they are, a fixed list of words and functions is
+offered, and the columns of the tables that the statement names, also behind the cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from acidsql.cli.commands.command import PREFIXES, command_end
+from acidsql.cli.completion.arguments import complete_command, complete_file, complete_setting
+from acidsql.cli.completion.scope import BEFORE_TABLE, Source, sources_of
+from acidsql.cli.completion.words import FUNCTIONS, QUERY_WORDS
+from acidsql.errors import Error, ParseError
+from acidsql.lazy_dataclass import dataclass
+from acidsql.parser.parse import parse
+from acidsql.parser.script import split
+from acidsql.parser.tokens import Token, TokenKind, scan
+
+_OPENS_QUERY = frozenset(("SELECT", "WHERE", "SET", "VALUES", "FROM", "WITH", "ON", "USING"))
+_OTHER_STATEMENTS = ("RESET", "SET", "SOURCE", "HELP", "QUIT")
+_FITS_NOWHERE = " )"
+_TYPED = re.compile(r"[\w.]*\Z")
+_BARE_COMMAND = re.compile(r"(?:source|help)[ \t]", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r"\w+")
+_OPENS_PATH = re.compile(
+    r"(?:INPATH|LOCATION)\s*(?P<quote>['\"])(?P<path>[^'\"]*)\Z", re.IGNORECASE
+)
+
+
+class Names(Protocol):
+    """The catalog, as far as completion goes. A table may have its database in front."""
+
+    def databases(self) -> Sequence[str]: ...
+
+    def tables(self, database: str | None) -> Sequence[str]: ...
+
+    def columns(self, table: str) -> Sequence[str]:
+        """All of them, the partition columns last."""
+        ...
+
+    def partition_columns(self, table: str) -> Sequence[str]: ...
+
+
+def complete(before: str, names: Names, after: str = "") -> tuple[str, list[str]]:
+    """The word being typed at the end of ``before``, and what it may become, the
+    likeliest first. ``after``: the text behind the cursor.
+    """
+    before = _last_statement(before)
+    if before.startswith(PREFIXES) or _BARE_COMMAND.match(before):
+        argument = complete_command(before, names.tables(None))
+        if argument is not None:
+            return argument[0], _matching(argument[0], argument[1])
+        before = before.partition(" ")[2].lstrip()
+    setting = complete_setting(before)
+    if setting is not None:
+        return setting[0], _matching(setting[0], setting[1])
+    scanned = scan(before)
+    if scanned.unclosed is not None:
+        path = _OPENS_PATH.search(before)
+        return (path["path"], list(complete_file(path["path"]))) if path else ("", [])
+    typed = _TYPED.search(before)
+    word = typed.group() if typed else ""
+    head = before[: len(before) - len(word)]
+    tokens = [t for t in scanned.tokens if t.end <= len(head) and not t.is_mark(";")]
+    start = tokens[0].start if tokens else len(head)
+    cursor = _Cursor(
+        names=names, word=word, head=head[start:], tokens=tokens, rest=_rest_of_statement(after)
+    )
+    return word, _matching(word, cursor.candidates())
+
+
+def _last_statement(before: str) -> str:
+    """The end of ``before`` from where the statement or command begins that is being typed."""
+    statements = split(before, command_end)
+    if not statements:
+        return before
+    last = statements[-1]
+    goes_on = not before[last.span.end :].strip(" \t") if last.is_command else not last.is_closed
+    return before[last.span.start if goes_on else last.span.end :]
+
+
+def _rest_of_statement(after: str) -> list[Token]:
+    """The tokens behind the cursor, up to the end of the statement."""
+    tokens = []
+    for token in scan(after).tokens:
+        if token.is_mark(";"):
+            break
+        tokens.append(token)
+    return tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cursor:
+    """Where a word is typed. ``tokens``: of its statement, before it; ``head`` is their text."""
+
+    names: Names
+    word: str
+    head: str
+    tokens: Sequence[Token]
+    rest: Sequence[Token]
+
+    def candidates(self) -> Iterable[str]:
+        last = self.tokens[-1].word if self.tokens else ""
+        if last == "USE":
+            return self.names.databases()
+        listed = self._listed()
+        if listed is not None:
+            return listed
+        if "." in self.word:
+            return self._qualified()
+        if last in BEFORE_TABLE:
+            return [*self._tables(), *_expected(self.head)]
+        words = list(_expected(self.head))
+        if not self.tokens:
+            return [*words, *_OTHER_STATEMENTS]
+        if any(t.word in _OPENS_QUERY for t in self.tokens):
+            words += [*self._columns(), *QUERY_WORDS, *self._functions(), *self._tables()]
+        return words
+
+    def _listed(self) -> Iterable[str] | None:
+        """The columns that a list in brackets takes; None outside of such a list."""
+        opening = _unclosed_bracket(self.tokens)
+        if opening is None:
+            return None
+        before = self.tokens[:opening]
+        last = before[-1].word if before else ""
+        target = next(iter(sources_of(before)), None)
+        if target is None or target.table is None:
+            return None
+        columns: Sequence[str]
+        if last == "PARTITION":
+            if self.tokens[-1].is_mark("="):
+                return ()
+            columns = self.names.partition_columns(target.table)
+        elif last == "INSERT" or (before[0].word == "INSERT" and _is_column_list(before)):
+            columns = self.names.columns(target.table)
+        else:
+            return None
+        named = {t.text.lower() for t in self.tokens[opening:]}
+        return [_name(column) for column in columns if column not in named]
+
+    def _qualified(self) -> Iterable[str]:
+        """``a.``: the columns of a table or of what has the alias; ``db.``: the tables."""
+        qualifier = self.word.rpartition(".")[0].lower()
+        columns: list[str] = []
+        for source in self._sources():
+            if qualifier in (source.alias, source.table):
+                columns += self._columns_of(source)
+        columns = columns or list(self.names.columns(qualifier))
+        tables = self.names.tables(qualifier) if "." not in qualifier else ()
+        written = self.word.rpartition(".")[0]
+        return [f"{written}.{_name(name)}" for name in (*columns, *tables)]
+
+    def _columns(self) -> Iterator[str]:
+        sources = self._sources()
+        for source in sources:
+            yield from map(_name, self._columns_of(source))
+        yield from (f"{s.alias}." for s in sources if s.alias != s.table or len(sources) > 1)
+
+    def _columns_of(self, source: Source) -> list[str]:
+        if source.table is not None:
+            return list(self.names.columns(source.table))
+        return [*source.columns, *(c for s in source.sources for c in self._columns_of(s))]
+
+    def _sources(self) -> Sequence[Source]:
+        """What the whole statement names; the word that is typed is none of it."""
+        nothing = Token(TokenKind.MARK, "?", 0, 0)
+        return sources_of([*self.tokens, nothing, *self.rest])
+
+    def _tables(self) -> Iterable[str]:
+        if "." in self.word:
+            return self._qualified()
+        named = [s.alias for s in self._sources() if s.table is None]
+        tables = map(_name, self.names.tables(None))
+        return [*named, *tables, *(f"{_name(name)}." for name in self.names.databases())]
+
+    def _functions(self) -> Iterable[str]:
+        return [f"{name}(" for name in FUNCTIONS] if self.word else ()
+
+
+def _unclosed_bracket(tokens: Sequence[Token]) -> int | None:
+    """The place of the innermost bracket that is open at the end."""
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.is_mark("("):
+            opened.append(at)
+        elif token.is_mark(")") and opened:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _is_column_list(before: Sequence[Token]) -> bool:
+    """Whether nothing but the table, and perhaps PARTITION (..), is between INSERT and the end."""
+    words = {t.word for t in before}
+    return not words & {"SELECT", "VALUES", "FROM", "WITH"}
+
+
+def _expected(head: str) -> Iterable[str]:
+    """The keywords that the grammar takes behind ``head``."""
+    try:
+        parse(head + _FITS_NOWHERE)
+    except ParseError as error:
+        return [word for word in error.expected if word.isupper() and word.isalpha()]
+    except Error:
+        pass
+    return ()
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _matching(word: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates that begin as typed, each once, keywords in the case the user writes."""
+    lower = word.lower()
+    matching = dict.fromkeys(
+        c for c in candidates if c.lower().startswith(lower) and c.lower() != lower
+    )
+    return [c.lower() if c.isupper() and word.islower() else c for c in matching]
