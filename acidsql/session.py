@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.transactional import TransactionWork
@@ -18,6 +18,7 @@ from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
+from acidsql.session_blocks import Block, run_again
 from acidsql.settings import Settings
 from acidsql.spine import Spine
 from acidsql.turn import Turn
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
     from acidsql.session_scan import TableScan
+    from acidsql.session_tables import SessionTable
 
+Value = TypeVar("Value")
 DEFAULT_WAREHOUSE = "warehouse"
 DEFAULT_BATCH_ROWS = 131_072
 WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
@@ -174,10 +177,10 @@ class Session:
         with self.turn.taken():
             return SessionScan(spine=self._spine).scan(table, columns, filter, as_of, batch_size)
 
-    def explain(self, text: str) -> str:
+    def explain(self, text: str, params: Params | None = None) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
         with self.turn.taken():
-            _, plan = self._spine.plan(text)
+            _, plan = self._spine.plan(text, params)
             from acidsql.planner.explain import explain
 
             return "\n".join(explain(plan, self.settings, self.store))
@@ -189,6 +192,33 @@ class Session:
         """
         with self.turn.taken():
             return self._spine.health(table, report)
+
+    # ---- frames
+
+    def table(self, name: str) -> SessionTable:
+        """A table (``t``, ``db.t``) that takes DataFrames: ``append``, ``overwrite``, ``merge``,
+        and ``delete`` and ``update`` beside them. TableNotFoundError when it is used.
+        """
+        from acidsql.session_tables import session_table
+
+        return session_table(self._spine, name, self.sql, self.explain)
+
+    def register(self, name: str, frame: Any) -> None:
+        """Makes a DataFrame a relation that this session's statements can read: pandas, polars,
+        Arrow, Spark. Its rows are those it has now: of a stream they are read here, once.
+
+        InterfaceError for a name that is taken by a frame; AlreadyExistsError by a table of the
+        current database or a view of Spark's: no one shadows the other.
+        """
+        from acidsql.session_frames import register
+
+        register(self._spine, name, frame)
+
+    def unregister(self, name: str) -> None:
+        """Takes a registered name away. InterfaceError if it is none."""
+        self.turn.check_process()
+        if self._spine.frames.remove(name.lower()):
+            self._engine.drop_view(name.lower())
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
         """A transaction. ``tables``: those that are sure to be written to."""
@@ -223,21 +253,18 @@ class Session:
         with self.turn.taken():
             self._transaction.rollback()
 
-    @contextmanager
-    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+    def transaction(self, *, read_only: bool = False, retries: int = 0) -> Block[Self]:
         """``with session.transaction():`` commits at the end, and rolls back if an error leaves it.
-
-        A child that was forked inside leaves it to its parent.
+        ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
+        after retryable errors.
         """
-        self.begin(read_only=read_only)
-        try:
-            yield self
-        except BaseException:
-            if not self.turn.is_elsewhere:
-                self.rollback()
-            raise
-        if not self.turn.is_elsewhere:
-            self.commit()
+        return Block(self, read_only=read_only, retries=retries)
+
+    def retry(self, work: Callable[[Self], Value], *, retries: int = 3) -> Value:
+        """What ``work(session)`` returns, called in a transaction of its own; called again, with
+        growing pauses, after errors that are ``retryable``.
+        """
+        return run_again(self.transaction(retries=retries), work)
 
     @property
     def autocommit(self) -> bool:
@@ -339,6 +366,7 @@ class Session:
                 with suppress(Error):  # the store's reaper ends what could not be ended here
                     self._transaction.rollback()
                 self._spine.reads.close()
+                self._spine.frames.close()
                 self._engine.close()
                 self._store.close()
                 self._store = None
