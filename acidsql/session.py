@@ -17,6 +17,7 @@ from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
+from acidsql.observing import Observed
 from acidsql.result import Result
 from acidsql.session_blocks import Block, run_again
 from acidsql.settings import Settings
@@ -148,9 +149,10 @@ class Session:
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with self.turn.taken():
+        with self.turn.taken(), Observed(text, self._spine.database) as observed:
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
+            observed.done(result.stats)
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
         return result.over_spark(lambda rows: self.engine.frame_of(rows))
@@ -230,7 +232,7 @@ class Session:
         """START TRANSACTION: the statements that follow see one snapshot and become visible
         together with ``commit``.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("START TRANSACTION"):
             self._transaction.begin(read_only=read_only)
 
     def commit(self) -> None:
@@ -240,7 +242,7 @@ class Session:
         WriteConflictError, TransactionAbortedError: nothing of it is or will be visible, it may be
         run again. CommitStateUnknownError: nobody knows; touch nothing.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("COMMIT" if self._transaction.is_open else None):
             self._transaction.commit()
             self._spine.clean_up()
 
@@ -250,7 +252,7 @@ class Session:
 
         Whatever is raised, the session is free for another one.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("ROLLBACK" if self._transaction.is_open else None):
             self._transaction.rollback()
 
     def transaction(self, *, read_only: bool = False, retries: int = 0) -> Block[Self]:
