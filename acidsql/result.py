@@ -9,6 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from acidsql.catalog.model import TableName
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError, InterfaceError, Warning
 from acidsql.lazy_dataclass import dataclass
@@ -112,6 +113,7 @@ class Result:
     DuckDB and pandas take the result as it is), as pandas, as tuples. ``warnings``: what the user
     should know though nothing failed, such as literals that their columns cannot hold.
     ``notes``: the lines that Hive prints beside rows, such as "Compaction enqueued with id 3".
+    ``reads``: the tables that rows come from when they are asked for.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class Result:
         self._fetch = fetch
         self._make_df = make_df
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
+        self.reads: tuple[TableName, ...] = ()
         self._kept: tuple[object, Callable[[], object]] | None = None
 
     @classmethod

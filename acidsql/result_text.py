@@ -35,7 +35,7 @@ def text_table(
     lines += (_line(cells, widths, right) for cells in shown)
     lines += [rule] if shown else []
     more = count - len(shown)
-    lines.append(f"{_rows(count)}, {more} of them not shown" if more else _rows(count))
+    lines.append(f"{_rows(count)}, {more:,} of them not shown" if more else _rows(count))
     return "\n".join(lines)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from acidsql.catalog.model import TableName
-from acidsql.catalog.names import table_problem
 from acidsql.errors import AlreadyExistsError, InterfaceError
 from acidsql.frames.matching import by_lower_name
 from acidsql.spine import Spine
@@ -20,8 +19,10 @@ def is_sparks(frame: Any) -> bool:
 def register(spine: Spine, name: str, frame: Any) -> None:
     """See ``Session.register``."""
     key = name.lower()
-    if (problem := table_problem(key)) is not None:
-        raise InterfaceError(problem, hint="Use letters, digits and underscores.")
+    if not (key.isascii() and key.replace("_", "a").isalnum()):
+        raise InterfaceError(
+            f'a frame cannot be called "{name}"', hint="Use letters, digits and underscores."
+        )
     with spine.turn.taken():
         _check_free(spine, key)
         if is_sparks(frame):

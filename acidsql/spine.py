@@ -117,6 +117,7 @@ class Spine:
             transaction=self.transaction,
             locks=self.locks,
             reads=self.reads,
+            open_catalog=self.open_store,
         )
         self.recovery = Recovery(
             open_store=self.open_store,
@@ -168,6 +169,7 @@ class Spine:
                 plan = would(plan)
             if isinstance(plan, ReadPlan) or self._changes(plan):
                 self.recovery.before()
+            self.queries.fetch_before(plan)
             attempts = Attempts(retries=self._retries(plan))
             for attempt in attempts:
                 with attempts.one():

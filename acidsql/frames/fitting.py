@@ -122,6 +122,8 @@ def _plain(array: pa.Array) -> pa.Array:
             array = pc.run_end_decode(array)
         elif isinstance(kind, pa.BaseExtensionType):
             array = array.storage
+        elif kind == pa.float16():
+            array = array.cast(pa.float32())  # Arrow compares no halves
         else:
             return array
 

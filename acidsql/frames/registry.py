@@ -24,8 +24,8 @@ class _Read(Protocol):
     def table(self) -> Table: ...
 
 
-ONCE = "the frame"
-"""Names the frame of one statement. No table can be called so, and nobody who registers one."""
+ONCE = "the:frame"
+"""Names the frame of one statement: neither a table nor what is registered has a colon in it."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -29,8 +29,8 @@ from acidsql.frames.matching import by_lower_name
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type, stored_array
 
-FRAMES = "(session)"
-"""Stands where a table's database does; no database can be called so."""
+FRAMES = "session:frames"
+"""Stands where a table's database does: no database has a colon in its name."""
 
 _FILE = "000000_0"
 

@@ -101,9 +101,7 @@ def test_other_errors_are_not_met_with_another_attempt(alone: Session) -> None:
     assert (calls, _ids(alone), alone.in_transaction) == ([1], [], False)
 
 
-def test_each_attempt_reads_again(
-    alone: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_attempt_reads_again(alone: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another session has committed meanwhile is what the next attempt works on."""
     monkeypatch.setattr(Attempts, "_pause", lambda attempts: None)
     alone.sql("INSERT INTO t VALUES (1)")

@@ -52,7 +52,7 @@ def test_a_statement_is_logged(alone: Session, caplog: pytest.LogCaptureFixture)
     assert first.getMessage().endswith(" s: INSERT INTO t VALUES (?, ?)")
     assert (first.levelname, first.acidsql_rows_inserted, first.acidsql_txn) == ("INFO", 1, 1)  # type: ignore[attr-defined]
     assert first.acidsql_write_ids == {"default.t": 1}  # type: ignore[attr-defined]
-    assert "FROM `the frame` AS s" in second.getMessage()
+    assert "FROM `the:frame` AS s" in second.getMessage()
     assert not [w for w in ("4711", "Ada", "Bob") if w in caplog.text or w in repr(vars(first))]
 
 

@@ -252,12 +252,12 @@ def test_plans_are_those_of_sql(alone: Session) -> None:
     plan = t.explain().append(stream)
     alone.register("df", pa.table({"id": pa.array([1], pa.int32()), "name": ["a"], "n": [1]}))
     assert plan.splitlines()[0] == "INSERT INTO default.t"
-    assert "  read id, name, n of (session).the frame" in plan.splitlines()
+    assert "  read id, name, n of session:frames.the:frame" in plan.splitlines()
     merge = t.explain().merge(pa.table({"id": [1], "n": [1]}), on=["id"], when_not_matched=None)
     sql = alone.explain(
         "MERGE INTO t USING df s ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET n = s.n"
     )
-    assert merge.replace("the frame", "df") == sql.replace("id, name, n", "id, n")
+    assert merge.replace("the:frame", "df") == sql.replace("id, name, n", "id, n")
     assert t.explain().delete("id = ?", [1]) == alone.explain("DELETE FROM t WHERE (\nid = 1\n)")
     assert t.explain().update({"n": "1"}, "id = 1").splitlines()[0] == "UPDATE default.t"
     assert t.explain().overwrite(stream).splitlines()[0].startswith("INSERT OVERWRITE")
