@@ -103,6 +103,15 @@ class Engine:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
 
+    def add_view(self, frame: DataFrame, name: str) -> tuple[tuple[str, HiveType], ...]:
+        """Makes one of Spark's DataFrames a view that statements can read; its columns."""
+        self.resources.running.add_view(frame, name)
+        return columns_of(frame)
+
+    def drop_view(self, name: str) -> None:
+        """Takes such a view away."""
+        self.resources.running.drop_view(name)
+
     def semantics(self) -> Semantics:
         """What expressions mean in the session; asks a Spark that runs, and starts none."""
         running = self.resources.running

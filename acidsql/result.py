@@ -6,8 +6,11 @@ import html
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from acidsql.catalog.model import TableName
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError, InterfaceError, Warning
 from acidsql.lazy_dataclass import dataclass
@@ -79,6 +82,30 @@ def tuples_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     return zip(*map(_values, batch.columns), strict=True)
 
 
+def polars_of(rows: pa.Table) -> Any:
+    """The rows as a polars DataFrame. InterfaceError where polars is not installed."""
+    try:
+        polars = import_module("polars")
+    except ImportError as error:
+        raise InterfaceError("polars is not installed") from error
+    return polars.from_arrow(rows)
+
+
+def _done(stats: Stats) -> str:
+    """A line that says what a statement did."""
+    counts = {
+        "inserted": stats.rows_inserted,
+        "updated": stats.rows_updated,
+        "deleted": stats.rows_deleted,
+    }
+    facts = [
+        f"{count:,} {'row' if count == 1 else 'rows'} {word}"
+        for word, count in counts.items()
+        if count
+    ]
+    return f"{stats.statement}: {', '.join(facts)}" if facts else stats.statement
+
+
 class Result:
     """The outcome of one statement. Rows are fetched when first asked for, and then kept.
 
@@ -88,6 +115,7 @@ class Result:
     should know though nothing failed, such as literals that their columns cannot hold.
     ``notes``: the lines that Hive prints beside rows, such as "Compaction enqueued with id 3".
     ``text``: the statement as it ran, its parameters filled in.
+    ``reads``: the tables that rows come from when they are asked for.
     """
 
     def __init__(
@@ -111,6 +139,8 @@ class Result:
         self._stream = stream
         self._is_streamed = False
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
+        self.reads: tuple[TableName, ...] = ()
+        self._kept: tuple[object, Callable[[], object]] | None = None
 
     @classmethod
     def of_text(
@@ -144,8 +174,19 @@ class Result:
         """All rows. InterfaceError if the statement gives none."""
         return self._table
 
-    def to_pandas(self) -> pandas.DataFrame:
-        return self._table.to_pandas()
+    def to_pandas(self, *, arrow_types: bool = False) -> pandas.DataFrame:
+        """All rows, in NumPy's types: a BIGINT with NULLs becomes a double. ``arrow_types``: each
+        column in the Arrow type it has, which keeps every value.
+        """
+        if not arrow_types:
+            return self._table.to_pandas()
+        import pandas
+
+        return self._table.to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_polars(self) -> Any:
+        """All rows, as a polars DataFrame. InterfaceError where polars is not installed."""
+        return polars_of(self._table)
 
     def over_spark(self, frame_of: Callable[[pa.Table], DataFrame]) -> Result:
         """This result, with a ``df`` made from the rows if it has none of its own."""
@@ -160,6 +201,8 @@ class Result:
         """
         if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
+        if self._kept is not None:
+            self._kept[1]()
         frame = None if self._make_df is None else self._make_df()
         if frame is None:
             if self._frame_of is None:
@@ -171,8 +214,7 @@ class Result:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list
         of pairs for a map.
         """
-        for batch in self._table.to_batches():
-            yield from tuples_of(batch)
+        return chain.from_iterable(map(tuples_of, self._table.to_batches()))
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows as record batches. Those that were not fetched before are read as they are asked
@@ -185,6 +227,38 @@ class Result:
             self._is_streamed = True
             yield from self._stream()
 
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """All rows, from the first one on each time: see ``rows``."""
+        return self.rows()
+
+    def __len__(self) -> int:
+        """How many rows there are. InterfaceError if the statement gives none, whose counts are in
+        ``stats``.
+        """
+        return int(self._table.num_rows)
+
+    def __bool__(self) -> bool:
+        """A result is true, also one without rows."""
+        return True
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, None behind the last one."""
+        return next(self._unread, None)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows that ``fetchone`` has not given yet."""
+        return list(self._unread)
+
+    @cached_property
+    def _unread(self) -> Iterator[tuple[Any, ...]]:
+        return self.rows()
+
+    def keep(self, rows_of: object, handed_out: Callable[[], object]) -> None:
+        """Keeps what the rows are read from as long as there is the result. ``handed_out``: called
+        once Spark's DataFrame is asked for, which may be there for longer.
+        """
+        self._kept = (rows_of, handed_out)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
 
@@ -194,6 +268,19 @@ class Result:
             f"<Result of {self.stats.statement}:"
             f" {names or f'{self.stats.rows_changed} rows changed'}>"
         )
+
+    def __str__(self) -> str:
+        """The first rows as a table; of a statement that gives none what it did."""
+        if not self.columns:
+            return _done(self.stats)
+        from acidsql.result_text import MAX_ROWS, text_table
+
+        columns = [(c.name, c.type) for c in self.columns]
+        return text_table(columns, _tuples(self._table.slice(0, MAX_ROWS)), len(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows of it."""
+        printer.text(repr(self) if cycle else str(self))
 
     def _repr_html_(self) -> str:
         if not self.columns:

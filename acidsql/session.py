@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.changes.transactional import TransactionWork
@@ -17,7 +17,9 @@ from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
+from acidsql.observing import Observed
 from acidsql.result import Result
+from acidsql.session_blocks import Block, run_again
 from acidsql.settings import Settings
 from acidsql.spine import Spine
 from acidsql.turn import Turn
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
     from acidsql.session_scan import TableScan
+    from acidsql.session_tables import SessionTable
 
+Value = TypeVar("Value")
 DEFAULT_WAREHOUSE = "warehouse"
 DEFAULT_BATCH_ROWS = 131_072
 WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
@@ -145,9 +149,10 @@ class Session:
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with self.turn.taken():
+        with self.turn.taken(), Observed(text, self._spine.database) as observed:
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
+            observed.done(result.stats)
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
         result.text = source
@@ -175,10 +180,10 @@ class Session:
         with self.turn.taken():
             return SessionScan(spine=self._spine).scan(table, columns, filter, as_of, batch_size)
 
-    def explain(self, text: str) -> str:
+    def explain(self, text: str, params: Params | None = None) -> str:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
         with self.turn.taken():
-            _, plan = self._spine.plan(text)
+            _, plan = self._spine.plan(text, params)
             from acidsql.planner.explain import explain
 
             return "\n".join(explain(plan, self.settings, self.store))
@@ -191,6 +196,33 @@ class Session:
         with self.turn.taken():
             return self._spine.health(table, report)
 
+    # ---- frames
+
+    def table(self, name: str) -> SessionTable:
+        """A table (``t``, ``db.t``) that takes DataFrames: ``append``, ``overwrite``, ``merge``,
+        and ``delete`` and ``update`` beside them. TableNotFoundError when it is used.
+        """
+        from acidsql.session_tables import session_table
+
+        return session_table(self._spine, name, self.sql, self.explain)
+
+    def register(self, name: str, frame: Any) -> None:
+        """Makes a DataFrame a relation that this session's statements can read: pandas, polars,
+        Arrow, Spark. Its rows are those it has now: of a stream they are read here, once.
+
+        InterfaceError for a name that is taken by a frame; AlreadyExistsError by a table of the
+        current database or a view of Spark's: no one shadows the other.
+        """
+        from acidsql.session_frames import register
+
+        register(self._spine, name, frame)
+
+    def unregister(self, name: str) -> None:
+        """Takes a registered name away. InterfaceError if it is none."""
+        self.turn.check_process()
+        if self._spine.frames.remove(name.lower()):
+            self._engine.drop_view(name.lower())
+
     def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
         """A transaction. ``tables``: those that are sure to be written to."""
         return self._spine.begin_work(tables)
@@ -201,7 +233,7 @@ class Session:
         """START TRANSACTION: the statements that follow see one snapshot and become visible
         together with ``commit``.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("START TRANSACTION"):
             self._transaction.begin(read_only=read_only)
 
     def commit(self) -> None:
@@ -211,7 +243,7 @@ class Session:
         WriteConflictError, TransactionAbortedError: nothing of it is or will be visible, it may be
         run again. CommitStateUnknownError: nobody knows; touch nothing.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("COMMIT" if self._transaction.is_open else None):
             self._transaction.commit()
             self._spine.clean_up()
 
@@ -221,24 +253,21 @@ class Session:
 
         Whatever is raised, the session is free for another one.
         """
-        with self.turn.taken():
+        with self.turn.taken(), Observed("ROLLBACK" if self._transaction.is_open else None):
             self._transaction.rollback()
 
-    @contextmanager
-    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+    def transaction(self, *, read_only: bool = False, retries: int = 0) -> Block[Self]:
         """``with session.transaction():`` commits at the end, and rolls back if an error leaves it.
-
-        A child that was forked inside leaves it to its parent.
+        ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
+        after retryable errors.
         """
-        self.begin(read_only=read_only)
-        try:
-            yield self
-        except BaseException:
-            if not self.turn.is_elsewhere:
-                self.rollback()
-            raise
-        if not self.turn.is_elsewhere:
-            self.commit()
+        return Block(self, read_only=read_only, retries=retries)
+
+    def retry(self, work: Callable[[Self], Value], *, retries: int = 3) -> Value:
+        """What ``work(session)`` returns, called in a transaction of its own; called again, with
+        growing pauses, after errors that are ``retryable``.
+        """
+        return run_again(self.transaction(retries=retries), work)
 
     @property
     def autocommit(self) -> bool:
@@ -348,6 +377,7 @@ class Session:
                 with suppress(Error):  # the store's reaper ends what could not be ended here
                     self._transaction.rollback()
                 self._spine.reads.close()
+                self._spine.frames.close()
                 self._engine.close()
                 self._store.close()
                 self._store = None

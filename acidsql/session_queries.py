@@ -5,23 +5,27 @@ results, whose rows come when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from acidsql import interrupts
+from acidsql.catalog.model import TableKind, TableName
 from acidsql.engine import Engine
+from acidsql.errors import Error
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads
+from acidsql.planner.steps.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session_transaction import SessionLocks, SessionTransaction
 from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
 from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
+from acidsql.txn.readers import gone_error
 from acidsql.txn.reading import Hold, Reads
 
 if TYPE_CHECKING:
@@ -38,6 +42,20 @@ class SessionQueries:
     transaction: SessionTransaction
     locks: SessionLocks
     reads: Reads
+    late: WeakSet[Result] = field(default_factory=WeakSet)
+    """Results whose rows have not come yet, each with the tables that it reads."""
+
+    def fetch_before(self, plan: Plan) -> None:
+        """Fetches the rows of this session's results that a statement would take the files of:
+        they are those of their snapshot whatever becomes of their tables.
+        """
+        removes = removes_files(plan) if self.late else None
+        if removes is None:
+            return
+        for result in list(self.late):
+            if any(map(removes, result.reads)):
+                with suppress(Error):  # whoever asks for the rows is told
+                    result.to_arrow()
 
     def read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
         work = self.transaction.work()
@@ -53,7 +71,7 @@ class SessionQueries:
         if work.has_written:
             rows = answer.fetch()
             answer = replace(answer, late=False, frame=None, stream=None, fetch=lambda: rows)
-        return self._result(answer, snapshots, hold, None, source)
+        return self._result(answer, snapshots, hold, None, source, locked)
 
     def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         """A query outside of a transaction. Its files are kept for it until its rows have come."""
@@ -68,7 +86,8 @@ class SessionQueries:
             answer = self.engine.answer(locked, snapshots, trace)
             if answer.late and transactional_reads(locked):
                 holds.append(Hold(transactional_reads(locked), source))
-        return self._result(answer, snapshots, holds[0] if holds else None, request, source)
+        hold = holds[0] if holds else None
+        return self._result(answer, snapshots, hold, request, source, locked)
 
     def _result(
         self,
@@ -77,6 +96,7 @@ class SessionQueries:
         hold: Hold | None,
         locks: LockRequest | None,
         source: str,
+        plan: ReadPlan,
     ) -> Result:
         """The result of a query, whose rows are read when they are asked for. ``locks``: those that
         it takes then, since it may be kept for long; none if it has its rows already.
@@ -85,15 +105,24 @@ class SessionQueries:
         if not answer.late:
             hold, locks = None, None
 
+        @contextmanager
+        def fetching() -> Iterator[None]:
+            patience = self.locks.patience()
+            with self.turn.taken(), placed_in(source), self.reads.fetching(hold, locks, patience):
+                try:
+                    yield
+                except Error as error:
+                    if (gone := self._gone(plan)) is not None:
+                        raise gone_error(gone) from error
+                    raise
+
         def fetched() -> pa.Table:
-            fetching = self.reads.fetching(hold, locks, self.locks.patience())
-            with self.turn.taken(), placed_in(source), fetching:
+            with fetching():
                 return fetch()
 
         def streamed() -> Iterator[pa.RecordBatch]:
             assert stream is not None
-            fetching = self.reads.fetching(hold, locks, self.locks.patience())
-            with self.turn.taken(), placed_in(source), fetching:
+            with fetching():
                 for batch in stream():
                     with interrupts.at_once():  # whoever has the batch is no statement
                         yield batch
@@ -108,7 +137,22 @@ class SessionQueries:
         )
         if hold is not None:
             finalize(result, self.reads.drop, hold).atexit = False
+        if answer.late:
+            result.reads = tuple(read.table.name for read in plan.query.reads)
+            self.late.add(result)
         return result
+
+    def _gone(self, plan: ReadPlan) -> TableName | None:
+        """A table that a query reads and that others have dropped, or put somewhere else."""
+        for read in plan.query.reads:
+            if read.table.kind is not TableKind.FRAME:
+                now = self.locks.find_table(read.table.name)
+                if now is None or (now.table_id, now.location) != (
+                    read.table.table_id,
+                    read.table.location,
+                ):
+                    return read.table.name
+        return None
 
     def _frame(
         self, hold: Hold | None, frame: Callable[[], DataFrame | None], source: str

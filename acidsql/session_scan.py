@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -31,6 +30,7 @@ from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.planner.steps.plans import ReadPlan, tables_of
+from acidsql.result import polars_of
 from acidsql.session_transaction import tables_changed
 from acidsql.spine import Spine
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -97,11 +97,7 @@ class TableScan:
 
     def to_polars(self) -> Any:
         """A polars DataFrame; InterfaceError where polars is not installed."""
-        try:
-            polars = import_module("polars")
-        except ImportError as error:
-            raise InterfaceError("polars is not installed") from error
-        return polars.from_arrow(self.to_arrow())
+        return polars_of(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

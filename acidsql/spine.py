@@ -21,6 +21,7 @@ from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
 from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
+from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
@@ -93,6 +94,7 @@ class Spine:
     background: Background
     database: str = DEFAULT_DATABASE
     hive_variables: dict[str, str] = field(default_factory=dict)
+    frames: Frames = field(default_factory=Frames)
     transaction: SessionTransaction = field(init=False)
     locks: SessionLocks = field(init=False)
     reads: Reads = field(init=False)
@@ -150,6 +152,7 @@ class Spine:
             own_partitions=self.transaction.partitions,
             warn=warn,
             semantics=self.engine.semantics(),
+            frames=self.frames.relations(),
         )
         with placed_in(source):
             with interrupts.at_once():
@@ -168,12 +171,15 @@ class Spine:
                 plan = would(plan)
             if isinstance(plan, ReadPlan) or self._changes(plan):
                 self.recovery.before()
+            self.queries.fetch_before(plan)
             attempts = Attempts(retries=self._retries(plan))
             for attempt in attempts:
                 with attempts.one():
                     result = self._run(self._plan_again(source) if attempt else plan, source)
         if self._changes(plan) and not self.transaction.is_open:
             self.clean_up(requested=_asks_for_compaction(plan))
+        if isinstance(plan, ReadPlan):
+            self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.warnings = (*result.warnings, *attempts.warnings())
         return result

@@ -18,6 +18,8 @@ class TableKind(StrEnum):
     MANAGED = "MANAGED_TABLE"
     EXTERNAL = "EXTERNAL_TABLE"
     VIEW = "VIRTUAL_VIEW"
+    FRAME = "FRAME"
+    """Rows that a session was given (``frames``): no catalog has it, and it is only read."""
 
 
 class FileFormat(StrEnum):

@@ -61,6 +61,17 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.frames.directory",
+        kind="text",
+        default="",
+        doc=(
+            "Where the rows of DataFrames that a session is given wait for its statements: an"
+            " existing directory, the system's for temporary files if empty. On a cluster one that"
+            " all machines share."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.retries",
         kind="long",
         default="0",

@@ -16,7 +16,7 @@ from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
@@ -232,6 +232,8 @@ class Snapshots:
         """Raises TransactionAbortedError if the table is not any more what was bound: files of
         another one, or none, would be looked at.
         """
+        if table.kind is TableKind.FRAME:  # its files are the session's, and do not change
+            return
         stored = self._catalog.find_table(table.name)
         if stored is None or _identity(stored) != _identity(table):
             hint = "Run the statement again."

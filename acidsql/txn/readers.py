@@ -98,6 +98,15 @@ def lost_error() -> SnapshotTooOldError:
     )
 
 
+def gone_error(table: TableName) -> SnapshotTooOldError:
+    """The error of a read of a table that others have taken away with its files."""
+    return SnapshotTooOldError(
+        f"the rows of table {table} are gone: it was dropped, renamed or moved before they were"
+        " fetched",
+        hint="Run the statement again, or fetch its rows at once.",
+    )
+
+
 class Readers(Protocol):
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
         """Takes a snapshot of now and registers its tables in the same step; with ``locks``, that

@@ -4,7 +4,7 @@ modules share one ``Names``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 
@@ -59,7 +59,8 @@ class Surroundings:
 
     ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
     not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
-    expressions mean in the session.
+    expressions mean in the session. ``frames``: what the session was given to be read under names
+    in lower case; None is one that Spark's session has as a view.
     """
 
     catalog: Catalog
@@ -71,6 +72,7 @@ class Surroundings:
     own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
     warn: Callable[[Warning], None] = lambda warning: None
     semantics: Semantics = field(default_factory=Semantics)
+    frames: Mapping[str, Table | None] = field(default_factory=dict)
 
 
 def is_default(value: ast.Fragment) -> bool:
@@ -124,6 +126,10 @@ class Names:
         wanted = self.table_name(name)
         table = self.catalog.find_table(wanted)
         if table is None:
+            if len(name.parts) == 1 and wanted.table in self.around.frames:
+                raise BindError(
+                    f'"{wanted.table}" is a frame, which can only be read', span=name.span
+                )
             raise self.not_found(wanted, name.span)
         return table
 
@@ -149,6 +155,9 @@ class Names:
             raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
         wanted = TableName(self.around.database if len(names) == 1 else names[0], names[-1])
         table = self.catalog.find_table(wanted)
+        if len(names) == 1 and names[0] in self.around.frames:
+            self._check_one_meaning(names[0], table, span)
+            table = self.around.frames[names[0]]
         if table is None:
             if len(names) == 1 and self.around.has_view(parts[0]):
                 self.views[parts[0]] = None
@@ -156,6 +165,15 @@ class Names:
             raise self.not_found(wanted, span)
         self.check_manager(table, span)
         return table
+
+    def _check_one_meaning(self, name: str, table: Table | None, span: Span) -> None:
+        """Refuses a name that a frame has and a table as well: no one shadows the other."""
+        if table is not None:
+            raise BindError(
+                f'"{name}" is a frame of the session and table {table.name}',
+                hint=f'Write {table.name} for the table, or unregister("{name}").',
+                span=span,
+            )
 
     def may_be_missing(self, if_exists: bool) -> bool:
         """Whether a DROP of a table, view or partition that does not exist has simply nothing to

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from acidsql.catalog.model import TableKind
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -11,6 +13,7 @@ from acidsql.planner.bind.bound import (
     BoundLoad,
     BoundMerge,
     BoundQuery,
+    BoundRead,
     BoundUpdate,
     MergeAction,
 )
@@ -57,7 +60,7 @@ def local_change(
     place, where it must have one.
     """
     query = query_of(action)
-    if query is None or not _is_wanted(settings):
+    if query is None or not _is_wanted(settings, query.reads):
         return ()
     stores = action.stores if isinstance(action, BoundInsert) else ()
     if isinstance(stores, OnlySpark):
@@ -88,9 +91,18 @@ def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> Bou
     return None
 
 
-def _is_wanted(settings: Settings) -> bool:
-    """Whether rows are changed without Spark: where that is asked for."""
-    return settings.text("acidsql.engine") == "local"
+def _is_wanted(settings: Settings, reads: Iterable[BoundRead]) -> bool:
+    """Whether rows are changed without Spark: where that is asked for, or they are those of a
+    frame and may be few.
+    """
+    match settings.text("acidsql.engine"):
+        case "local":
+            return True
+        case "auto":
+            of_frame = any(read.table.kind is TableKind.FRAME for read in reads)
+            return of_frame and settings.text("acidsql.write.path") != "big"
+        case _:
+            return False
 
 
 def _is_bounded(settings: Settings) -> bool:
@@ -101,7 +113,7 @@ def _is_bounded(settings: Settings) -> bool:
 
 def local_merge(merge: BoundMerge, settings: Settings) -> tuple[Step, ...]:
     """The local way of a MERGE, as ``local_change``."""
-    if not _is_wanted(settings):
+    if not _is_wanted(settings, merge.reads):
         return ()
     local, engine = merge.local, settings.text("acidsql.engine")
     if isinstance(local, OnlySpark):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import assert_never, cast
 
 from acidsql.acid.ids import StatementId
-from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.errors import Span, UnsupportedStatementError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import (
@@ -208,16 +208,20 @@ def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
 
 
 def tables_of(plan: ReadPlan | ChangePlan) -> tuple[Table, ...]:
-    """The tables that a plan reads or writes, as they were when it was made."""
+    """The tables that a plan reads or writes, as they were when it was made; no frames."""
     match plan:
         case ReadPlan(query=query):
-            return tuple(read.table for read in query.reads)
+            return _tables(query.reads)
         case MergePlan(merge=merge):
-            return tuple(read.table for read in merge.reads)
+            return _tables(merge.reads)
         case WritePlan(table=table, query=query):
-            return (table, *(read.table for read in (query.reads if query else ())))
+            return (table, *_tables(query.reads if query else ()))
         case MultiInsertPlan(legs=legs):
             return tuple(table for leg in legs for table in tables_of(leg))
+
+
+def _tables(reads: Iterable[BoundRead]) -> tuple[Table, ...]:
+    return tuple(read.table for read in reads if read.table.kind is not TableKind.FRAME)
 
 
 def transactional_reads(plan: Plan) -> tuple[TableName, ...]:

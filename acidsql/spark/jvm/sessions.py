@@ -183,21 +183,31 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
 def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None:
     """Makes the temporary view ``name`` of the session ``user_spark`` a view of ``ours``, as it
     stands now.
-    Over Spark Connect it passes through a global temporary view, which is there for a moment.
     """
-    if jvm(ours) is None:
+    make_view(ours, user_spark.table(name), name)
+
+
+def make_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
+    """Makes a DataFrame of any session of the same Java process a temporary view of ``spark``.
+    Over Spark Connect it passes through a global temporary view, which is there for a moment.
+    InterfaceError for one of another Spark.
+    """
+    others = frame.sparkSession
+    if (jvm(spark) is None) != (jvm(others) is None):
+        raise InterfaceError("the DataFrame is one of another Spark than the session's")
+    if jvm(spark) is None:
         passed = f"acidsql_{uuid.uuid4().hex}"
-        user_spark.table(name).createGlobalTempView(passed)
+        frame.createGlobalTempView(passed)
         try:
-            database = user_spark.conf.get("spark.sql.globalTempDatabase")
-            ours.table(f"{database}.{passed}").createOrReplaceTempView(name)
+            database = others.conf.get("spark.sql.globalTempDatabase")
+            spark.table(f"{database}.{passed}").createOrReplaceTempView(name)
         finally:
-            user_spark.catalog.dropGlobalTempView(passed)
+            others.catalog.dropGlobalTempView(passed)
         return
-    plan = cast(Any, user_spark.table(name))._jdf.queryExecution().analyzed()
-    door = need_java(ours)
+    plan = cast(Any, frame)._jdf.queryExecution().analyzed()
+    door = need_java(spark)
     door.org.apache.spark.sql.classic.Dataset.ofRows(
-        ours._jsparkSession, plan
+        spark._jsparkSession, plan
     ).createOrReplaceTempView(name)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Column, FileFormat, Partition
+from acidsql.catalog.model import Column, FileFormat, Partition, TableKind
 from acidsql.catalog.statistics import Analyzed
 from acidsql.expressions.pruning import prune
 from acidsql.local.trace import UNTRACED, Figures, Trace
@@ -111,6 +111,8 @@ class Queries:
         with running as figures, translated(), collector_paused():
             snapshot = self.table_at(read, snapshots)
             self._running.check_time_zone(read.table)
+            if read.table.kind is TableKind.FRAME:
+                self._running.check_frames()
             used = frozenset[str]() if counting else None
             view = self._resources.reader.view(
                 snapshot, row_id=read.row_id, predicates=read.predicates, columns_used=used

@@ -20,7 +20,7 @@ from acidsql.spark import jvm
 from acidsql.spark.start.translation import silence, translated
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _BEAT_SECONDS = 0.1
 _ZONE = "spark.sql.session.timeZone"
@@ -142,6 +142,30 @@ class RunningSpark:
         for name in names:
             with translated():
                 session.import_view(self.session, self._user_spark, name)
+
+    def add_view(self, frame: DataFrame, name: str) -> None:
+        """Makes a DataFrame a view that statements can read. Starts Spark. InterfaceError for one
+        of another Java process.
+        """
+        home = self._user_spark or self.session
+        with translated():
+            jvm.make_view(home, frame, name)
+
+    def drop_view(self, name: str) -> None:
+        """Takes a view away that ``add_view`` has made; there may be none any more."""
+        for spark in (self._user_spark, self._ours):
+            if spark is not None:
+                spark.catalog.dropTempView(name)
+
+    def check_frames(self) -> None:
+        """ExecutionError where the rows of a frame lie on this machine, and Spark on others."""
+        master = str(self.session.conf.get("spark.master", "") or "")
+        if self._settings.text("acidsql.frames.directory") or master.startswith("local"):
+            return
+        raise ExecutionError(
+            f'the rows of a frame lie on this machine, and Spark runs on "{master}"',
+            hint="SET acidsql.frames.directory to a directory that all machines share.",
+        )
 
     def check_time_zone(self, *tables: Table) -> None:
         """ExecutionError where the timestamps of these tables would shift: see

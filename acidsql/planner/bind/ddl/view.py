@@ -26,8 +26,9 @@ def bind_create_view(names: Names, statement: ast.CreateView) -> BoundCreateView
     if existing is not None:
         _check_replaceable(statement, existing)
     query = names.query(statement.query)
-    if names.views:
-        temporary = next(iter(names.views))
+    frames = [r.span.cut(names.source) for r in query.reads if r.table.kind is TableKind.FRAME]
+    if temporaries := [*names.views, *frames]:
+        temporary = temporaries[0].strip("`")
         raise BindError(
             f'a view cannot use "{temporary}", which only this session knows',
             span=statement.query.span,

@@ -1,0 +1,209 @@
+"""The rows of a frame as one ORC file, which both engines read as they read a table's. A batch and
+a stripe of them lie in memory, however many there are.
+
+The file is the statement's own: a stream is read once whatever is run again, and a frame that its
+owner changes meanwhile stays what it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+from weakref import finalize
+
+import pyarrow as pa
+from pyarrow import orc
+
+from acidsql import interrupts
+from acidsql.acid.orc_tail import edit_tail, load_tail
+from acidsql.catalog.model import Column, Table, TableKind, TableName
+from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
+from acidsql.errors import BindError, DataError, UnsupportedStatementError
+from acidsql.frames.batches import Batches, batches_of
+from acidsql.frames.fitting import MisfitError, fitted, may_fit
+from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
+from acidsql.frames.matching import by_lower_name
+from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type, stored_array
+
+FRAMES = "session:frames"
+"""Stands where a table's database does: no database has a colon in its name."""
+
+_FILE = "000000_0"
+
+
+class Frame:
+    """Rows that were given to a session, as a relation of its queries. Its file goes when nobody
+    has the frame any more, at the end of the process at the latest.
+    """
+
+    def __init__(self, table: Table, rows: int, directory: str) -> None:
+        self.table = table
+        self.rows = rows
+        self._finalize = finalize(self, _remove, directory, os.getpid())
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        frame: Any,
+        directory: str,
+        columns: Sequence[Column] = (),
+        *,
+        only_schema: bool = False,
+    ) -> Self:
+        """Reads a frame. ``columns``: what its values are to be stored in, by name; columns of
+        other names are what they are. DataError, BindError, InterfaceError; then nothing is left.
+        """
+        batches = batches_of(frame, only_schema=only_schema)
+        return cls.of_batches(name, batches, directory, columns)
+
+    @classmethod
+    def of_batches(
+        cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
+    ) -> Self:
+        """The same of a frame that was looked at."""
+        spool = _Spool.of(batches, columns)
+        try:
+            folder = tempfile.mkdtemp(prefix="acidsql-frame-", dir=directory or None)
+        except OSError as error:
+            raise DataError(f"a frame's rows cannot be kept: {error}") from error
+        table = Table(
+            name=TableName(FRAMES, name),
+            columns=spool.columns,
+            location=folder,
+            kind=TableKind.FRAME,
+        )
+        frame = cls(table, 0, folder)
+        try:
+            frame.rows = spool.write(os.path.join(folder, _FILE), batches.rows)
+        except BaseException:
+            frame.close()
+            raise
+        return frame
+
+    def close(self) -> None:
+        """Takes the file away; closing twice is no error."""
+        self._finalize()
+
+
+def _remove(directory: str, pid: int) -> None:
+    if os.getpid() == pid:  # a forked child leaves it to its parent
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spool:
+    """``columns``: those of the file. ``targets``: what each of them is to be stored in; None: it
+    is what it is.
+    """
+
+    columns: tuple[Column, ...]
+    targets: tuple[Column | None, ...]
+
+    @classmethod
+    def of(cls, batches: Batches, columns: Sequence[Column]) -> Self:
+        """BindError for a column whose type is none of Hive's, or cannot be that of its target."""
+        targets = {c.name: c for c in columns}
+        names = by_lower_name(batches.schema.names)
+        if not names:
+            raise BindError("the frame has no columns")
+        own, wanted = [], []
+        for name, kind in zip(names, batches.schema.types, strict=True):
+            target = targets.get(name)
+            hive_type = _type_of(name, kind) if target is None else _checked(kind, target)
+            own.append(Column(name=name, type=hive_type))
+            wanted.append(target)
+        return cls(columns=tuple(own), targets=tuple(wanted))
+
+    def write(self, path: str, batches: Iterator[pa.RecordBatch]) -> int:
+        """Writes the rows and counts them. DataError names the first value that does not fit."""
+        rows = 0
+        schema = arrow_schema(self.columns)
+        with (
+            pa.OSFile(path, "wb") as sink,
+            orc.ORCWriter(sink, compression="snappy", stripe_size=16 << 20) as writer,
+        ):
+            writer.write(schema.empty_table())
+            for batch in batches:
+                interrupts.check()
+                if batch.num_rows:
+                    writer.write(self._table(batch, rows, schema))
+                    rows += batch.num_rows
+        _finish(path, self.columns)
+        return rows
+
+    def _table(self, batch: pa.RecordBatch, first: int, schema: pa.Schema) -> pa.Table:
+        arrays = []
+        for ordinal, (column, target) in enumerate(zip(self.columns, self.targets, strict=True)):
+            hive_type = column.type if target is None else target.type
+            try:
+                array = fitted(batch.column(ordinal), hive_type)
+            except MisfitError as misfit:
+                raise _misfit(misfit, column, target, first) from None
+            arrays.append(array)
+        checked = pa.Table.from_arrays(arrays, schema=schema)
+        if needs_java_writer(checked):
+            raise UnsupportedStatementError(
+                "the frame holds a date of the days that the calendar skips (1582-10-05 to"
+                " 1582-10-14), or a timestamp before 1970 with a fraction of a second",
+                hint="Hand the frame in as one of Spark's: spark.createDataFrame(frame).",
+            )
+        pairs = zip(checked.columns, self.columns, strict=True)
+        stored = [stored_array(array.combine_chunks(), c.type) for array, c in pairs]
+        return pa.Table.from_arrays(stored, schema=schema)
+
+
+def _type_of(name: str, kind: pa.DataType) -> HiveType:
+    try:
+        return hive_type_of(kind)
+    except NoHiveTypeError as error:
+        raise BindError(
+            f'column "{name}" of the frame is of type {kind}, which SQL has not', hint=error.hint
+        ) from None
+
+
+def _checked(kind: pa.DataType, target: Column) -> HiveType:
+    """The type in the file of what is to be stored in a column."""
+    if not may_fit(kind, target.type):
+        hint = None
+        try:
+            hive_type_of(kind)
+        except NoHiveTypeError as error:
+            hint = error.hint
+        raise BindError(
+            f'column "{target.name}" is of type {target.type}, that of the frame {kind}',
+            hint=hint or "Convert the frame's column, or store another one.",
+            sqlstate="42804",
+        )
+    limited = isinstance(target.type, CharType | VarcharType)
+    return PrimitiveType("string") if limited else target.type
+
+
+def _misfit(misfit: MisfitError, column: Column, target: Column | None, first: int) -> DataError:
+    hive_type = column.type if target is None else target.type
+    return DataError(
+        f'row {first + misfit.index} of the frame: column "{column.name}" of type {hive_type}'
+        f' cannot hold "{misfit.shown}"',
+        hint="Rows count from 0. Nothing was written.",
+        sqlstate="22003",
+    )
+
+
+def _finish(path: str, columns: Sequence[Column]) -> None:
+    """Has the file say what Arrow's writer does not: its calendar, and Hive's types."""
+    with open(path, "r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+
+        def read_tail(count: int) -> tuple[bytes, int]:
+            file.seek(max(0, size - count))
+            return file.read(), size
+
+        tail = load_tail(read_tail, path)
+        edit = edit_tail(tail, {}, orc_row_type(columns), proleptic=True)
+        file.seek(edit.offset)
+        file.write(edit.data)
+        file.truncate()
