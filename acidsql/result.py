@@ -111,7 +111,7 @@ class Result:
         def fetch() -> pa.Table:
             import pyarrow as pa
 
-            from acidsql.storage.arrow_arrays import arrow_array
+            from acidsql.arrow_arrays import arrow_array
 
             columns = [
                 arrow_array([row[i] for row in rows], pa.string()) for i in range(len(names))
