@@ -45,15 +45,15 @@ def arrow_array(
     return pa.array(values, kind, mask=mask)
 
 
-def arrow_scalar(value: Any, kind: Any) -> pa.Scalar:
+def arrow_scalar(value: Any, kind: Any = None) -> pa.Scalar:
     """The scalar that ``pa.scalar(value, kind)`` gives. None is NULL."""
-    if "pandas" not in sys.modules:
+    if kind is not None and "pandas" not in sys.modules:
         with suppress(_UnlikeError, OverflowError, UnicodeEncodeError):
             return pa.nulls(1, kind)[0] if value is None else _of_values([value], kind)[0]
     return pa.scalar(value, kind)
 
 
-def numpy_array(values: pa.Array | pa.ChunkedArray) -> np.ndarray[Any, Any]:
+def numpy_array(values: pa.Array | pa.ChunkedArray) -> Any:
     """The array that ``values.to_numpy(zero_copy_only=False)`` gives; it may share Arrow's memory
     and must not be written to.
     """

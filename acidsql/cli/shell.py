@@ -7,7 +7,6 @@ otherwise plain lines do.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from acidsql.catalog.model import TableName
 from acidsql.cli.commands import command_end
 from acidsql.cli.complete import complete
 from acidsql.cli.runner import Leave, Runner, Script, interruption
+from acidsql.cli.starting import say_when_waiting, start_spark_behind
 from acidsql.errors import Error
 from acidsql.parser.script import is_complete, split
 from acidsql.session import Session
@@ -34,6 +34,7 @@ class Reader(Protocol):
 def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool = True) -> None:
     """Reads and runs until the user leaves. ``start_spark``: at once, behind the prompt."""
     read = reader or best_reader(runner.session)
+    say_when_waiting(runner.session, runner.console)
     if start_spark:
         start_spark_behind(runner.session)
     runner.note("acidsql: end a statement with ; and type .help for help")
@@ -80,16 +81,6 @@ def without_vertical_end(text: str) -> tuple[str, bool]:
     if not body.endswith(VERTICAL_END) or is_complete(text, command_end):
         return text, False
     return body.removesuffix(VERTICAL_END), True
-
-
-def start_spark_behind(session: Session) -> None:
-    """Starts Spark while the user types. If that fails, the statement that needs Spark says so."""
-
-    def start() -> None:
-        with suppress(Exception):
-            session.start_spark()
-
-    threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
 
 
 # -- reading lines
