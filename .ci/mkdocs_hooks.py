@@ -1,5 +1,5 @@
-"""What the pages need to become a site: code blocks without the notes that are for the tests, and the
-page of settings, which the code makes.
+"""What the pages need to become a site: code blocks without the notes that are for the tests, and
+the page of settings, which the code makes.
 """
 
 from __future__ import annotations

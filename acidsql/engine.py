@@ -7,7 +7,7 @@ Spark is imported and started only when a statement needs it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.catalog import Catalog
@@ -21,7 +21,8 @@ from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
-from acidsql.planner.steps.plans import MergePlan, ReadPlan, WritePlan
+from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.spark import jvm
@@ -95,6 +96,21 @@ class Engine:
     def spark(self) -> SparkSession:
         """The session statements run in; ExecutionError if Spark cannot be started."""
         return self.resources.spark
+
+    def start_spark(self) -> None:
+        """Starts Spark for what may need it later."""
+        self.resources.running.start()
+
+    def when_waiting_for_spark(self, notice: Callable[[str | None], object]) -> None:
+        """``notice`` is called with the reason whenever a statement is about to wait for Spark's
+        start.
+        """
+        self.resources.running.when_waiting(notice)
+
+    def about_to_run(self, plan: Plan) -> None:
+        """Notes what the plan would need Spark for."""
+        engine = self.resources.settings.text("acidsql.engine")
+        self.resources.running.needed_for = why_spark(plan, engine)
 
     def frame_of(self, rows: pa.Table) -> DataFrame:
         return jvm.frame_of(self.spark, rows)

@@ -82,6 +82,10 @@ def tuples_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     return zip(*map(_values, batch.columns), strict=True)
 
 
+def _tuples(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    return chain.from_iterable(map(tuples_of, table.to_batches()))
+
+
 def polars_of(rows: pa.Table) -> Any:
     """The rows as a polars DataFrame. InterfaceError where polars is not installed."""
     try:
@@ -151,7 +155,7 @@ class Result:
         def fetch() -> pa.Table:
             import pyarrow as pa
 
-            from acidsql.storage.arrow_arrays import arrow_array
+            from acidsql.arrow_arrays import arrow_array
 
             columns = [
                 arrow_array([row[i] for row in rows], pa.string()) for i in range(len(names))
@@ -214,7 +218,7 @@ class Result:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list
         of pairs for a map.
         """
-        return chain.from_iterable(map(tuples_of, self._table.to_batches()))
+        return _tuples(self._table)
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows as record batches. Those that were not fetched before are read as they are asked

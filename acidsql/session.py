@@ -347,7 +347,15 @@ class Session:
         """Starts Spark now, so that the first query need not wait. May be called in
         another thread.
         """
-        _ = self.spark
+        self.turn.check_process()
+        self._engine.start_spark()
+
+    def when_waiting_for_spark(self, notice: Callable[[str | None], object]) -> None:
+        """Has ``notice`` called whenever a statement is about to wait until Spark has started, with
+        the reason why it needs Spark, if there is one to tell.
+        """
+        self.turn.check_process()
+        self._engine.when_waiting_for_spark(notice)
 
     def cancel(self) -> None:
         """Cancels the Spark jobs of the running statement; it then fails and is rolled back. For

@@ -165,6 +165,7 @@ class Spine:
         """
         with placed_in(source):
             self._check(plan)
+            self.engine.about_to_run(plan)
             if self.settings.flag("acidsql.dry.run"):
                 from acidsql.dry_run import would
 

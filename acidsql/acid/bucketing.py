@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from acidsql.acid.murmur import hash_bytes, hash_shorts, hash_words
 from acidsql.acid.value_bytes import decimal_bytes, strip_decimals, timestamp_bytes
+from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import NotSupportedError
 
 Version: TypeAlias = Literal[1, 2]
@@ -81,7 +82,7 @@ def _hash(values: pa.Array, type_text: str, version: Version) -> UInt32s:
     else:
         raise NotSupportedError(f'type "{type_text}" cannot be bucketed')
     if values.null_count:
-        hashes = np.where(values.is_valid().to_numpy(zero_copy_only=False), hashes, np.uint32(0))
+        hashes = np.where(numpy_array(values.is_valid()), hashes, np.uint32(0))
     return hashes
 
 
@@ -150,7 +151,7 @@ def _numbers(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _booleans(values: pa.Array) -> UInt32s:
-    bits: npt.NDArray[np.bool_] = values.fill_null(False).to_numpy(zero_copy_only=False)
+    bits: npt.NDArray[np.bool_] = numpy_array(values.fill_null(False))
     return bits.astype(np.uint32)
 
 
@@ -385,7 +386,7 @@ def _maps(values: pa.Array, arguments: Sequence[str], version: Version) -> UInt3
 
 
 def _bounds(values: pa.Array) -> tuple[Int64s, Int64s]:
-    offsets = values.offsets.to_numpy().astype(np.int64)
+    offsets = numpy_array(values.offsets).astype(np.int64)
     return offsets[:-1], np.diff(offsets)
 
 

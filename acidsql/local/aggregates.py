@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.values import (
     from_sortable,
@@ -88,12 +89,12 @@ class Groups:
 
         if not rows:
             return
-        columns = [normalized(key) for key in keys] or [pa.repeat(pa.scalar(0, pa.int8()), rows)]
+        columns = [normalized(key) for key in keys] or [pa.repeat(arrow_scalar(0, pa.int8()), rows)]
         names = self._key_names
         asked: list[tuple[Any, ...]] = []
         for aggregate, argument in zip(self.aggregates, arguments, strict=True):
             name = aggregate.name
-            values = pa.repeat(pa.scalar(0, pa.int8()), rows) if argument is None else argument
+            values = pa.repeat(arrow_scalar(0, pa.int8()), rows) if argument is None else argument
             columns.append(self._prepared(aggregate, values))
             names = [*names, name]
             asked += [(name, first) for first, _ in _PARTS[aggregate.function]]
@@ -121,8 +122,8 @@ class Groups:
                 if has_negative_zero(values):
                     self._negative_zeros.add(aggregate.name)
                 return sortable(values)
-        nothing = pa.scalar(None, pa.int8())
-        return pc.if_else(values.is_valid(), pa.scalar(0, pa.int8()), nothing)
+        nothing = arrow_scalar(None, pa.int8())
+        return pc.if_else(values.is_valid(), arrow_scalar(0, pa.int8()), nothing)
 
     def _check_range(self, aggregate: Aggregate, values: pa.Array) -> None:
         import pyarrow.compute as pc
@@ -167,7 +168,7 @@ class Groups:
             return pa.RecordBatch.from_arrays(
                 [*keys, *(self._result(one, merged) for one in self.aggregates)], names=names
             )
-        keys = [pa.array([], kind) for _, kind in self.keys]
+        keys = [arrow_array([], kind) for _, kind in self.keys]
         count = 0 if self.keys else 1
         return pa.RecordBatch.from_arrays(
             [*keys, *(_of_nothing(one).slice(0, count) for one in self.aggregates)], names=names
@@ -195,7 +196,6 @@ class Groups:
 
 def _of_nothing(aggregate: Aggregate) -> pa.Array:
     """What an aggregate is of no rows."""
-    import pyarrow as pa
 
     value = 0 if aggregate.function is Function.COUNT else None
-    return pa.array([value], arrow_type(aggregate.type))
+    return arrow_array([value], arrow_type(aggregate.type))

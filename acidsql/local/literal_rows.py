@@ -20,7 +20,7 @@ def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
     """
     import pyarrow as pa
 
-    from acidsql.storage.arrow_arrays import arrow_array
+    from acidsql.arrow_arrays import arrow_array
 
     table = action.table
     ordinals = {c.name: i for i, c in enumerate(action.columns)}

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.arrow_arrays import arrow_array
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound import MergeAction
@@ -53,7 +54,7 @@ def once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Tabl
     if check:
         check_distinct(ordered)
         return changes
-    return first_wins.take(pa.array(order[~repeats(ordered)]))
+    return first_wins.take(arrow_array(order[~repeats(ordered)]))
 
 
 def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteTarget]]:

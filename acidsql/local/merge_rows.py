@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import Condition
 from acidsql.local import merge_source
@@ -34,7 +35,7 @@ class SourceRows:
 
     def __init__(self, local: LocalMerge, rows: pa.Table) -> None:
         self.count = rows.num_rows
-        numbers = pa.array(np.arange(self.count), pa.int64())
+        numbers = arrow_array(np.arange(self.count), pa.int64())
         names = [name for name, _ in local.source_types]
         self.table = rows.rename_columns(names).append_column(SOURCE_ROW, numbers)
         self.batch = pa.RecordBatch.from_arrays(
@@ -51,7 +52,7 @@ class SourceRows:
         self._keys = wanted
 
     def taken(self, numbers: Numbers) -> pa.RecordBatch:
-        return self.batch.take(pa.array(numbers, pa.int64()))
+        return self.batch.take(arrow_array(numbers, pa.int64()))
 
     def matches(self, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
         """Positions of rows of the target, and the row of the source each is equal to by the keys.
@@ -63,7 +64,7 @@ class SourceRows:
 
     def paired(self, rows: pa.RecordBatch, positions: Numbers, numbers: Numbers) -> pa.RecordBatch:
         """Rows of the target, each beside one of the source."""
-        left, right = rows.take(pa.array(positions, pa.int64())), self.taken(numbers)
+        left, right = rows.take(arrow_array(positions, pa.int64())), self.taken(numbers)
         return pa.RecordBatch.from_arrays(
             [*left.columns, *right.columns], names=[*left.schema.names, *right.schema.names]
         )
@@ -85,7 +86,7 @@ class ClauseRows:
     def holds(self, condition: Condition, rows: pa.RecordBatch) -> Numbers:
         """The positions of rows for which a condition is true. Uncertain."""
         vector = vector_of(condition, self._local.types, self._local.semantics)
-        mask = vector.run(rows).fill_null(False).to_numpy(zero_copy_only=False)
+        mask = numpy_array(vector.run(rows).fill_null(False))
         return np.flatnonzero(mask)
 
     def acting(self, match: Match, rows: pa.RecordBatch) -> Iterator[tuple[int, Numbers]]:
@@ -110,7 +111,7 @@ class ClauseRows:
         numbers = np.full(rows.num_rows, -1, np.int32)
         for number, positions in self.acting(match, rows):
             numbers[positions] = number
-        return pa.array(numbers, pa.int32(), mask=numbers < 0)
+        return arrow_array(numbers, pa.int32(), mask=numbers < 0)
 
     def of(self, match: Match, rows: pa.RecordBatch) -> Iterator[pa.Table]:
         """LEADING_COLUMNS and values of the pairs that the clauses act on. Uncertain."""
@@ -129,7 +130,7 @@ class ClauseRows:
         has = set(rows.schema.names)
         arrays = [
             rows.column(SOURCE_ROW) if SOURCE_ROW in has else pa.nulls(count, pa.int64()),
-            pa.repeat(pa.scalar(number, pa.int32()), count),
+            pa.repeat(arrow_scalar(number, pa.int32()), count),
             *(
                 rows.column(name) if name in has else pa.nulls(count, kind)
                 for name, kind in zip(ID_FIELDS, ID_TYPES, strict=True)
@@ -160,4 +161,4 @@ class ClauseRows:
 def _taken(rows: pa.RecordBatch, positions: Numbers) -> pa.RecordBatch:
     if len(positions) == rows.num_rows:
         return rows
-    return rows.take(pa.array(positions, pa.int64()))
+    return rows.take(arrow_array(positions, pa.int64()))

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import DecimalType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import Span
@@ -198,7 +199,7 @@ def copied_inserts(plan: MergePlan, unmatched: pa.Table) -> pa.Table:
     count = unmatched.num_rows
     leading = {
         SOURCE_ROW: unmatched.column(SOURCE_ROW),
-        CLAUSE: pa.repeat(pa.scalar(number, pa.int32()), count),
+        CLAUSE: pa.repeat(arrow_scalar(number, pa.int32()), count),
     }
     ids = {
         name: pa.nulls(count, kind)

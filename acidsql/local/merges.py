@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
@@ -188,7 +189,7 @@ class _Run:
             figures.rows = None if pairs is None else pairs.num_rows
         if pairs is None:
             return None
-        numbers = pairs.column(SOURCE_ROW).to_numpy()
+        numbers = numpy_array(pairs.column(SOURCE_ROW))
         matched[numbers] = True
         clause = self.clauses.numbers(Match.MATCHED, source.batch)
         pairs = pairs.append_column(CLAUSE, clause.take(pairs.column(SOURCE_ROW).combine_chunks()))
@@ -229,13 +230,14 @@ class _Run:
         pairs = source.paired(rows, positions, numbers)
         if self.local.rest is not None:
             kept = self.clauses.holds(self.local.rest, pairs)
-            pairs, positions, numbers = pairs.take(pa.array(kept)), positions[kept], numbers[kept]
+            positions, numbers = positions[kept], numbers[kept]
+            pairs = pairs.take(arrow_array(kept))
         matched[numbers] = True
         yield from self.clauses.of(Match.MATCHED, pairs)
         if Match.NOT_MATCHED_BY_SOURCE in self.matches:
             alone = np.ones(rows.num_rows, np.bool_)
             alone[positions] = False
-            lone = rows.take(pa.array(np.flatnonzero(alone)))
+            lone = rows.take(arrow_array(np.flatnonzero(alone)))
             yield from self.clauses.of(Match.NOT_MATCHED_BY_SOURCE, lone)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import DEFAULT_PARTITION, Table
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType
@@ -53,7 +54,7 @@ def check_new_rows(table: Table, columns: Sequence[pa.Array], semantics: Semanti
             broken = batch.column(rule.column).is_null()
         else:
             broken = _is_false(check.run(batch))
-        row_numbers = np.flatnonzero(broken.to_numpy(zero_copy_only=False))
+        row_numbers = np.flatnonzero(numpy_array(broken))
         if len(row_numbers) and (first is None or (int(row_numbers[0]), number) < first):
             first = (int(row_numbers[0]), number)
     if first is not None:
@@ -72,7 +73,7 @@ def key_texts(values: pa.Array) -> pa.Array:
 
     encoded = values.dictionary_encode()
     texts = [partition_text(value) or DEFAULT_PARTITION for value in encoded.dictionary.to_pylist()]
-    own = pa.array([*texts, DEFAULT_PARTITION], pa.string())
+    own = arrow_array([*texts, DEFAULT_PARTITION], pa.string())
     return own.take(encoded.indices.fill_null(len(texts)))
 
 

@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql import interrupts
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.expressions.tree import ColumnRef, Condition
@@ -216,4 +217,4 @@ def no_table() -> Iterator[pa.RecordBatch]:
     """The one row of a query that reads no table."""
     import pyarrow as pa
 
-    yield pa.RecordBatch.from_arrays([pa.array([0], pa.int8())], names=["none"])
+    yield pa.RecordBatch.from_arrays([arrow_array([0], pa.int8())], names=["none"])

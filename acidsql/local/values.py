@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -19,7 +21,7 @@ def normalized(array: pa.Array) -> pa.Array:
 
     if not pa.types.is_floating(array.type):
         return array
-    zero, nan = pa.scalar(0.0, array.type), pa.scalar(float("nan"), array.type)
+    zero, nan = arrow_scalar(0.0, array.type), arrow_scalar(float("nan"), array.type)
     one_zero = pc.if_else(pc.equal(array, zero), zero, array)
     return pc.if_else(pc.is_nan(one_zero), nan, one_zero)
 
@@ -30,7 +32,7 @@ def has_negative_zero(array: pa.Array) -> bool:
 
     if not pa.types.is_floating(array.type):
         return False
-    values = array.drop_null().to_numpy(zero_copy_only=False)
+    values = numpy_array(array.drop_null())
     return bool(np.any((values == 0) & np.signbit(values)))
 
 
@@ -41,10 +43,10 @@ def sortable(array: pa.Array) -> pa.Array:
     if not pa.types.is_floating(array.type):
         return array
     whole, bits = _whole(array.type)
-    numbers = normalized(array).fill_null(0).to_numpy(zero_copy_only=False).view(whole)
+    numbers = numpy_array(normalized(array).fill_null(0)).view(whole)
     flipped = np.where(numbers < 0, numbers ^ np.array(bits, whole), numbers)
-    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    return pa.array(flipped, mask=mask)
+    mask = numpy_array(array.is_null()) if array.null_count else None
+    return arrow_array(flipped, mask=mask)
 
 
 def from_sortable(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -54,12 +56,12 @@ def from_sortable(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_floating(kind):
         return array
     whole, bits = _whole(kind)
-    numbers = array.fill_null(0).to_numpy(zero_copy_only=False)
+    numbers = numpy_array(array.fill_null(0))
     values = np.where(numbers < 0, numbers ^ np.array(bits, whole), numbers).view(
         kind.to_pandas_dtype()
     )
-    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    return pa.array(values, type=kind, mask=mask)
+    mask = numpy_array(array.is_null()) if array.null_count else None
+    return arrow_array(values, kind, mask=mask)
 
 
 def _whole(kind: pa.DataType) -> tuple[Any, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.tree import Condition, Constant
 from acidsql.local.rows import no_table
@@ -31,7 +32,7 @@ def _column(
 
     kind = values.outputs[number].type
     if not values.stored and all(isinstance(c, Constant) and c.type == kind for c in cells):
-        return pa.array([c.value for c in cells if isinstance(c, Constant)], arrow_type(kind))
+        return arrow_array([c.value for c in cells if isinstance(c, Constant)], arrow_type(kind))
     vectors = [
         stored(Stored(column=values.stored[number], value=cell), {}, values.semantics)
         if values.stored

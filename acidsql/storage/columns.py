@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 
@@ -45,7 +46,7 @@ def read_columns(io: FileIO, path: str, names: Sequence[str]) -> list[Longs]:
 def _longs(path: str, table: pa.Table) -> list[Longs]:
     if any(column.null_count for column in table.columns):
         raise FormatError(f'file "{path}" holds events without ids')
-    return [column.to_numpy().astype(np.int64) for column in table.columns]
+    return [numpy_array(column).astype(np.int64) for column in table.columns]
 
 
 def column_batches(io: FileIO, path: str, names: Sequence[str], size: int) -> Iterator[list[Longs]]:

@@ -16,12 +16,12 @@ from pyarrow import orc
 
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, OrcKind
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import CharType, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.columns import orc_batches
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, layout
@@ -218,9 +218,9 @@ def _live(
 ) -> pa.Table:
     alive = np.ones(rows.num_rows, np.bool_)
     if write_ids is not None and file.file.needs_row_filter:
-        alive &= valid_mask(rows.column(CURRENT).to_numpy(), write_ids)
+        alive &= valid_mask(numpy_array(rows.column(CURRENT)), write_ids)
     if dead is not None and dead.rows:
-        ids = [rows.column(name).to_numpy().astype(np.int64) for name in ID_FIELDS]
+        ids = [numpy_array(rows.column(name)).astype(np.int64) for name in ID_FIELDS]
         alive &= dead.alive(file.partition_number, *ids)
     return rows if alive.all() else rows.filter(arrow_array(alive))
 

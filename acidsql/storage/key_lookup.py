@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS, ROW_FIELD
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import FormatError
@@ -214,9 +215,8 @@ class SourceKeys:
         count = len(columns[0])
         numbers, unknown = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         for column, values in zip(columns, self._values, strict=True):
-            indexes = (
-                pc.fill_null(pc.index_in(column, value_set=values), -1).to_numpy().astype(np.int64)
-            )
+            positions = pc.fill_null(pc.index_in(column, value_set=values), -1)
+            indexes = numpy_array(positions).astype(np.int64)
             unknown |= indexes < 0
             numbers = numbers * len(values) + indexes
         numbers[unknown] = -1
@@ -230,15 +230,15 @@ def _table(
     source_rows: Longs, ids: Sequence[Longs], values: Sequence[str], names: Sequence[str]
 ) -> pa.Table:
     kinds = (pa.int64(), pa.int32(), pa.int64())
-    columns = {SOURCE_ROW: pa.array(source_rows, pa.int64())}
+    columns = {SOURCE_ROW: arrow_array(source_rows, pa.int64())}
     columns |= {
-        name: pa.array(column, kind)
+        name: arrow_array(column, kind)
         for name, column, kind in zip(ID_FIELDS, ids, kinds, strict=True)
     }
     return pa.table(
         columns
         | {
-            name: pa.repeat(pa.scalar(text), len(source_rows))
+            name: pa.repeat(arrow_scalar(text), len(source_rows))
             for name, text in zip(names, values, strict=True)
         }
     )

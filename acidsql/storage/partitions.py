@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_text, unnameable
 from acidsql.errors import DataError, ExecutionError
@@ -115,7 +116,7 @@ def numbered(keys: pa.Table) -> tuple[npt.NDArray[np.int64], list[Values]]:
     for column in keys.columns:
         encoded = column.combine_chunks().dictionary_encode()
         dictionaries.append(encoded.dictionary.to_pylist())
-        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
+        codes = codes * len(encoded.dictionary) + numpy_array(encoded.indices)
     distinct, numbers = np.unique(codes, return_inverse=True)
     return numbers, [_combination(int(code), dictionaries) for code in distinct]
 
@@ -129,6 +130,5 @@ def _combination(code: int, dictionaries: Sequence[list[str]]) -> Values:
 
 
 def _take(rows: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
-    from acidsql.storage.arrow_arrays import arrow_array
 
     return rows.take(arrow_array(positions))

@@ -16,6 +16,7 @@ from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.acid.ids import WriteId
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import RowId
+from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import CardinalityError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
@@ -59,7 +60,7 @@ class RowIds:
 
 
 def row_ids(table: pa.Table, partition_numbers: npt.NDArray[np.int64] | None = None) -> RowIds:
-    write_ids, bucket_properties, rows = (table.column(name).to_numpy() for name in ID_FIELDS)
+    write_ids, bucket_properties, rows = (numpy_array(table.column(name)) for name in ID_FIELDS)
     if partition_numbers is None:
         partition_numbers = np.zeros(len(rows), np.int64)
     return RowIds(

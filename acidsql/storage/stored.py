@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import OrcKind, OrcType, struct_type
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.catalog.arrow_types import arrow_type as arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
@@ -45,7 +46,6 @@ from acidsql.catalog.types import (
     is_timestamp,
 )
 from acidsql.errors import DataError
-from acidsql.storage.arrow_arrays import arrow_array
 
 FIRST_UNSTORABLE, LAST_UNSTORABLE = -999_000, -1
 """Microseconds from 1970-01-01 00:00:00 of the timestamps ORC has no encoding for."""
@@ -149,7 +149,7 @@ def _stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:
 def _null_where(array: pa.Array, mask: pa.Array | None) -> pa.Array:
     if mask is None:
         return array
-    indexes = pc.if_else(mask, pa.scalar(None, pa.int64()), pa.array(np.arange(len(array))))
+    indexes = pc.if_else(mask, arrow_scalar(None, pa.int64()), arrow_array(np.arange(len(array))))
     return array.take(indexes)  # unlike if_else it knows every type
 
 

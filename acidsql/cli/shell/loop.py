@@ -6,14 +6,12 @@ otherwise plain lines do.
 
 from __future__ import annotations
 
-import threading
-from contextlib import suppress
-
 from acidsql.cli.commands.command import command_end
 from acidsql.cli.ctrl_c import PromptGuard, prompt_given_back
 from acidsql.cli.runner import Leave, Runner, Script, interruption, read_script
 from acidsql.cli.shell.files import config_file
 from acidsql.cli.shell.reading import LinesReader, Reader, without_vertical_end
+from acidsql.cli.shell.starting import say_when_waiting, start_spark_behind
 from acidsql.errors import Error
 from acidsql.parser.script import split
 from acidsql.session import Session
@@ -22,6 +20,7 @@ from acidsql.session import Session
 def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool = True) -> None:
     """Reads and runs until the user leaves. ``start_spark``: at once, behind the prompt."""
     runner.prompter = reader or best_reader(runner.session)
+    say_when_waiting(runner.session, runner.console)
     if start_spark:
         start_spark_behind(runner.session)
     runner.note("acidsql: end a statement with ; and type .help for help")
@@ -91,16 +90,6 @@ def configure(runner: Runner) -> None:
         return
     for statement in split(script.text, command_end):
         runner.run_statement(statement, script)
-
-
-def start_spark_behind(session: Session) -> None:
-    """Starts Spark while the user types. If that fails, the statement that needs Spark says so."""
-
-    def start() -> None:
-        with suppress(Exception):
-            session.start_spark()
-
-    threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
 
 
 def best_reader(session: Session) -> Reader:

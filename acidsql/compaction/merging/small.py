@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acidsql.acid.bucket_codec import bucket_ids, encode
 from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import FileFormat
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.compaction.merging.streams import stage_streams
@@ -111,8 +112,8 @@ def _renumbered(rows: pa.Table, buckets: int) -> pa.Table:
     of_bucket = max(1, -(-len(order) // buckets))
     properties = (encode(BucketId(0), NO_STATEMENT) + (numbers // of_bucket << 16)).astype(np.int32)
     write_ids = ids.write_ids[order]
-    leading = [pa.array(column) for column in (write_ids, properties, numbers, write_ids)]
-    values = rows.take(pa.array(order)).columns[len(leading) :]
+    leading = [arrow_array(column) for column in (write_ids, properties, numbers, write_ids)]
+    values = rows.take(arrow_array(order)).columns[len(leading) :]
     return pa.Table.from_arrays([*leading, *values], names=rows.column_names)
 
 
@@ -158,14 +159,14 @@ def insert_files(target: WriteTarget, rows: pa.Table) -> Iterator[EventFile]:
         raise FormatError(
             f"two rows of {target.table.name} have the ROW__ID {ordered.at(int(again.argmax()))}"
         )
-    current = rows.column(CURRENT).to_numpy()[order]
+    current = numpy_array(rows.column(CURRENT))[order]
     values = row_values(values_of(rows), target.table.columns)
     for bucket, part in runs(bucket_ids(ordered.bucket_properties)):
         yield EventFile(
             target=target,
             bucket=bucket,
             ids=ordered[part],
-            values=values.take(pa.array(order[part])),
+            values=values.take(arrow_array(order[part])),
             event_write_ids=current[part],
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.vectors.vector import Uncertain
@@ -30,14 +31,14 @@ def column(batch: pa.RecordBatch, name: str, hive_type: HiveType) -> pa.Array:
 
 
 def scalar(value: Any, hive_type: HiveType) -> pa.Scalar:
-    return pa.scalar(value, arrow_type(hive_type))
+    return arrow_scalar(value, arrow_type(hive_type))
 
 
 def nulls_like(values: Values, hive_type: HiveType) -> Values:
     """NULL of a type, as often as there are values."""
     wanted = arrow_type(hive_type)
     if isinstance(values, pa.Scalar):
-        return pa.scalar(None, wanted)
+        return arrow_scalar(None, wanted)
     return pa.nulls(len(values), wanted)
 
 
@@ -71,21 +72,21 @@ def certain(verdict: Values) -> None:
 
 def where(condition: Values, values: Values) -> Values:
     """NULL where the condition is not true."""
-    return pc.if_else(pc.fill_null(condition, False), values, pa.scalar(None, values.type))
+    return pc.if_else(pc.fill_null(condition, False), values, arrow_scalar(None, values.type))
 
 
 def numbers_of(values: Values) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The numbers of an array or Scalar, any where it is NULL, and where it is."""
-    array = pa.array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
-    absent = array.is_null().to_numpy(zero_copy_only=False)
+    array = arrow_array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
+    absent = numpy_array(array.is_null())
     if array.null_count:
         array = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
-    return array.to_numpy(zero_copy_only=False), absent
+    return numpy_array(array), absent
 
 
 def from_numbers(
     numbers: np.ndarray[Any, Any], absent: np.ndarray[Any, Any], like: Values, kind: pa.DataType
 ) -> Values:
     """The way back from ``numbers_of``: a Scalar where ``like`` is one."""
-    array = pa.array(numbers, kind, mask=absent)
+    array = arrow_array(numbers, kind, mask=absent)
     return array[0] if isinstance(like, pa.Scalar) else array

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType, HiveType
 from acidsql.expressions.kernels.arrays import (
@@ -53,7 +54,7 @@ def to_floating(target: HiveType, values: Values) -> Values:
 
 
 def to_boolean(values: Values) -> Values:
-    return pc.not_equal(values, pa.scalar(0).cast(values.type))
+    return pc.not_equal(values, arrow_scalar(0, pa.int64()).cast(values.type))
 
 
 def boolean_to_number(target: HiveType, values: Values) -> Values:
@@ -90,7 +91,7 @@ def fitted(target: DecimalType, strict: bool, values: Values) -> Values:
     if rounds:
         values = pc.round(values, target.scale, round_mode=_ROUNDED)
     if whole > room or (whole == room and rounds):
-        limit = pa.scalar(Decimal(10) ** room, pa.decimal256(room + 1, 0))
+        limit = arrow_scalar(Decimal(10) ** room, pa.decimal256(room + 1, 0))
         fits = pc.less(pc.abs(values), limit)
         if strict:
             certain(fits)
@@ -121,7 +122,7 @@ def boolean_to_decimal(target: DecimalType, strict: bool, values: Values) -> Val
 
 
 def decimal_to_boolean(values: Values) -> Values:
-    return pc.not_equal(values, pa.scalar(Decimal(0), values.type))
+    return pc.not_equal(values, arrow_scalar(Decimal(0), values.type))
 
 
 def decimal_to_integer(target: HiveType, strict: bool, values: Values) -> Values:
@@ -138,23 +139,23 @@ def _exact_integer(target: HiveType, values: Values) -> Values:
         values = pc.trunc(roomy(values))
     whole = pc.cast(values, pa.decimal128(38, 0))
     half = 1 << arrow_type(target).bit_width - 1
-    low, high = (pa.scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
+    low, high = (arrow_scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
     certain(pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high)))
     return pc.cast(whole, arrow_type(target))
 
 
 def decimal_to_double(values: Values) -> Values:
     """The nearest double; Arrow's own cast rounds twice."""
-    array = pa.array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
+    array = arrow_array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
     scale = values.type.scale
-    absent = array.is_null().to_numpy(zero_copy_only=False)
+    absent = numpy_array(array.is_null())
     if array.null_count:
         array = array.fill_null(0)
     unscaled = pc.cast(array, pa.decimal128(38, scale)).view(pa.decimal128(38, 0))
-    limit = pa.scalar(Decimal(_EXACT_IN_DOUBLE), pa.decimal128(38, 0))
+    limit = arrow_scalar(Decimal(_EXACT_IN_DOUBLE), pa.decimal128(38, 0))
     small = pc.all(pc.less(pc.abs(unscaled), limit), min_count=0).as_py()
     if small and scale <= _EXACT_POWER:
-        whole = pc.cast(unscaled, pa.int64()).to_numpy(zero_copy_only=False)
+        whole = numpy_array(pc.cast(unscaled, pa.int64()))
         numbers = whole.astype(np.float64) / float(10**scale)
     else:
         numbers = np.array([float(value) for value in array.to_pylist()], np.float64)
@@ -193,7 +194,7 @@ def string_to_integer(target: HiveType, rowwise: Callable[[str], Any], values: V
         return each(rowwise, target, values)
     pattern = rf"^-?[0-9]{{1,{9 if kind.bit_width == 32 else 18}}}$"
     plain = pc.match_substring_regex(values, pattern)
-    sure = pc.fill_null(plain, True).to_numpy(zero_copy_only=False)
+    sure = numpy_array(pc.fill_null(plain, True))
     return completed(rowwise, target, values, pc.cast(where(plain, values), kind), sure)
 
 

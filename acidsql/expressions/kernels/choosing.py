@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.kernels.arrays import FAILURES, Values
 from acidsql.expressions.vectors.vector import Uncertain, Vector
@@ -35,21 +36,21 @@ def _by_rows(branches: Sequence[Branch], otherwise: Vector, batch: pa.RecordBatc
     rest = np.arange(batch.num_rows)
     rows, values = [], []
     for condition, value in branches:
-        holds = condition.run(batch.take(pa.array(rest))).fill_null(False)
-        mask = holds.to_numpy(zero_copy_only=False)
+        holds = condition.run(batch.take(arrow_array(rest))).fill_null(False)
+        mask = numpy_array(holds)
         rows.append(rest[mask])
         values.append(_run(value, batch, rest[mask]))
         rest = rest[~mask]
     rows.append(rest)
     values.append(_run(otherwise, batch, rest))
     order = np.argsort(np.concatenate(rows), kind="stable")
-    return pa.concat_arrays(values).take(pa.array(order))
+    return pa.concat_arrays(values).take(arrow_array(order))
 
 
 def _run(value: Vector, batch: pa.RecordBatch, rows: Any) -> pa.Array:
     if not len(rows):
         return pa.nulls(0, arrow_type(value.type))
-    return value.run(batch.take(pa.array(rows)))
+    return value.run(batch.take(arrow_array(rows)))
 
 
 def first_value(*values: Values) -> Values:

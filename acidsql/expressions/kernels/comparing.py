@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.expressions.kernels.arrays import Values
 
 _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
@@ -70,11 +71,11 @@ def is_truth(truth: bool, values: Values) -> Values:
 
 def contained(constants: Sequence[pa.Scalar], values: Values) -> Values:
     """IN a list of constants."""
-    known = pa.array([one.as_py() for one in constants if one.is_valid], values.type)
+    known = arrow_array([one.as_py() for one in constants if one.is_valid], values.type)
     if isinstance(values, pa.Scalar):
-        return contained(constants, pa.array([values.as_py()], values.type))[0]
+        return contained(constants, arrow_array([values.as_py()], values.type))[0]
     held = pc.is_in(values, value_set=known)
     unknown: Any = pc.is_null(values)
     if len(known) < len(constants):
         unknown = pc.or_(unknown, pc.invert(held))
-    return pc.if_else(unknown, pa.scalar(None, pa.bool_()), held)
+    return pc.if_else(unknown, arrow_scalar(None, pa.bool_()), held)

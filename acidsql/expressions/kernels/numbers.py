@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType
 from acidsql.expressions.kernels.arrays import (
@@ -77,7 +78,7 @@ def quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
 def whole_quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
     """DIV of two BIGINTs, towards zero."""
     nonzero = _nonzero(strict, divisor)
-    negates = pc.equal(divisor, pa.scalar(-1, divisor.type))
+    negates = pc.equal(divisor, arrow_scalar(-1, divisor.type))
     negated = pc.negate(dividend)
     if strict:
         overflow = pc.and_(pc.and_(negates, pc.less(dividend, 0)), pc.less(negated, 0))
@@ -89,7 +90,7 @@ def whole_quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
 def remainder(strict: bool, dividend: Values, divisor: Values) -> Values:
     """``%`` of two whole numbers of one type, with the sign of the dividend."""
     nonzero = _nonzero(strict, divisor)
-    negates = pc.equal(divisor, pa.scalar(-1, divisor.type))
+    negates = pc.equal(divisor, arrow_scalar(-1, divisor.type))
     by = _harmless(divisor, nonzero, negates)
     rest = pc.subtract(dividend, pc.multiply(pc.divide(dividend, by), by))
     return where(nonzero, rest)
@@ -99,7 +100,7 @@ def floating_remainder(strict: bool, dividend: Values, divisor: Values) -> Value
     like = divisor if isinstance(dividend, pa.Scalar) else dividend
     (one, absent), (two, other_absent) = numbers_of(dividend), numbers_of(divisor)
     zero = two == 0
-    _check_divisors(strict, pa.array(~zero | other_absent))
+    _check_divisors(strict, arrow_array(~zero | other_absent))
     with np.errstate(invalid="ignore"):
         rest = np.fmod(one, np.where(zero, 1, two).astype(two.dtype))
     return from_numbers(rest, absent | other_absent | zero, like, dividend.type)
@@ -108,14 +109,14 @@ def floating_remainder(strict: bool, dividend: Values, divisor: Values) -> Value
 def positive_remainder(strict: bool, dividend: Values, divisor: Values) -> Values:
     """PMOD of whole numbers, by numbers above zero."""
     rest = remainder(strict, dividend, divisor)
-    negative = pc.less(rest, pa.scalar(0, rest.type))
-    certain(pc.invert(pc.and_(negative, pc.less(divisor, pa.scalar(0, divisor.type)))))
+    negative = pc.less(rest, arrow_scalar(0, rest.type))
+    certain(pc.invert(pc.and_(negative, pc.less(divisor, arrow_scalar(0, divisor.type)))))
     return pc.if_else(negative, pc.add(rest, divisor), rest)
 
 
 def _nonzero(strict: bool, divisor: Values) -> Values:
     zero = Decimal(0) if pa.types.is_decimal(divisor.type) else 0
-    nonzero = pc.not_equal(divisor, pa.scalar(zero, divisor.type))
+    nonzero = pc.not_equal(divisor, arrow_scalar(zero, divisor.type))
     _check_divisors(strict, nonzero)
     return nonzero
 
@@ -128,7 +129,7 @@ def _check_divisors(strict: bool, nonzero: Values) -> None:
 def _harmless(divisor: Values, nonzero: Values, negates: Values) -> Values:
     """1 for divisors that a processor fails on."""
     plain = pc.and_(nonzero, pc.invert(negates))
-    return pc.if_else(plain, divisor, pa.scalar(1, divisor.type))
+    return pc.if_else(plain, divisor, arrow_scalar(1, divisor.type))
 
 
 def negative(strict: bool, values: Values) -> Values:
@@ -149,7 +150,7 @@ def decimal_absolute(values: Values) -> Values:
 def _check_digits(values: Values) -> None:
     """Spark rounds some results to 34 digits."""
     scale = values.type.scale
-    limit = pa.scalar(Decimal(1).scaleb(_EXACT_DIGITS - scale), pa.decimal256(39, scale))
+    limit = arrow_scalar(Decimal(1).scaleb(_EXACT_DIGITS - scale), pa.decimal256(39, scale))
     certain(pc.less(pc.abs(values), limit))
 
 

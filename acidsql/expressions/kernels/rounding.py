@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import DecimalType, HiveType
 from acidsql.expressions.kernels.arrays import Values, numbers_of
 from acidsql.expressions.kernels.casting import fitted, roomy
@@ -30,7 +31,7 @@ def round_double(behind: int, rowwise: Callable[[Any], Any], values: Values) -> 
     whole, sure = _whole(numbers, behind)
     power = 10.0 ** abs(behind)
     result = whole / power if behind >= 0 else whole * power
-    quick = pa.array(result, pa.float64(), mask=absent)
+    quick = arrow_array(result, pa.float64(), mask=absent)
     return completed(rowwise, DOUBLE, values, quick, sure | absent)
 
 
@@ -41,7 +42,7 @@ def double_to_decimal(
         return each(rowwise, target, values)
     numbers, absent = numbers_of(values)
     whole, sure = _whole(numbers, target.scale)
-    digits = pa.array(whole.astype(np.int64), mask=absent | ~sure).cast(pa.decimal128(38, 0))
+    digits = arrow_array(whole.astype(np.int64), mask=absent | ~sure).cast(pa.decimal128(38, 0))
     scaled = roomy(digits.view(pa.decimal128(38, target.scale)))
     kind: HiveType = target
     return completed(rowwise, kind, values, fitted(target, strict, scaled), sure | absent)

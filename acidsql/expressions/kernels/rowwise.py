@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.kernels.arrays import Values
@@ -24,14 +25,14 @@ def each(
     kind = arrow_type(hive_type)
     arrays = [a for a in arguments if not isinstance(a, pa.Scalar)]
     if not arrays:
-        return pa.scalar(_one(function, [a.as_py() for a in arguments], nulls), kind)
+        return arrow_scalar(_one(function, [a.as_py() for a in arguments], nulls), kind)
     length = len(arrays[0])
     columns = [
         [a.as_py()] * length if isinstance(a, pa.Scalar) else a.to_pylist() for a in arguments
     ]
     if len(columns) == 1 and not nulls:
-        return pa.array([_one(function, (value,), False) for value in columns[0]], kind)
-    return pa.array([_one(function, row, nulls) for row in zip(*columns, strict=True)], kind)
+        return arrow_array([_one(function, (value,), False) for value in columns[0]], kind)
+    return arrow_array([_one(function, row, nulls) for row in zip(*columns, strict=True)], kind)
 
 
 def completed(
@@ -42,7 +43,7 @@ def completed(
     sure: Any,
 ) -> pa.Array:
     """``quick`` where it is ``sure``, a mask in NumPy, and else ``function`` of each value."""
-    rest = pa.array(~sure)
+    rest = arrow_array(~sure)
     if sure.all():
         return quick
     others = each(function, hive_type, values.filter(rest))

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.arrow_arrays import arrow_scalar
 from acidsql.expressions.kernels.arrays import Values, nulls_like
 from acidsql.expressions.kernels.rowwise import each
 from acidsql.expressions.values import STRING
@@ -74,7 +75,7 @@ def reverse(values: Values) -> Values:
 def concat(*values: Values) -> Values:
     if len(values) == 1:
         return values[0]
-    return pc.binary_join_element_wise(*values, pa.scalar("", values[0].type))
+    return pc.binary_join_element_wise(*values, arrow_scalar("", values[0].type))
 
 
 def concat_with(separator: Values, *values: Values) -> Values:
@@ -85,7 +86,7 @@ def concat_with(separator: Values, *values: Values) -> Values:
         return each(_joined, STRING, separator, *values, nulls=True)
     if not separator.is_valid:
         return nulls_like(values[0], STRING)
-    empty = pa.scalar("", pa.string())
+    empty = arrow_scalar("", pa.string())
     parts = [
         pc.if_else(pc.is_valid(v), pc.binary_join_element_wise(separator, v, empty), empty)
         for v in values

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.counting import RowCount
 from acidsql.spark.read.scan_words import HIVE_TYPE
-from acidsql.storage.arrow_arrays import arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 
 from acidsql.errors import ExecutionError
@@ -63,14 +63,14 @@ def ensure_java(environ: MutableMapping[str, str] = os.environ) -> Path:
 
 
 @contextlib.contextmanager
-def java_environment(environ: MutableMapping[str, str] = os.environ) -> Iterator[None]:
-    """What ``ensure_java`` sets holds inside; other programs that are started later see
-    none of it.
+def java_environment(environ: MutableMapping[str, str] = os.environ) -> Iterator[Path]:
+    """Gives the home of a Java that Spark can run on. What ``ensure_java`` sets holds inside; other
+    programs that are started later see none of it.
     """
     before = {name: environ.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON")}
-    ensure_java(environ)
+    home = ensure_java(environ)
     try:
-        yield
+        yield home
     finally:
         for name, value in before.items():
             if value is None:
@@ -79,7 +79,7 @@ def java_environment(environ: MutableMapping[str, str] = os.environ) -> Iterator
                 environ[name] = value
 
 
-def cache_directory(environ: MutableMapping[str, str] = os.environ) -> Path:
+def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """The directory of what can always be made again, ``$XDG_CACHE_HOME/acidsql``. It may not exist
     yet.
     """

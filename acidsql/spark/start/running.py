@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,9 @@ _HARMLESS = re.compile(
     r"|caseSensitive$|legacy\.allowEmptySchemaWrite$)"
 )
 """Settings that say how Spark works, and never what comes of it."""
+
+
+WaitNotice = Callable[[str | None], object]
 
 
 class SparkNotStartedError(ExecutionError):
@@ -64,6 +67,8 @@ class RunningSpark:
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
         self._tags = 0
         self._tag: str | None = None
+        self._wait_notice: WaitNotice | None = None
+        self.needed_for: str | None = None
         if user_spark is not None:
             jvm.check_own_process()
         settings.on_change(self._setting_changed)
@@ -75,15 +80,33 @@ class RunningSpark:
     @property
     def session(self) -> SparkSession:
         """The session, started if need be; ExecutionError if Spark cannot be started."""
+        ours = self._ours
+        if ours is not None:
+            return ours
+        if self._wait_notice is not None and self._may_start:
+            self._wait_notice(self.needed_for)
+        return self.start()
+
+    def start(self) -> SparkSession:
+        """As ``session``, for one that no statement waits for."""
         if not self._may_start:
             raise SparkNotStartedError("this needs Spark, which is not started for it")
         with self._starting():
             if self._ours is None:
                 jvm.check_own_process()
-                self._ours = self._open()
+                given = self._given()
+                ours = self._open(given)
                 silence.spark_started()
                 interrupts.renew()
+                self._ours = ours
+                self._set_what_changed(given)
             return self._ours
+
+    def when_waiting(self, notice: WaitNotice) -> None:
+        """``notice`` is called whenever a statement is about to wait for Spark's start, with what
+        it needs Spark for (``needed_for``).
+        """
+        self._wait_notice = notice
 
     @contextmanager
     def _starting(self) -> Iterator[None]:
@@ -95,11 +118,23 @@ class RunningSpark:
         finally:
             self._lock.release()
 
-    def _open(self) -> SparkSession:
+    def _given(self) -> dict[str, str]:
+        """The settings of Spark's that this session is to have, as they stand now."""
+        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
+        return given | {"spark.sql.ansi.enabled": show_value(self._settings.flag("acidsql.ansi"))}
+
+    def _set_what_changed(self, given: Mapping[str, str]) -> None:
+        """Catches up with settings that were changed in another thread while Spark started with
+        those ``given``.
+        """
+        now = self._given()
+        for name in sorted({*given, *now}):
+            if now.get(name) != given.get(name):
+                self._set_conf(self.session, name, now.get(name))
+
+    def _open(self, given: Mapping[str, str]) -> SparkSession:
         from acidsql.spark.start import session
 
-        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
-        given["spark.sql.ansi.enabled"] = show_value(self._settings.flag("acidsql.ansi"))
         if self._user_spark is not None:
             return session.derive(self._user_spark, given)
         fast = self._settings.flag("acidsql.spark.fast.start")

@@ -33,6 +33,8 @@ from acidsql.errors import (
 )
 from acidsql.parser.nesting import HINT
 from acidsql.spark import jvm
+from acidsql.spark.start import class_archive
+from acidsql.spark.start.class_archive import DRIVER_OPTIONS
 from acidsql.spark.start.java import java_environment
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ def start(
     """A Spark session: the one already running in this process, else a new one. ``master``
     "sc://.." connects to a Spark Connect server.
 
-    conf: Spark's own settings, above our defaults. fast_start: start seconds earlier and compute
-    slower later (one-shot commands). ExecutionError if there is no Java or Spark does not start.
+    conf: Spark's own settings, above our defaults. fast_start: with an archive of Spark's classes
+    (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
     with _STARTING, _quiet_python():
         from pyspark.sql import SparkSession
@@ -94,9 +96,13 @@ def start(
         if running is not None:
             return running
         given = dict(conf or {})
-        settings = _settings(master, given, fast_start)
-        with java_environment():
-            jvm.launch(settings, quiet="spark.log.level" not in given)
+        settings = _settings(master, given)
+        quiet = "spark.log.level" not in given
+        with java_environment() as home:
+            if fast_start:
+                class_archive.launch(home, settings, quiet=quiet)
+            else:
+                jvm.launch(settings, quiet=quiet)
             if not any(name in given or jvm.java_property(name) for name in _CATALOG_CONF):
                 settings["spark.sql.warehouse.dir"] = _directory_for_catalog()
             builder = SparkSession.builder
@@ -196,11 +202,8 @@ def check_time_zone(spark: SparkSession) -> None:
 # ---- settings of a Spark of our own --------------------------------------------------------------
 
 
-def _settings(master: str | None, given: Mapping[str, str], fast_start: bool) -> dict[str, str]:
+def _settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
     master = master or given.get("spark.master") or "local[*]"
-    java = "-Duser.timezone=UTC" + (
-        " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC" if fast_start else ""
-    )
     settings = {
         "spark.app.name": "acidsql",
         "spark.log.level": "OFF",
@@ -215,11 +218,8 @@ def _settings(master: str | None, given: Mapping[str, str], fast_start: bool) ->
         "spark.master": master,
     }
     # Ours first: an option that is given again wins.
-    for key, ours in (
-        ("spark.driver.extraJavaOptions", java),
-        ("spark.executor.extraJavaOptions", "-Duser.timezone=UTC"),
-    ):
-        settings[key] = f"{ours} {given.get(key, '')}".strip()
+    for key in (DRIVER_OPTIONS, "spark.executor.extraJavaOptions"):
+        settings[key] = f"-Duser.timezone=UTC {given.get(key, '')}".strip()
     return settings
 
 

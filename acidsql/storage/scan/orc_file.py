@@ -14,6 +14,7 @@ from pyarrow import orc
 
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
@@ -272,7 +273,7 @@ def _ordinals(values: Sequence[Value]) -> set[int]:
 def _wanted(keep: Keep, rows: pa.RecordBatch, alive: Mask | None) -> Mask:
     """Which of all rows of a stripe are alive and wanted; ``rows`` are those alive."""
     kept = keep(rows)
-    wanted: Mask = kept.fill_null(False).to_numpy(zero_copy_only=False)
+    wanted: Mask = numpy_array(kept.fill_null(False))
     if alive is None:
         return wanted
     alive[alive] = wanted
@@ -298,7 +299,7 @@ def _batch(
     names = [str(number) for number in range(len(ids) + len(arrays))]
     rows = pa.RecordBatch.from_arrays([*ids, *arrays], names=names)
     if alive is not None:
-        rows = rows.filter(pa.array(alive))
+        rows = rows.filter(arrow_array(alive))
     converted = [
         value.convert(array) for value, array in zip(values, rows.columns[len(ids) :], strict=True)
     ]
@@ -338,13 +339,13 @@ def _ids(known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int)
     if same is None:
         return [known[name].cast(kind) for name, kind in zip(ID_FIELDS, ID_TYPES, strict=True)]
     rows = (
-        pa.array(np.arange(first_row, first_row + count, dtype=np.int64))
+        arrow_array(np.arange(first_row, first_row + count, dtype=np.int64))
         if plan.file.file.original
         else known[ID_FIELDS[2]]
     )
     return [
         *(
-            pa.repeat(pa.scalar(value, kind), count)
+            pa.repeat(arrow_scalar(value, kind), count)
             for value, kind in zip(same, ID_TYPES, strict=False)
         ),
         rows,
@@ -352,5 +353,5 @@ def _ids(known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int)
 
 
 def _longs(array: pa.Array) -> Longs:
-    longs: Longs = array.to_numpy().astype(np.int64, copy=False)
+    longs: Longs = numpy_array(array).astype(np.int64, copy=False)
     return longs

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from acidsql.acid.orc_types import OrcKind, OrcType, preorder
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import (
     DecimalType,
     HiveType,
@@ -122,7 +123,7 @@ def refuse_unseen_times(hive_type: HiveType) -> None:
 def sees_far_times() -> bool:
     """Whether this Arrow fails on a timestamp that it cannot hold, and does not read another."""
     sink = pa.BufferOutputStream()
-    far = pa.array([-62_135_596_800_000_000], pa.timestamp("us"))
+    far = arrow_array([-62_135_596_800_000_000], pa.timestamp("us"))
     orc.write_table(pa.table({"t": far}), sink)
     try:
         orc.ORCFile(pa.BufferReader(sink.getvalue())).read()

@@ -18,6 +18,7 @@ from functools import partial
 import pyarrow as pa
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
@@ -235,7 +236,7 @@ class _Shape:
                 else pa.repeat(self.keys[partition_number][ordinal], count)
             )
         if self.partition_numbers:
-            arrays.append(pa.repeat(pa.scalar(partition_number, pa.int32()), count))
+            arrays.append(pa.repeat(arrow_scalar(partition_number, pa.int32()), count))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
@@ -256,11 +257,11 @@ def _keys(snapshot: TableSnapshot, used: set[int]) -> tuple[tuple[pa.Scalar, ...
 def _key(column: Column, text: str | None) -> pa.Scalar:
     kind = arrow_type(column.type)
     if text is None or text == DEFAULT_PARTITION:
-        return pa.scalar(None, kind)
+        return arrow_scalar(None, kind)
     value = typed(text, column.type)
     if value is None:
         raise NeedsSpark(f'a partition has "{text}" as its value of column "{column.name}"')
-    return pa.scalar(value, kind)
+    return arrow_scalar(value, kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.ids import BucketId, StatementId
 from acidsql.acid.orc_tail import edit_tail
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.model import Column, Table
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
-from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, stored_array

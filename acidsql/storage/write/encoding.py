@@ -13,8 +13,8 @@ from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import BucketId
 from acidsql.acid.orc_tail import OrcCodec, OrcTail, TailEdit, edit_tail, load_tail
 from acidsql.acid.orc_types import EVENT_FIELDS
+from acidsql.arrow_arrays import arrow_array
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.arrow_arrays import arrow_array
 from acidsql.storage.row_ids import RowIds
 from acidsql.storage.stored import arrow_schema
 from acidsql.storage.write.target import WriteTarget

@@ -18,6 +18,7 @@ from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending, last_ro
 from acidsql.acid.ids import BucketId
 from acidsql.acid.orc_tail import OrcTail, edit_tail
 from acidsql.acid.row_id import RowId
+from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
@@ -128,7 +129,7 @@ class _Stream:
                 bucket=self.bucket,
                 ids=ids,
                 values=row_values(values_of(batch), self.target.table.columns),
-                event_write_ids=batch.column(CURRENT).to_numpy(),
+                event_write_ids=numpy_array(batch.column(CURRENT)),
             )
         )
 

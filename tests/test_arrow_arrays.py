@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.storage import arrow_arrays
-from acidsql.storage.arrow_arrays import arrow_array
+from acidsql import arrow_arrays
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 
 KINDS: dict[Any, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-130, 130),
@@ -76,15 +76,65 @@ def test_numpys_arrays_are_as_pyarrow_makes_them(
         assert arrow_array(values).equals(expected)
 
 
+@pytest.mark.parametrize("kind", [None, pa.int32(), pa.int64()])
+def test_masked_arrays_are_as_pyarrow_makes_them(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the mask holds True for is NULL; a value that does not fit is the same error."""
+    monkeypatch.setattr(arrow_arrays, "sys", _NoPandas)
+    mask = np.arange(20) % 3 == 0
+    for values in (np.arange(20) - 5, np.where(mask, 2**40, 7), np.arange(20) << 40):
+        by_hand = _outcome(lambda values=values: arrow_array(values, kind, mask=mask))
+        assert by_hand == _outcome(lambda values=values: pa.array(values, kind, mask=mask))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_scalars_and_numpys_arrays_are_as_pyarrow_makes_them(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value to a scalar, an array and a chunked one to numpy: the same, or the same error."""
+    monkeypatch.setattr(arrow_arrays, "sys", _NoPandas)
+
+    @given(st.lists(st.none() | KINDS[kind], max_size=9))
+    def check(values: list[Any]) -> None:
+        for value in values:
+            by_hand = _outcome(lambda value=value: _as_array(arrow_scalar(value, kind)))
+            assert by_hand == _outcome(lambda value=value: _as_array(pa.scalar(value, kind)))
+        try:
+            array = pa.array(values, kind)
+        except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
+            return
+        for whole in (array, array[1:], pa.chunked_array([array, array[1:]]), array[:0]):
+            ours, theirs = numpy_array(whole), _to_numpy(whole)
+            assert (ours.dtype, repr(ours.tolist())) == (theirs.dtype, repr(theirs.tolist()))
+
+    check()
+
+
+def _as_array(scalar: pa.Scalar) -> pa.Array:
+    return pa.repeat(scalar, 2)
+
+
+def _to_numpy(values: pa.Array | pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    return np.asarray(
+        values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(False)
+    )
+
+
 def test_pandas_stays_out() -> None:
-    """The values of Hive's simple types bring no pandas in."""
+    """The values of Hive's simple types bring no pandas in, either way."""
     code = """
 import datetime as dt, decimal, json, sys, numpy as np, pyarrow as pa
-from acidsql.storage.arrow_arrays import arrow_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 for value, kind in [(1, pa.int64()), ("a", pa.string()), (dt.date(2024, 1, 1), pa.date32()),
         (decimal.Decimal("1.5"), pa.decimal128(9, 2)), (1.5, pa.float64()), (True, pa.bool_())]:
     arrow_array([value, None], kind)
-arrow_array(np.arange(3))
+    arrow_scalar(value, kind)
+    arrow_scalar(None, kind)
+for numbers in (np.arange(3), np.arange(3) > 1, np.arange(3) / 2):
+    numpy_array(arrow_array(numbers))
+    arrow_array(numbers, mask=numbers > 1)
+numpy_array(pa.chunked_array([arrow_array(np.arange(3))] * 2))
 print(json.dumps("pandas" in sys.modules))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
