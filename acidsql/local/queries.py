@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,16 +12,21 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
-from acidsql.local.rows import no_table, rows_of
+from acidsql.local.rows import early_test, no_table, rows_of
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+)
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.scanner import Scanner
+from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
@@ -48,20 +54,30 @@ class LocalQueries:
         The call raises NeedsSpark.
         """
         [last] = [step for step in steps if isinstance(step, LocalRows)]
+        query = last.query.local
         batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
             if isinstance(step, LocalScan):
-                batches = self.batches(step, step.read, snapshots, trace)
+                where = early_test(query) if isinstance(query, LocalQuery) else None
+                batches = self.batches(step, step.read, snapshots, trace, where)
                 if batches is None:
                     return None
-        return partial(_computed, last, batches, trace)
+                if where is not None and isinstance(query, LocalQuery):
+                    query = replace(query, where=None)
+        return partial(_computed, last, query, batches, trace)
 
     def batches(
-        self, step: LocalScan, read: BoundRead, snapshots: Snapshots, trace: Trace
+        self,
+        step: LocalScan,
+        read: BoundRead,
+        snapshots: Snapshots,
+        trace: Trace,
+        where: Where | None = None,
     ) -> Iterator[pa.RecordBatch] | None:
         """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
         the id fields if ROW_ID is among its columns; None if they weigh too much or their files are
-        Spark's. NeedsSpark for these where they may weigh what they will.
+        Spark's. NeedsSpark for these where they may weigh what they will. ``where``: what the rows
+        must meet; with it the batches raise Uncertain, too.
         """
         names = tuple(name for name in step.columns if name != ROW_ID)
         batches, signal = None, None
@@ -74,7 +90,7 @@ class LocalQueries:
                     if step.max_bytes is None or figures.bytes <= step.max_bytes:
                         ids = len(names) < len(step.columns)
                         batches = self.scanner.batches(
-                            taken, names, predicates=read.predicates, ids=ids
+                            taken, names, predicates=read.predicates, where=where, ids=ids
                         )
             except NeedsSpark as needs_spark:
                 signal = needs_spark
@@ -99,9 +115,16 @@ class LocalQueries:
         return snapshots.take(read.table, partitions)
 
 
-def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:
-    """The rows of a query. ``batches``: of its table, None where it reads none. NeedsSpark."""
-    query, rows, reason = step.query.local, None, ""
+def _computed(
+    step: LocalRows,
+    query: LocalQuery | LocalValues | OnlySpark,
+    batches: Iterator[pa.RecordBatch] | None,
+    trace: Trace,
+) -> pa.Table:
+    """The rows of the query of a step, as far as it is not carried out by what gives the
+    ``batches`` of its table, which are None where it reads none. NeedsSpark.
+    """
+    rows, reason = None, ""
     assert not isinstance(query, OnlySpark)
     with trace.running(step) as figures:
         try:
