@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x10orc_footer.proto\x12\x07\x61\x63idsql\"m\n\nPostScript\x12\x14\n\x0c\x66ooterLength\x18\x01 \x01(\x04\x12\x13\n\x0b\x63ompression\x18\x02 \x01(\r\x12$\n\x14\x63ompressionBlockSize\x18\x03 \x01(\x04:\x06\x32\x36\x32\x31\x34\x34\x12\x0e\n\x05magic\x18\xc0> \x01(\t\"\x92\x01\n\x06\x46ooter\x12+\n\x07stripes\x18\x03 \x03(\x0b\x32\x1a.acidsql.StripeInformation\x12\r\n\x05types\x18\x04 \x03(\x0c\x12\x10\n\x08metadata\x18\x05 \x03(\x0c\x12\x14\n\x0cnumberOfRows\x18\x06 \x01(\x04\x12\x12\n\nstatistics\x18\x07 \x03(\x0c\x12\x10\n\x08\x63\x61lendar\x18\x0b \x01(\r\"x\n\x11StripeInformation\x12\x0e\n\x06offset\x18\x01 \x01(\x04\x12\x13\n\x0bindexLength\x18\x02 \x01(\x04\x12\x12\n\ndataLength\x18\x03 \x01(\x04\x12\x14\n\x0c\x66ooterLength\x18\x04 \x01(\x04\x12\x14\n\x0cnumberOfRows\x18\x05 \x01(\x04\"\x7f\n\x04Type\x12\x0c\n\x04kind\x18\x01 \x01(\r\x12\x14\n\x08subtypes\x18\x02 \x03(\rB\x02\x10\x01\x12\x12\n\nfieldNames\x18\x03 \x03(\t\x12\x15\n\rmaximumLength\x18\x04 \x01(\r\x12\x15\n\tprecision\x18\x05 \x01(\r:\x02\x33\x38\x12\x11\n\x05scale\x18\x06 \x01(\r:\x02\x31\x30\"/\n\x10UserMetadataItem\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x0c\"E\n\x10\x43olumnStatistics\x12\x31\n\rintStatistics\x18\x02 \x01(\x0b\x32\x1a.acidsql.IntegerStatistics\"5\n\x11IntegerStatistics\x12\x0f\n\x07minimum\x18\x01 \x01(\x12\x12\x0f\n\x07maximum\x18\x02 \x01(\x12')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x10orc_footer.proto\x12\x07\x61\x63idsql\"m\n\nPostScript\x12\x14\n\x0c\x66ooterLength\x18\x01 \x01(\x04\x12\x13\n\x0b\x63ompression\x18\x02 \x01(\r\x12$\n\x14\x63ompressionBlockSize\x18\x03 \x01(\x04:\x06\x32\x36\x32\x31\x34\x34\x12\x0e\n\x05magic\x18\xc0> \x01(\t\"\xaa\x01\n\x06\x46ooter\x12+\n\x07stripes\x18\x03 \x03(\x0b\x32\x1a.acidsql.StripeInformation\x12\r\n\x05types\x18\x04 \x03(\x0c\x12\x10\n\x08metadata\x18\x05 \x03(\x0c\x12\x14\n\x0cnumberOfRows\x18\x06 \x01(\x04\x12\x12\n\nstatistics\x18\x07 \x03(\x0c\x12\x16\n\x0erowIndexStride\x18\x08 \x01(\r\x12\x10\n\x08\x63\x61lendar\x18\x0b \x01(\r\"x\n\x11StripeInformation\x12\x0e\n\x06offset\x18\x01 \x01(\x04\x12\x13\n\x0bindexLength\x18\x02 \x01(\x04\x12\x12\n\ndataLength\x18\x03 \x01(\x04\x12\x14\n\x0c\x66ooterLength\x18\x04 \x01(\x04\x12\x14\n\x0cnumberOfRows\x18\x05 \x01(\x04\"\x7f\n\x04Type\x12\x0c\n\x04kind\x18\x01 \x01(\r\x12\x14\n\x08subtypes\x18\x02 \x03(\rB\x02\x10\x01\x12\x12\n\nfieldNames\x18\x03 \x03(\t\x12\x15\n\rmaximumLength\x18\x04 \x01(\r\x12\x15\n\tprecision\x18\x05 \x01(\r:\x02\x33\x38\x12\x11\n\x05scale\x18\x06 \x01(\r:\x02\x31\x30\"/\n\x10UserMetadataItem\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x0c\"E\n\x10\x43olumnStatistics\x12\x31\n\rintStatistics\x18\x02 \x01(\x0b\x32\x1a.acidsql.IntegerStatistics\"5\n\x11IntegerStatistics\x12\x0f\n\x07minimum\x18\x01 \x01(\x12\x12\x0f\n\x07maximum\x18\x02 \x01(\x12\"Z\n\x0cStripeFooter\x12 \n\x07streams\x18\x01 \x03(\x0b\x32\x0f.acidsql.Stream\x12(\n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x17.acidsql.ColumnEncoding\"6\n\x06Stream\x12\x0c\n\x04kind\x18\x01 \x01(\r\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\r\x12\x0e\n\x06length\x18\x03 \x01(\x04\"6\n\x0e\x43olumnEncoding\x12\x0c\n\x04kind\x18\x01 \x01(\r\x12\x16\n\x0e\x64ictionarySize\x18\x02 \x01(\r\"1\n\x08RowIndex\x12%\n\x05\x65ntry\x18\x01 \x03(\x0b\x32\x16.acidsql.RowIndexEntry\"&\n\rRowIndexEntry\x12\x15\n\tpositions\x18\x01 \x03(\x04\x42\x02\x10\x01')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,18 +33,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TYPE'].fields_by_name['subtypes']._loaded_options = None
   _globals['_TYPE'].fields_by_name['subtypes']._serialized_options = b'\020\001'
+  _globals['_ROWINDEXENTRY'].fields_by_name['positions']._loaded_options = None
+  _globals['_ROWINDEXENTRY'].fields_by_name['positions']._serialized_options = b'\020\001'
   _globals['_POSTSCRIPT']._serialized_start=29
   _globals['_POSTSCRIPT']._serialized_end=138
   _globals['_FOOTER']._serialized_start=141
-  _globals['_FOOTER']._serialized_end=287
-  _globals['_STRIPEINFORMATION']._serialized_start=289
-  _globals['_STRIPEINFORMATION']._serialized_end=409
-  _globals['_TYPE']._serialized_start=411
-  _globals['_TYPE']._serialized_end=538
-  _globals['_USERMETADATAITEM']._serialized_start=540
-  _globals['_USERMETADATAITEM']._serialized_end=587
-  _globals['_COLUMNSTATISTICS']._serialized_start=589
-  _globals['_COLUMNSTATISTICS']._serialized_end=658
-  _globals['_INTEGERSTATISTICS']._serialized_start=660
-  _globals['_INTEGERSTATISTICS']._serialized_end=713
+  _globals['_FOOTER']._serialized_end=311
+  _globals['_STRIPEINFORMATION']._serialized_start=313
+  _globals['_STRIPEINFORMATION']._serialized_end=433
+  _globals['_TYPE']._serialized_start=435
+  _globals['_TYPE']._serialized_end=562
+  _globals['_USERMETADATAITEM']._serialized_start=564
+  _globals['_USERMETADATAITEM']._serialized_end=611
+  _globals['_COLUMNSTATISTICS']._serialized_start=613
+  _globals['_COLUMNSTATISTICS']._serialized_end=682
+  _globals['_INTEGERSTATISTICS']._serialized_start=684
+  _globals['_INTEGERSTATISTICS']._serialized_end=737
+  _globals['_STRIPEFOOTER']._serialized_start=739
+  _globals['_STRIPEFOOTER']._serialized_end=829
+  _globals['_STREAM']._serialized_start=831
+  _globals['_STREAM']._serialized_end=885
+  _globals['_COLUMNENCODING']._serialized_start=887
+  _globals['_COLUMNENCODING']._serialized_end=941
+  _globals['_ROWINDEX']._serialized_start=943
+  _globals['_ROWINDEX']._serialized_end=992
+  _globals['_ROWINDEXENTRY']._serialized_start=994
+  _globals['_ROWINDEXENTRY']._serialized_end=1032
 # @@protoc_insertion_point(module_scope)

@@ -19,20 +19,22 @@ class PostScript(_message.Message):
     def __init__(self, footerLength: _Optional[int] = ..., compression: _Optional[int] = ..., compressionBlockSize: _Optional[int] = ..., magic: _Optional[str] = ...) -> None: ...
 
 class Footer(_message.Message):
-    __slots__ = ("stripes", "types", "metadata", "numberOfRows", "statistics", "calendar")
+    __slots__ = ("stripes", "types", "metadata", "numberOfRows", "statistics", "rowIndexStride", "calendar")
     STRIPES_FIELD_NUMBER: _ClassVar[int]
     TYPES_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     NUMBEROFROWS_FIELD_NUMBER: _ClassVar[int]
     STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    ROWINDEXSTRIDE_FIELD_NUMBER: _ClassVar[int]
     CALENDAR_FIELD_NUMBER: _ClassVar[int]
     stripes: _containers.RepeatedCompositeFieldContainer[StripeInformation]
     types: _containers.RepeatedScalarFieldContainer[bytes]
     metadata: _containers.RepeatedScalarFieldContainer[bytes]
     numberOfRows: int
     statistics: _containers.RepeatedScalarFieldContainer[bytes]
+    rowIndexStride: int
     calendar: int
-    def __init__(self, stripes: _Optional[_Iterable[_Union[StripeInformation, _Mapping]]] = ..., types: _Optional[_Iterable[bytes]] = ..., metadata: _Optional[_Iterable[bytes]] = ..., numberOfRows: _Optional[int] = ..., statistics: _Optional[_Iterable[bytes]] = ..., calendar: _Optional[int] = ...) -> None: ...
+    def __init__(self, stripes: _Optional[_Iterable[_Union[StripeInformation, _Mapping]]] = ..., types: _Optional[_Iterable[bytes]] = ..., metadata: _Optional[_Iterable[bytes]] = ..., numberOfRows: _Optional[int] = ..., statistics: _Optional[_Iterable[bytes]] = ..., rowIndexStride: _Optional[int] = ..., calendar: _Optional[int] = ...) -> None: ...
 
 class StripeInformation(_message.Message):
     __slots__ = ("offset", "indexLength", "dataLength", "footerLength", "numberOfRows")
@@ -85,3 +87,41 @@ class IntegerStatistics(_message.Message):
     minimum: int
     maximum: int
     def __init__(self, minimum: _Optional[int] = ..., maximum: _Optional[int] = ...) -> None: ...
+
+class StripeFooter(_message.Message):
+    __slots__ = ("streams", "columns")
+    STREAMS_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    streams: _containers.RepeatedCompositeFieldContainer[Stream]
+    columns: _containers.RepeatedCompositeFieldContainer[ColumnEncoding]
+    def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ..., columns: _Optional[_Iterable[_Union[ColumnEncoding, _Mapping]]] = ...) -> None: ...
+
+class Stream(_message.Message):
+    __slots__ = ("kind", "column", "length")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    kind: int
+    column: int
+    length: int
+    def __init__(self, kind: _Optional[int] = ..., column: _Optional[int] = ..., length: _Optional[int] = ...) -> None: ...
+
+class ColumnEncoding(_message.Message):
+    __slots__ = ("kind", "dictionarySize")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DICTIONARYSIZE_FIELD_NUMBER: _ClassVar[int]
+    kind: int
+    dictionarySize: int
+    def __init__(self, kind: _Optional[int] = ..., dictionarySize: _Optional[int] = ...) -> None: ...
+
+class RowIndex(_message.Message):
+    __slots__ = ("entry",)
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: _containers.RepeatedCompositeFieldContainer[RowIndexEntry]
+    def __init__(self, entry: _Optional[_Iterable[_Union[RowIndexEntry, _Mapping]]] = ...) -> None: ...
+
+class RowIndexEntry(_message.Message):
+    __slots__ = ("positions",)
+    POSITIONS_FIELD_NUMBER: _ClassVar[int]
+    positions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, positions: _Optional[_Iterable[int]] = ...) -> None: ...

@@ -22,7 +22,9 @@ ID_FIELDS = EVENT_FIELDS[1:4]
 
 ROW_FIELD = "row"
 ORIGINAL_TRANSACTION_COLUMN, BUCKET_COLUMN, ROW_COLUMN = 2, 3, 4
-"""Type (and statistics) numbers of the id columns in an event file; 0 is the root, 6 is ``row``."""
+"""Type (and statistics) numbers of the id columns in an event file; 0 is the root."""
+EVENT_ROW_COLUMN = len(EVENT_FIELDS)
+"""That of ``row``."""
 
 _MAX_PRECISION = 38
 
@@ -124,6 +126,15 @@ def preorder(root: OrcType) -> Iterator[OrcType]:
     yield root
     for child in root.children:
         yield from preorder(child)
+
+
+def column_numbers(row: OrcType, *, in_events: bool) -> tuple[int, ...]:
+    """The type numbers of a struct's fields in a file of it, or in an ACID file of it."""
+    numbers, number = [], len(EVENT_FIELDS) + 1 if in_events else 1
+    for child in row.children:
+        numbers.append(number)
+        number += sum(1 for _ in preorder(child))
+    return tuple(numbers)
 
 
 def same_storage(stored: OrcType, declared: OrcType) -> bool:

@@ -1,7 +1,9 @@
 """GROUP BY, aggregates and DISTINCT: what is known of each group so far, batch after batch.
 
 In memory are the groups, never the rows. The order of groups means nothing; it is the same each
-time. What depends on the order of additions, or leaves the range of exact numbers, is Spark's.
+time. Whole numbers whose sum may leave the range of exact numbers are Spark's. Floating ones are
+added one after another in the order of the rows, batch by batch, as each of Spark's tasks does; how
+many tasks there are, and with it the last digits, is as little in the query there as here.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.lazy_dataclass import dataclass
@@ -28,8 +32,6 @@ if TYPE_CHECKING:
 
 _SLACK = 65_536
 """Rows of partial results that are kept before they are put together."""
-_ALL = "all"
-"""The key of the one group there is without GROUP BY."""
 _PARTS: dict[Function, tuple[tuple[str, str], ...]] = {
     Function.COUNT: (("count", "sum"),),
     Function.MIN: (("min", "min"),),
@@ -89,7 +91,7 @@ class Groups:
 
         if not rows:
             return
-        columns = [normalized(key) for key in keys] or [pa.repeat(arrow_scalar(0, pa.int8()), rows)]
+        columns = [normalized(key) for key in keys]
         names = self._key_names
         asked: list[tuple[Any, ...]] = []
         for aggregate, argument in zip(self.aggregates, arguments, strict=True):
@@ -106,18 +108,17 @@ class Groups:
 
     @property
     def _key_names(self) -> list[str]:
-        return [name for name, _ in self.keys] or [_ALL]
+        return [name for name, _ in self.keys]
 
     def _prepared(self, aggregate: Aggregate, values: pa.Array) -> pa.Array:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         match aggregate.function:
-            case Function.SUM | Function.AVG if pa.types.is_integer(values.type):
-                self._check_range(aggregate, values)
-                return values.cast(pa.int64())
-            case Function.SUM:
-                return values.cast(arrow_type(aggregate.type))
+            case Function.SUM | Function.AVG:
+                if pa.types.is_integer(values.type):
+                    self._check_range(aggregate, values)
+                return values.cast(pa.float64()) if pa.types.is_float32(values.type) else values
             case Function.MIN | Function.MAX:
                 if has_negative_zero(values):
                     self._negative_zeros.add(aggregate.name)
@@ -137,6 +138,8 @@ class Groups:
 
     def _grouped(self, table: pa.Table, asked: Sequence[tuple[Any, ...]]) -> pa.Table:
         names = self._key_names
+        if not names:
+            return _of_all(table, asked)
         grouped = table.group_by(names, use_threads=False).aggregate(list(asked))
         return grouped.select([*names, *(f"{column}_{part}" for column, part in asked)])
 
@@ -192,6 +195,32 @@ class Groups:
                     raise NeedsSpark(f"{aggregate.function} of 0.0 and -0.0")
                 return values
         return parts[0].cast(kind)
+
+
+def _of_all(table: pa.Table, asked: Sequence[tuple[str, str]]) -> pa.Table:
+    """What ``asked`` are, columns and functions, of all rows together."""
+    import pyarrow as pa
+
+    values = [_of_column(whole_array(table.column(column)), part) for column, part in asked]
+    names = [f"{column}_{part}" for column, part in asked]
+    return pa.Table.from_arrays([pa.repeat(value, 1) for value in values], names=names)
+
+
+def _of_column(values: pa.Array, part: str) -> pa.Scalar:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    match part:
+        case "count":
+            return pc.count(values)
+        case "min" | "max":
+            return pc.min_max(values)[part]
+    if not pa.types.is_floating(values.type):
+        return pc.sum(values)
+    # Arrow's own sum adds in pairs.
+    numbers = values.drop_null().to_numpy(zero_copy_only=False)
+    total = None if not len(numbers) else 0.0 + float(np.add.accumulate(numbers)[-1])
+    return pa.scalar(total, values.type)
 
 
 def _of_nothing(aggregate: Aggregate) -> pa.Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
@@ -11,7 +12,7 @@ from acidsql.errors import FormatError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
-from acidsql.local.rows import no_table, rows_of, stream_rows, streams
+from acidsql.local.rows import early_test, no_table, rows_of, stream_rows, streams
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
@@ -20,7 +21,7 @@ from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.scanner import Scanner
+from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
@@ -44,20 +45,30 @@ class LocalQueries:
         read than they allow. Which files there are to read is settled now.
         """
         [last] = [step for step in steps if isinstance(step, LocalRows)]
+        query = last.query.local
         batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
             if isinstance(step, LocalScan):
-                batches = self.batches(step, step.read, snapshots, trace)
+                where = early_test(query) if isinstance(query, LocalQuery) else None
+                batches = self.batches(step, step.read, snapshots, trace, where)
                 if batches is None:
                     return None
-        return LateRows(last, batches, trace)
+                if where is not None and isinstance(query, LocalQuery):
+                    query = replace(query, where=None)
+        return LateRows(last, query, batches, trace)
 
     def batches(
-        self, step: LocalScan, read: BoundRead, snapshots: Snapshots, trace: Trace
+        self,
+        step: LocalScan,
+        read: BoundRead,
+        snapshots: Snapshots,
+        trace: Trace,
+        where: Where | None = None,
     ) -> Iterator[pa.RecordBatch] | None:
         """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
         the id fields if ROW_ID is among its columns; None if they weigh too much or their files are
-        Spark's. NeedsSpark for these where they may weigh what they will.
+        Spark's. NeedsSpark for these where they may weigh what they will. ``where``: what the rows
+        must meet; with it the batches raise Uncertain, too.
         """
         names = tuple(name for name in step.columns if name != ROW_ID)
         batches, signal = None, None
@@ -70,7 +81,7 @@ class LocalQueries:
                     if step.max_bytes is None or figures.bytes <= step.max_bytes:
                         ids = len(names) < len(step.columns)
                         batches = self.scanner.batches(
-                            taken, names, predicates=read.predicates, ids=ids
+                            taken, names, predicates=read.predicates, where=where, ids=ids
                         )
             except NeedsSpark as needs_spark:
                 signal = needs_spark
@@ -97,34 +108,36 @@ class LocalQueries:
 
 @dataclass(frozen=True, slots=True)
 class LateRows:
-    """The rows of a query, once. ``batches``: of its table, None where it reads none."""
+    """The rows of a step's query, once. ``query``: what is left of it to do with the ``batches`` of
+    its table, which are None where it reads none.
+    """
 
     step: LocalRows
+    query: LocalQuery | LocalValues | OnlySpark
     batches: Iterator[pa.RecordBatch] | None
     trace: Trace
 
     def table(self) -> pa.Table:
         """All of them. NeedsSpark."""
-        return _computed(self.step, self.batches, self.trace)
+        return _computed(self.step, self.query, self.batches, self.trace)
 
     @property
     def streams(self) -> bool:
         """Whether ``stream`` gives them as they come: if they may be as many as they like, so that
         no other way would be taken because of their weight.
         """
-        query = self.step.query.local
         return (
             self.step.max_bytes is None
             and self.batches is not None
-            and isinstance(query, LocalQuery)
-            and streams(query)
+            and isinstance(self.query, LocalQuery)
+            and streams(self.query)
         )
 
     def stream(self) -> Iterator[pa.RecordBatch]:
         """The rows that stream, one batch after the other. NeedsSpark from whichever batch has a
         value that is Spark's.
         """
-        query = self.step.query.local
+        query = self.query
         assert self.batches is not None
         assert isinstance(query, LocalQuery)
         with self.trace.running(self.step) as figures, reading_files():
@@ -136,9 +149,16 @@ class LateRows:
                 raise NeedsSpark(signal.reason) from signal
 
 
-def _computed(step: LocalRows, batches: Iterator[pa.RecordBatch] | None, trace: Trace) -> pa.Table:
-    """The rows of a query. ``batches``: of its table, None where it reads none. NeedsSpark."""
-    query, rows, reason = step.query.local, None, ""
+def _computed(
+    step: LocalRows,
+    query: LocalQuery | LocalValues | OnlySpark,
+    batches: Iterator[pa.RecordBatch] | None,
+    trace: Trace,
+) -> pa.Table:
+    """The rows of the query of a step, as far as it is not carried out by what gives the
+    ``batches`` of its table, which are None where it reads none. NeedsSpark.
+    """
+    rows, reason = None, ""
     assert not isinstance(query, OnlySpark)
     with trace.running(step) as figures:
         try:

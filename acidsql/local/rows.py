@@ -4,7 +4,7 @@ sorted, cut, one batch after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from acidsql import interrupts
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
+from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.tree import ColumnRef, Condition
 from acidsql.expressions.vectors import Refusal, Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
@@ -19,6 +20,7 @@ from acidsql.local.aggregates import Groups, distinct_rows
 from acidsql.local.ordering import Key, first_rows
 from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
 from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.scanner import Where
 from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
@@ -42,6 +44,27 @@ def streams(query: LocalQuery) -> bool:
 def stream_rows(query: LocalQuery, batches: Batches) -> Iterator[pa.RecordBatch]:
     """The answer of a query that ``streams``, as it comes. Otherwise as ``rows_of``."""
     return _Rows(query).stream(batches)
+
+
+def early_test(query: LocalQuery) -> Where | None:
+    """The query's condition as a scan can test it, before it reads what else of a row is wanted;
+    None where it is over ROW__ID, or over nothing.
+    """
+    if query.where is None:
+        return None
+    used = columns_of(query.where)
+    names = tuple(name for name in query.names if name in used)
+    if not names or len(names) < len(used):
+        return None
+    return Where(names, _compiled(query, query.where, dict(query.columns)).run)
+
+
+def _compiled(query: LocalQuery, tree: Condition, types: Mapping[str, HiveType]) -> Vector:
+    meaning = query.semantics
+    vector = vectorized(tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
+    if isinstance(vector, Refusal):
+        raise InternalError(f"an expression was understood before: {vector.reason}")
+    return vector
 
 
 @dataclass(slots=True)
@@ -121,13 +144,7 @@ class _Rows:
         if isinstance(tree, ColumnRef):
             return batch.column(tree.parts[0])
         if tree not in self.vectors:
-            meaning = self.query.semantics
-            vector = vectorized(
-                tree, self.types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now
-            )
-            if isinstance(vector, Refusal):
-                raise InternalError(f"an expression was understood before: {vector.reason}")
-            self.vectors[tree] = vector
+            self.vectors[tree] = _compiled(self.query, tree, self.types)
         return self.vectors[tree].run(batch)
 
     def _grouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

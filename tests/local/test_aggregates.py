@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -81,6 +82,32 @@ def test_a_sum_that_may_leave_its_range_is_sparks() -> None:
     values = pa.array([1 << 62, -(1 << 62), 5], pa.int64())
     with pytest.raises(NeedsSpark, match="sum of numbers as large"):
         groups.add([], [values], 3)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@given(values=st.lists(st.none() | st.floats(), max_size=40), size=st.integers(1, 50))
+def test_floating_numbers_are_added_in_the_order_of_the_rows(
+    grouped: bool, values: list[float | None], size: int
+) -> None:
+    """From 0.0 on, batch by batch; never in pairs, as Arrow would."""
+    sums = _aggregate(Function.SUM, DOUBLE, DOUBLE), _aggregate(Function.AVG, DOUBLE, DOUBLE)
+    groups = Groups(keys=[("k", pa.int8())] if grouped else [], aggregates=sums)
+    expected: float | None = None
+    for start in range(0, len(values), size):
+        part = values[start : start + size]
+        array = pa.array(part, pa.float64())
+        keys = [pa.nulls(len(part), pa.int8())] if grouped else []
+        groups.add(keys, [array, array], len(part))
+        numbers = [value for value in part if value is not None]
+        if numbers:
+            of_part = functools.reduce(float.__add__, numbers, 0.0)
+            expected = of_part if expected is None else expected + of_part
+    rows = groups.batch().to_pylist()
+    count = sum(value is not None for value in values)
+    average = None if expected is None else expected / count
+    if values or not grouped:
+        [row] = rows
+        assert repr([row["sum.0"], row["avg.0"]]) == repr([expected, average])
 
 
 def test_the_least_of_two_zeros_is_sparks() -> None:

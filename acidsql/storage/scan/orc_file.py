@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD
+from acidsql.acid.orc_tail import OrcTail
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, column_numbers
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.catalog.model import Column
@@ -22,10 +23,11 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout
-from acidsql.storage.footers import RowIdRange, ScanFile
+from acidsql.storage.footers import RowIdRange, ScanFile, read_footer
 from acidsql.storage.original_ids import bucket_property
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_unseen_times
+from acidsql.storage.scan.row_groups import RowGroups, few_groups
 from acidsql.storage.stored import arrow_type
 
 CURRENT = EVENT_FIELDS[4]
@@ -183,6 +185,7 @@ class _Reader:
         self._file = file
         self._opened: pa.NativeFile | None = None
         self._orc: orc.ORCFile | None = None
+        self._tail: OrcTail | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -218,6 +221,30 @@ class _Reader:
         if len(arrays) > len(wanted):
             return ids, {ordinal: arrays[ordinal] for ordinal in wanted}
         return ids, dict(zip(wanted, arrays, strict=True))
+
+    def groups(self, stripe: int, rows: Longs) -> RowGroups | None:
+        """The row groups of a stripe that hold these rows of it; None where they are not few."""
+        assert self._opened is not None
+        if self._tail is None:
+            self._tail = read_footer(self._io, self._file.path)
+        return few_groups(self._opened, self._tail, stripe, rows)
+
+    def read_groups(self, groups: RowGroups, ordinals: set[int]) -> dict[int, pa.Array]:
+        """Data columns of some row groups of a stripe by their ordinals."""
+        wanted = sorted(ordinals)
+        in_events = not self._file.file.original
+        numbers = column_numbers(self._file.columns, in_events=in_events)
+        kinds = self._file.columns.children
+        arrays = dict(
+            zip(
+                wanted,
+                groups.columns([(numbers[at], kinds[at]) for at in wanted], in_events=in_events),
+                strict=True,
+            )
+        )
+        left = [ordinal for ordinal, array in arrays.items() if array is None]
+        whole = self.read(groups.stripe, (), left)[1]
+        return arrays | {ordinal: groups.cut(whole[ordinal]) for ordinal in left}
 
     def _batch(
         self, stripe: int, id_columns: Sequence[str], ordinals: Sequence[int]
@@ -260,9 +287,18 @@ def _stripe(reader: _Reader, plan: FileRead, number: int, first_row: int) -> pa.
         alive = _wanted(plan.keep, _batch([], stored, plan.tested, count, alive), alive)
         if not alive.any():
             return None
-        left = _ordinals(plan.values) - stored.keys()
-        stored |= reader.read(number, (), left)[1]
     ids = _ids(known, plan, count, first_row) if plan.ids else []
+    if plan.keep is not None and (left := _ordinals(plan.values) - stored.keys()):
+        assert alive is not None
+        groups = reader.groups(number, np.flatnonzero(alive))
+        if groups is None:
+            stored |= reader.read(number, (), left)[1]
+        else:
+            ids = [groups.cut(array) for array in ids]
+            stored = {ordinal: groups.cut(array) for ordinal, array in stored.items()}
+            stored |= reader.read_groups(groups, left)
+            alive = groups.cut_mask(alive)
+            count = len(alive)
     return _batch(ids, stored, plan.values, count, alive)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from acidsql.acid.orc_types import EVENT_FIELDS, preorder
+from acidsql.acid.orc_types import column_numbers
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.expressions.predicate import Comparison, Predicate
@@ -56,11 +56,9 @@ def _ranges(io: FileIO, file: ScanFile, columns: tuple[Column, ...]) -> _Ranges:
     """The least and the greatest of each column of whole numbers, where the footer tells them."""
     original = file.file.original
     tail = read_footer(io, file.path)
-    number = 1 if original else len(EVENT_FIELDS) + 1  # behind the root, or behind ``row``
-    numbers = {}
-    for name, kind in zip(file.columns.names, file.columns.children, strict=True):
-        numbers[name] = number
-        number += sum(1 for _ in preorder(kind))
+    numbers = dict(
+        zip(file.columns.names, column_numbers(file.columns, in_events=not original), strict=True)
+    )
     return {
         c.column.name: tail.integer_range(numbers[c.name])
         for c in layout(columns, file.columns, original=original).file_columns

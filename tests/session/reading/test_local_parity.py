@@ -69,6 +69,7 @@ VALUES = (
 AGGREGATES = (
     "count(*)", "count(x)", "count(1)", "count(r)", *(f"min({n})" for n in COLUMNS),
     *(f"max({n})" for n in COLUMNS), "sum(t)", "sum(s)", "sum(i)", "sum(b)", "sum(m)", "avg(i)", "avg(t)",
+    "sum(f)", "sum(d)", "avg(f)", "avg(d)", "sum(d * 2) AS twice",
     "max(i) + 1 AS more", "count(*) AS n", "min(i + 1)", "sum(i) AS total", "max(i) > min(i) AS spread",
 )  # fmt: skip
 HAVING = ("count(*) > 1", "max(i) > 2", "min(x) IS NULL")

@@ -35,6 +35,7 @@ from acidsql.planner.bind.local.select_text import NotUnderstood
 
 _FUNCTIONS = {function.name: function for function in Function}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_FLOATING = ("float", "double")
 _BIGINT, _DOUBLE, _STRING = (PrimitiveType(name) for name in ("bigint", "double", "string"))
 _MORE_DIGITS = 10
 """What the sum of decimals has more than each of them."""
@@ -116,7 +117,9 @@ def _result(function: Function, argument: HiveType | None, span: Span) -> HiveTy
             precision + _MORE_DIGITS <= MAX_DECIMAL_PRECISION
         ):
             return DecimalType(precision + _MORE_DIGITS, scale)
-        case Function.AVG, PrimitiveType(name) if name in _INTEGERS:
+        case Function.SUM, PrimitiveType(name) if name in _FLOATING:
+            return _DOUBLE
+        case Function.AVG, PrimitiveType(name) if name in (*_INTEGERS, *_FLOATING):
             return _DOUBLE
     raise NotUnderstood(f"{function} of {argument}", span)
 
