@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from acidsql.planner.steps.plans import Plan
+
 _HTML_ROWS = 50
 
 
@@ -100,6 +102,8 @@ class Result:
         self.notes: tuple[str, ...] = tuple(notes)
         self._fetch = fetch
         self._make_df = make_df
+        self.plan: Plan | None = None
+        """What was carried out, as it was bound; None of a result that is no statement's."""
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
 
     @classmethod

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
     from acidsql.session_scan import TableScan
+    from acidsql.txn.runs import CommittedRun
 
 DEFAULT_WAREHOUSE = "warehouse"
 DEFAULT_BATCH_ROWS = 131_072
@@ -135,17 +136,18 @@ class Session:
 
     # ---- statements
 
-    def sql(self, text: str, params: Params | None = None) -> Result:
+    def sql(self, text: str, params: Params | None = None, *, run_id: str | None = None) -> Result:
         """Runs one statement; DML is committed when it returns.
 
         params: a sequence fills the ``?`` of the text, a mapping its ``:name``; each value becomes
-        a literal. A list or tuple may be an item of ``IN (?)``. Any error is an
+        a literal. A list or tuple may be an item of ``IN (?)``. run_id: as for ``record_run``, of a
+        statement that is a transaction of its own and changes rows. Any error is an
         ``acidsql.errors.Error``; then nothing of the statement is visible (CommitStateUnknownError
         excepted).
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with self.turn.taken():
+        with self.turn.taken(), self._transaction.recorded(run_id):
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
@@ -196,12 +198,28 @@ class Session:
 
     # ---- transactions over several statements
 
-    def begin(self, *, read_only: bool = False) -> None:
+    def begin(self, *, read_only: bool = False, run_id: str | None = None) -> None:
         """START TRANSACTION: the statements that follow see one snapshot and become visible
-        together with ``commit``.
+        together with ``commit``. ``run_id``: as for ``record_run``.
         """
         with self.turn.taken():
-            self._transaction.begin(read_only=read_only)
+            self._transaction.begin(read_only=read_only, run_id=run_id)
+
+    def record_run(self, run_id: str) -> None:
+        """Has the open transaction, or with autocommit off the next one, recorded as ``run_id`` by
+        its commit, if it changes rows: of all with that id one is ever committed, others raise
+        RunCommittedError, here or from ``commit``. It is remembered for acidsql.run.kept.
+        """
+        with self.turn.taken():
+            self._transaction.record(run_id)
+
+    def find_run(self, run_id: str) -> CommittedRun | None:
+        """What was committed as ``run_id``: counts, write ids, when; None if nothing was."""
+        return self.store.find_run(run_id)
+
+    def forget_run(self, run_id: str) -> bool:
+        """Has the work of ``run_id`` be done again; whether it was on record."""
+        return self.store.forget_run(run_id)
 
     def commit(self) -> None:
         """Makes all statements of the open transaction visible at once; without one there is
@@ -224,12 +242,14 @@ class Session:
             self._transaction.rollback()
 
     @contextmanager
-    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+    def transaction(
+        self, *, read_only: bool = False, run_id: str | None = None
+    ) -> Iterator[Session]:
         """``with session.transaction():`` commits at the end, and rolls back if an error leaves it.
 
-        A child that was forked inside leaves it to its parent.
+        A child that was forked inside leaves it to its parent. ``run_id``: as for ``record_run``.
         """
-        self.begin(read_only=read_only)
+        self.begin(read_only=read_only, run_id=run_id)
         try:
             yield self
         except BaseException:
