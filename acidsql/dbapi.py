@@ -185,15 +185,17 @@ class Cursor:
         """What ``Session.sql`` gave for the last statement: Arrow, pandas, stats."""
         return self._result
 
-    def execute(self, operation: str, params: Params | None = None) -> Self:
+    def execute(
+        self, operation: str, params: Params | None = None, *, run_id: str | None = None
+    ) -> Self:
         """Runs one statement. The cursor itself is the result, so that it can be iterated at once.
 
-        params: a sequence fills ``?``, a mapping ``:name``, as for ``Session.sql``.
+        params: a sequence fills ``?``, a mapping ``:name``; params, run_id: as for ``Session.sql``.
         """
         session = self._session()
         self._forget()
         self.query_id = f"acidsql-{uuid.uuid4()}"
-        self._take(session.sql(operation, params))
+        self._take(session.sql(operation, params, run_id=run_id))
         return self
 
     def executemany(self, operation: str, seq_of_params: Sequence[Params]) -> Self:

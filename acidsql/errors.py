@@ -11,7 +11,7 @@
         OperationalError               MetastoreError, LockTimeoutError*, DeadlockError*,
         WriteConflictError*,
                                        TransactionAbortedError*, CommitStateUnknownError,
-                                       SnapshotTooOldError*, ExecutionError
+                                       RunCommittedError, SnapshotTooOldError*, ExecutionError
         InternalError                  a bug of acidsql
                                        (* = retryable: the same statement may be run again)
 
@@ -217,6 +217,10 @@ class AmbiguousColumnError(BindError):
     default_sqlstate = "42702"
 
 
+class NotRecordableError(BindError):
+    """The statement has no transaction that could be recorded under a run id."""
+
+
 class NotTransactionalTableError(BindError):
     """UPDATE, DELETE or MERGE on a table that is not full ACID (Hive's 10297 and 10414)."""
 
@@ -306,6 +310,16 @@ class CommitStateUnknownError(OperationalError):
     """
 
     default_sqlstate = "08007"
+    txn_id: int = 0
+
+
+class RunCommittedError(OperationalError):
+    """What was to be done under a run id has been committed before, by transaction ``txn_id``; of
+    this attempt nothing is or will be visible.
+    """
+
+    default_sqlstate = "40002"
+    run_id: str = ""
     txn_id: int = 0
 
 

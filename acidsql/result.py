@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from acidsql.planner.steps.plans import Plan
+
 _HTML_ROWS = 50
 
 
@@ -142,6 +144,8 @@ class Result:
         self._make_df = make_df
         self._stream = stream
         self._is_streamed = False
+        self.plan: Plan | None = None
+        """What was carried out, as it was bound; None of a result that is no statement's."""
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
         self.reads: tuple[TableName, ...] = ()
         self._kept: tuple[object, Callable[[], object]] | None = None

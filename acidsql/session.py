@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from acidsql.parser.parameters import Params
     from acidsql.session_scan import TableScan
     from acidsql.session_tables import SessionTable
+    from acidsql.txn.runs import CommittedRun
 
 Value = TypeVar("Value")
 DEFAULT_WAREHOUSE = "warehouse"
@@ -139,17 +140,22 @@ class Session:
 
     # ---- statements
 
-    def sql(self, text: str, params: Params | None = None) -> Result:
+    def sql(self, text: str, params: Params | None = None, *, run_id: str | None = None) -> Result:
         """Runs one statement; DML is committed when it returns.
 
         params: a sequence fills the ``?`` of the text, a mapping its ``:name``; each value becomes
-        a literal. A list or tuple may be an item of ``IN (?)``. Any error is an
+        a literal. A list or tuple may be an item of ``IN (?)``. run_id: as for ``record_run``, of a
+        statement that is a transaction of its own and changes rows. Any error is an
         ``acidsql.errors.Error``; then nothing of the statement is visible (CommitStateUnknownError
         excepted).
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with self.turn.taken(), Observed(text, self._spine.database) as observed:
+        with (
+            self.turn.taken(),
+            Observed(text, self._spine.database) as observed,
+            self._transaction.recorded(run_id),
+        ):
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
             observed.done(result.stats)
@@ -229,12 +235,28 @@ class Session:
 
     # ---- transactions over several statements
 
-    def begin(self, *, read_only: bool = False) -> None:
+    def begin(self, *, read_only: bool = False, run_id: str | None = None) -> None:
         """START TRANSACTION: the statements that follow see one snapshot and become visible
-        together with ``commit``.
+        together with ``commit``. ``run_id``: as for ``record_run``.
         """
         with self.turn.taken(), Observed("START TRANSACTION"):
-            self._transaction.begin(read_only=read_only)
+            self._transaction.begin(read_only=read_only, run_id=run_id)
+
+    def record_run(self, run_id: str) -> None:
+        """Has the open transaction, or with autocommit off the next one, recorded as ``run_id`` by
+        its commit, if it changes rows: of all with that id one is ever committed, others raise
+        RunCommittedError, here or from ``commit``. It is remembered for acidsql.run.kept.
+        """
+        with self.turn.taken():
+            self._transaction.record(run_id)
+
+    def find_run(self, run_id: str) -> CommittedRun | None:
+        """What was committed as ``run_id``: counts, write ids, when; None if nothing was."""
+        return self.store.find_run(run_id)
+
+    def forget_run(self, run_id: str) -> bool:
+        """Has the work of ``run_id`` be done again; whether it was on record."""
+        return self.store.forget_run(run_id)
 
     def commit(self) -> None:
         """Makes all statements of the open transaction visible at once; without one there is
@@ -256,12 +278,14 @@ class Session:
         with self.turn.taken(), Observed("ROLLBACK" if self._transaction.is_open else None):
             self._transaction.rollback()
 
-    def transaction(self, *, read_only: bool = False, retries: int = 0) -> Block[Self]:
+    def transaction(
+        self, *, read_only: bool = False, retries: int = 0, run_id: str | None = None
+    ) -> Block[Self]:
         """``with session.transaction():`` commits at the end, and rolls back if an error leaves it.
         ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
-        after retryable errors.
+        after retryable errors. ``run_id``: as for ``record_run``.
         """
-        return Block(self, read_only=read_only, retries=retries)
+        return Block(self, read_only=read_only, retries=retries, run_id=run_id)
 
     def retry(self, work: Callable[[Self], Value], *, retries: int = 3) -> Value:
         """What ``work(session)`` returns, called in a transaction of its own; called again, with

@@ -22,7 +22,7 @@ class _Turn(Protocol):
 class _Session(Protocol):
     @property
     def turn(self) -> _Turn: ...
-    def begin(self, *, read_only: bool = False) -> None: ...
+    def begin(self, *, read_only: bool = False, run_id: str | None = None) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
 
@@ -37,12 +37,15 @@ class Block(Generic[S]):
     since no ``with`` can run its block again.
     """
 
-    def __init__(self, session: S, *, read_only: bool, retries: int = 0) -> None:
+    def __init__(
+        self, session: S, *, read_only: bool, retries: int = 0, run_id: str | None = None
+    ) -> None:
         if retries < 0:
             raise InterfaceError("retries is a number of further attempts, 0 or more")
         self._session = session
         self._read_only = read_only
         self._retries = retries
+        self._run_id = run_id
 
     def __enter__(self) -> S:
         if self._retries:
@@ -73,7 +76,7 @@ class Block(Generic[S]):
                 )
 
     def _begin(self) -> S:
-        self._session.begin(read_only=self._read_only)
+        self._session.begin(read_only=self._read_only, run_id=self._run_id)
         return self._session
 
     def _end(self, *, failed: bool) -> None:

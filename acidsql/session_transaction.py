@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.changes.transactional import TransactionWork
-from acidsql.errors import BindError, InterfaceError, WriteConflictError
+from acidsql.errors import BindError, InterfaceError, NotRecordableError, WriteConflictError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
@@ -20,17 +20,20 @@ from acidsql.planner.steps.locks import lock_request
 from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import (
     CatalogCommand,
+    ChangePlan,
     MergePlan,
     MultiInsertPlan,
     Plan,
     ReadPlan,
     WritePlan,
+    legs_of,
     tables_of,
 )
 from acidsql.settings import Settings
 from acidsql.txn.locking import Patience, held
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import TxnManager
+from acidsql.txn.runs import RunRequest
 from acidsql.txn.transaction import Transaction, TransactionState
 
 NOT_IN_A_TRANSACTION = 20007
@@ -48,10 +51,15 @@ class SessionTransaction:
         begin: Callable[[], TransactionWork],
         settings: Settings,
         outlive: Callable[[Transaction], None] = lambda txn: None,
+        *,
+        ask_for_run: Callable[[str], RunRequest],
     ) -> None:
         self._begin = begin
         self._settings = settings
         self._outlive = outlive
+        self._ask_for_run = ask_for_run
+        self.request: RunRequest | None = None
+        """What the next commit is recorded as."""
         self._work: TransactionWork | None = None
         self._started = False
         self._read_only = False
@@ -90,17 +98,49 @@ class SessionTransaction:
         """The transaction to carry a statement out in; None if it is one of its own."""
         if self._work is None and self.takes_statements:
             self._work = self._begin()
+            self._work.request = self.request
         return self._work
 
-    def begin(self, *, read_only: bool = False) -> None:
-        """Asks for a transaction; InterfaceError if one is open."""
+    def begin(self, *, read_only: bool = False, run_id: str | None = None) -> None:
+        """Asks for a transaction; InterfaceError if one is open. ``run_id``: as for ``record``."""
         if self.is_open:
             raise InterfaceError(
                 "a transaction is open already",
                 hint="COMMIT or ROLLBACK it first.",
                 code=NOT_IN_A_TRANSACTION,
             )
+        self.request = None if run_id is None else self._ask_for_run(run_id)
         self._started, self._read_only = True, read_only
+
+    def record(self, run_id: str) -> None:
+        """Has the open transaction, or the one that the next statement opens, recorded as
+        ``run_id``. RunCommittedError if that was done before; InterfaceError if it is too late.
+        """
+        if not self.takes_statements:
+            hint = "Pass run_id to sql, begin or transaction, or turn autocommit off."
+            raise InterfaceError("no transaction is open to be recorded as a run", hint=hint)
+        if self.request is not None or (self._work is not None and self._work.statements):
+            raise InterfaceError("the transaction has a run id, or has changed rows already")
+        self.request = self._ask_for_run(run_id)
+        if self._work is not None:
+            self._work.request = self.request
+
+    @contextmanager
+    def recorded(self, run_id: str | None) -> Iterator[None]:
+        """One statement in a transaction of its own, which is recorded as ``run_id``; None: not.
+        It fails as ``record`` does.
+        """
+        if run_id is None:
+            yield
+            return
+        if self.takes_statements:
+            hint = "Pass it to begin, transaction or record: a transaction is recorded as a whole."
+            raise InterfaceError("a run id is not for one statement of a transaction", hint=hint)
+        self.request = self._ask_for_run(run_id)
+        try:
+            yield
+        finally:
+            self.request = None
 
     def commit(self) -> None:
         work = self._work
@@ -133,6 +173,7 @@ class SessionTransaction:
         ended the transaction (TransactionAbortedError).
         """
         if not self.takes_statements:
+            self._check_recordable(plan)
             return
         if self._work is not None and isinstance(
             plan, ReadPlan | WritePlan | MergePlan | MultiInsertPlan
@@ -149,6 +190,17 @@ class SessionTransaction:
                 if isinstance(plan, WritePlan):
                     self._check_undoable(plan)
 
+    def _check_recordable(self, plan: Plan) -> None:
+        """Refuses a statement of its own that is to be recorded and has no commit to be recorded
+        with.
+        """
+        if self.request is None or (isinstance(plan, ChangePlan) and legs_of(plan)[0].sinks):
+            return
+        raise NotRecordableError(
+            f"{words_of(plan)} cannot be recorded as a run",
+            detail="a run is recorded with the commit of a transaction that changes rows",
+        )
+
     def _check_definition(self, operation: str) -> None:
         """Refuses DDL, which takes effect at once, in a transaction that was asked for or has
         written. One that has only read, and was not asked for, ends for it.
@@ -156,17 +208,23 @@ class SessionTransaction:
         if self._started or self.has_changes:
             hint = "COMMIT or ROLLBACK first: its effect could not be rolled back."
             raise self._not_allowed(operation, hint=hint)
+        request = self.request
         self.rollback()
+        self.request = request
 
     def _check_undoable(self, plan: WritePlan) -> None:
         """Refuses rows that others would see before COMMIT, and after ROLLBACK still."""
         plain, action = not plan.sinks, plan.action
         if not plain and not isinstance(action, BoundLoad):
             return
-        if plain and self._settings.text(PLAIN_SETTING) == "warn":
+        if plain and self.request is None and self._settings.text(PLAIN_SETTING) == "warn":
             return
         ends = "COMMIT or ROLLBACK" if self.autocommit else "SET AUTOCOMMIT TRUE"
-        passes = f", or SET {PLAIN_SETTING}=warn: then it takes effect at once" if plain else ""
+        passes = (
+            f", or SET {PLAIN_SETTING}=warn: then it takes effect at once"
+            if plain and self.request is None
+            else ""
+        )
         error = self._not_allowed(words_of(plan), hint=f"{ends} first{passes}.")
         if plain:
             error.detail = (
@@ -183,7 +241,7 @@ class SessionTransaction:
         return BindError(message, code=NOT_IN_A_TRANSACTION, hint=hint)
 
     def _end(self) -> None:
-        self._work, self._started, self._read_only = None, False, False
+        self._work, self._started, self._read_only, self.request = None, False, False, None
 
 
 Locked = TypeVar(

@@ -65,6 +65,7 @@ from acidsql.settings import Settings, Variables
 from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.reading import Reads, ReadSnapshot
+from acidsql.txn.runs import ask_for_run
 
 if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
@@ -113,7 +114,14 @@ class Spine:
             settings=self.settings,
             plan_again=self._plan_again,
         )
-        self.transaction = SessionTransaction(self.begin_work, self.settings, self.reads.outlive)
+        self.transaction = SessionTransaction(
+            self.begin_work,
+            self.settings,
+            self.reads.outlive,
+            ask_for_run=lambda run_id: ask_for_run(
+                self.store.find_run, run_id, self.settings.number("acidsql.run.kept")
+            ),
+        )
         self.queries = SessionQueries(
             engine=self.engine,
             turn=self.turn,
@@ -182,6 +190,7 @@ class Spine:
         if isinstance(plan, ReadPlan):
             self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
+        result.plan = plan
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
 
@@ -355,18 +364,20 @@ class Spine:
         """Carries out one statement in one unit of work: the session's open transaction, one of its
         own, or, for a table without transactions, none.
         """
-        legs = self._legs(plan)
-        if not legs:
-            return Result((), Stats())
         work = self.transaction.work()
-        if legs[0].sinks and work is None:
-            return Result((), self._write_alone(plan, source))
+        legs = self._legs(plan)
+        if work is None and (not legs or legs[0].sinks):
+            return Result((), self._write_alone(plan, source) if legs else Stats())
         with self.locks.around(plan, source, work) as locked:
             legs = self._legs(locked)
+            if work is not None and (not legs or legs[0].sinks):
+                stats = Stats()
+                if legs:
+                    stats = carry_out(legs, work, ends=False, warehouse=self.root)
+                work.statements.append(source)
+                return Result((), stats)
             if not legs:
                 return Result((), Stats())
-            if legs[0].sinks and work is not None:
-                return Result((), carry_out(legs, work, ends=False, warehouse=self.root))
             with self.queries.reading(locked, source) as snapshots:
                 plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
                 stats = carry_out(legs, plain, ends=True, warehouse=self.root)
@@ -377,6 +388,8 @@ class Spine:
         request = self.locks.request(plan, source)
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
         work = self.begin_work(tables, request, transactional_reads(plan))
+        work.request = self.transaction.request
+        work.statements.append(source)
         with work:
             legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
             return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()

@@ -26,6 +26,7 @@ from acidsql.txn.locking import Patience
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap
+from acidsql.txn.runs import Run, RunRequest, digest_of
 from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 
 
@@ -37,7 +38,11 @@ class TransactionWork(UnitOfWork):
     def __init__(self, store: Store, engine: Engine, txn: Transaction) -> None:
         super().__init__(store, engine)
         self._partitions: dict[TableName, dict[str, Partition]] = {}
+        self._changed = (0, 0, 0)
         self.txn = txn
+        self.request: RunRequest | None = None
+        """What its commit is recorded as, if it has carried out ``statements`` that change rows."""
+        self.statements: list[str] = []
 
     @classmethod
     def begin(
@@ -79,13 +84,35 @@ class TransactionWork(UnitOfWork):
     def run(self, legs: Sequence[Leg]) -> list[Done]:
         partitions = {table: dict(known) for table, known in self._partitions.items()}
         try:
-            return super().run(legs)
+            done = super().run(legs)
         except BaseException as error:
             self._partitions = partitions
             cause = self._cause(error)
             if cause is not None:
                 raise cause from error
             raise
+        inserted, updated, deleted = self._changed
+        self._changed = (
+            inserted + sum(one.written.inserted for one in done),
+            updated + sum(one.written.updated for one in done),
+            deleted + sum(one.written.deleted for one in done),
+        )
+        return done
+
+    def _recorded(self) -> Run | None:
+        """What is to be on record with the commit."""
+        if self.request is None or not self.statements:
+            return None
+        inserted, updated, deleted = self._changed
+        return Run(
+            run_id=self.request.run_id,
+            kept_seconds=self.request.kept_seconds,
+            digest=digest_of(self.statements),
+            rows_inserted=inserted,
+            rows_updated=updated,
+            rows_deleted=deleted,
+            write_ids={str(table): write_id for table, write_id in self.write_ids.items()},
+        )
 
     def _cause(self, error: BaseException) -> Error | None:
         """TransactionAbortedError where files failed because others have aborted the transaction:
@@ -122,7 +149,8 @@ class TransactionWork(UnitOfWork):
                 self._store.add_partitions(table, partitions.values(), if_not_exists=True)
             crash_points.reached("written")
             interrupts.too_late()
-            self.txn.commit(self._compare if self._engine.publisher.by_rows else None)
+            by_rows = self._engine.publisher.by_rows
+            self.txn.commit(self._compare if by_rows else None, self._recorded())
 
     def _announce(self) -> None:
         """Records what is written to, so that it is found if the process dies; and nothing gets a

@@ -365,7 +365,7 @@ class EmbeddedCompactions(EmbeddedTxns):
 
     def keep_house(self) -> None:
         with self._store.write(durable=False) as connection:
-            purge(connection)
+            purge(connection, self._now(connection))
 
 
 def _abort(connection: Connection, row: Row[Any]) -> None:

@@ -17,6 +17,7 @@ from acidsql.errors import (
     CommitStateUnknownError,
     MetastoreError,
     OperationalError,
+    RunCommittedError,
     WriteConflictError,
 )
 from acidsql.metastore.committing import (
@@ -38,6 +39,7 @@ from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.outcomes import find_outcome, txn_info
 from acidsql.metastore.rows.readers import insert_txn_reads
+from acidsql.metastore.rows.runs import delete_run, find_run, insert_run
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -57,6 +59,7 @@ from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import too_old
+from acidsql.txn.runs import CommittedRun, Run, committed_error
 
 
 class EmbeddedTxns(EmbeddedLocks):
@@ -135,17 +138,18 @@ class EmbeddedTxns(EmbeddedLocks):
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
         harmless: Collection[Overlap] | None = None,
+        run: Run | None = None,
     ) -> tuple[Overlap, ...]:
         try:
             with self._store.write() as connection:
-                conflict = self._commit(connection, txn_id, components, statistics, harmless)
+                failure = self._commit(connection, txn_id, components, statistics, harmless, run)
         except UncomparedError as uncompared:
             return uncompared.overlaps
         except CommitFailedError as error:
             self._settle(txn_id, error)
             return ()
-        if conflict is not None:
-            raise conflict
+        if failure is not None:
+            raise failure
         return ()
 
     def abort(self, txn_id: TxnId, *, conflict: bool = False) -> None:
@@ -181,6 +185,14 @@ class EmbeddedTxns(EmbeddedLocks):
         with self._store.read() as connection:
             return find_outcome(connection, txn_id)
 
+    def find_run(self, run_id: str) -> CommittedRun | None:
+        with self._store.read() as connection:
+            return find_run(connection, run_id)
+
+    def forget_run(self, run_id: str) -> bool:
+        with self._store.write() as connection:
+            return delete_run(connection, run_id)
+
     def _open(self, connection: Connection, now: int, kind: TxnType = TxnType.DEFAULT) -> TxnId:
         process = Process.current()
         living = self._reap_txns(connection, process, now).living
@@ -209,7 +221,7 @@ class EmbeddedTxns(EmbeddedLocks):
             lowest=lowest,
             kind=kind,
         )
-        keep_house(connection, txn_id)
+        keep_house(connection, txn_id, now)
         return txn_id
 
     def _opened(
@@ -234,15 +246,21 @@ class EmbeddedTxns(EmbeddedLocks):
         components: Iterable[TxnComponent],
         statistics: Iterable[StatisticsChange],
         harmless: Collection[Overlap] | None,
-    ) -> WriteConflictError | None:
+        run: Run | None,
+    ) -> WriteConflictError | RunCommittedError | None:
         state = find_state(connection, txn_id)
         if state is TxnState.COMMITTED:
             return None
         check_open(connection, txn_id, state)
+        before = None if run is None else find_run(connection, run.run_id)
+        if before is not None:
+            abort_txns(connection, [txn_id], AbortReason.RUN_COMMITTED)
+            return committed_error(before.run_id, before.txn_id)
         insert_components(connection, txn_id, components)
-        conflict = finish(
-            connection, txn_id, now=self._now(connection), statistics=statistics, harmless=harmless
-        )
+        now = self._now(connection)
+        conflict = finish(connection, txn_id, now=now, statistics=statistics, harmless=harmless)
+        if run is not None and conflict is None:
+            insert_run(connection, run, txn_id, now)
         crash_points.reached("commit prepared")
         return conflict
 

@@ -116,6 +116,11 @@ def add_leases(connection: Connection) -> None:
     add_columns(connection, COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_LEASE)
 
 
+def add_runs(connection: Connection) -> None:
+    """Adds the table of what was committed under a name of the user's."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -127,6 +132,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_compactor_daemons,
     add_readers,
     add_leases,
+    add_runs,
 )
 
 

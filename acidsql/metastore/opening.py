@@ -14,6 +14,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
+from acidsql.metastore.rows.runs import purge_runs
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.txn_tables import (
@@ -197,17 +198,18 @@ def ended_processes(agents: Iterable[str | None], observer: Process) -> set[str 
     }
 
 
-def keep_house(connection: Connection, top: TxnId) -> None:
+def keep_house(connection: Connection, top: TxnId, now: int) -> None:
     """Does ``purge`` now and then; ``top`` is the newest transaction."""
     if top % HOUSEKEEPING_INTERVAL == 0:
-        purge(connection)
+        purge(connection, now)
 
 
-def purge(connection: Connection) -> None:
-    """Forgets what no snapshot and no conflict check can ask for any more.
+def purge(connection: Connection, now: int) -> None:
+    """Forgets what no snapshot and no conflict check can ask for any more, and old runs.
 
     Hive: AcidHouseKeeperService, AcidTxnCleanerService.
     """
+    purge_runs(connection, now)
     top = connection.scalar(_NEWEST_TXN) or 0
     connection.execute(
         delete(WRITE_SET).where(WRITE_SET.c.WS_COMMIT_ID < (lowest_open_txn(connection) or top + 1))

@@ -1,7 +1,7 @@
 """The tables of the store that transactions fill: who does what to the catalog's objects, and who
 holds or waits for what.
 
-They are Hive's, as those of the catalog (see tables), but for two. HL_STATEMENT is ours: what a
+They are Hive's, as those of the catalog (see tables), but for some. HL_STATEMENT is ours: what a
 statement that waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothing here would read.
 """
 
@@ -175,6 +175,21 @@ HIVE_LOCKS = Table(
 )
 
 NEXT_LOCK_ID = Table("NEXT_LOCK_ID", METADATA, Column("NL_NEXT", BigInteger, nullable=False))
+
+COMMITTED_RUNS = Table(
+    "COMMITTED_RUNS",
+    METADATA,
+    Column("CR_RUN_ID", String(500), primary_key=True),
+    Column("CR_TXNID", BigInteger, nullable=False),
+    Column("CR_TIME", BigInteger, nullable=False),
+    Column("CR_KEPT_UNTIL", BigInteger, nullable=False),
+    Column("CR_DIGEST", String(64), nullable=False),
+    Column("CR_OUTCOME", Text, nullable=False),
+    Index("COMMITTED_RUNS_KEPT_INDEX", "CR_KEPT_UNTIL"),
+)
+"""Ours: what was committed under a name of the user's; see txn.runs. CR_OUTCOME is the counts of
+rows and the write ids, as JSON. It outlives its transaction's row in TXNS.
+"""
 
 COMPACTOR_DAEMONS = Table(
     "COMPACTOR_DAEMONS",

@@ -153,6 +153,18 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.run.kept",
+        kind="seconds",
+        default="30d",
+        unit="s",
+        low=0,
+        doc=(
+            "How long the run id of a transaction is remembered, at least: for so long the same"
+            " work under the same id is not done again."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.compactor.auto.max.bytes",
         kind="bytes",
         default="16m",

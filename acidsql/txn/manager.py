@@ -17,6 +17,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import Readers
+from acidsql.txn.runs import CommittedRun, Run
 
 
 class OperationType(StrEnum):
@@ -205,16 +206,18 @@ class TxnManager(Readers, Protocol):
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
         harmless: Collection[Overlap] | None = None,
+        run: Run | None = None,
     ) -> tuple[Overlap, ...]:
         """Does ``add_components`` and makes the transaction visible; with it, or not at all, the
-        statistics change.
+        statistics change and ``run`` is on record.
 
         ``harmless``: overlapping updates and deletes that hit no common row. If there are others
         these are returned and nothing is changed: to be compared, and asked again. None: every
         overlapping change is a conflict, as in Hive; () is returned.
 
-        WriteConflictError (then it is aborted), TransactionAbortedError, CommitStateUnknownError.
-        A commit that already happened is no error. Hive: TxnHandler.commitTxn.
+        WriteConflictError (then it is aborted), RunCommittedError (so it is, too: another has
+        committed the run), TransactionAbortedError, CommitStateUnknownError. A commit that already
+        happened is no error. Hive: TxnHandler.commitTxn.
         """
 
     def abort(self, txn_id: TxnId, *, conflict: bool = False) -> None:
@@ -237,3 +240,11 @@ class TxnManager(Readers, Protocol):
 
     def find_txn(self, txn_id: TxnId) -> TxnOutcome | None:
         """What became of a transaction; None if no transaction has that id yet."""
+
+    def find_run(self, run_id: str) -> CommittedRun | None:
+        """What was committed under a run id; None if nothing was, or so long ago that it is
+        forgotten.
+        """
+
+    def forget_run(self, run_id: str) -> bool:
+        """Has a run id be used again; whether something was on record under it."""

@@ -43,7 +43,8 @@ commit was sent and no answer came; then nothing of it may be removed, and it is
 look).
 
     begin --> open --+--> commit --> committed
-      heartbeats     |          +--> aborted     WriteConflictError, TransactionAbortedError
+      heartbeats     |          +--> aborted     WriteConflictError, TransactionAbortedError,
+                     |          |                RunCommittedError
                      |          +--> unknown     CommitStateUnknownError
                      +--> abort ---> aborted
 """
@@ -69,6 +70,7 @@ from acidsql.errors import (
     InterfaceError,
     MetastoreError,
     OperationalError,
+    RunCommittedError,
     TransactionAbortedError,
     WriteConflictError,
 )
@@ -77,6 +79,7 @@ from acidsql.txn.locking import Patience, wait
 from acidsql.txn.locks import LockComponent, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
 from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
+from acidsql.txn.runs import Run
 
 HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""
@@ -275,10 +278,11 @@ class Transaction:
                 return None
         return self._heartbeat.lost
 
-    def commit(self, compare: CompareRows | None = None) -> None:
+    def commit(self, compare: CompareRows | None = None, run: Run | None = None) -> None:
         """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of
         it is or will be visible; CommitStateUnknownError: nobody knows, touch nothing; any other
-        error: still open.
+        error: still open. ``run``: what is on record from then on; RunCommittedError if it is
+        already: nothing of this transaction is or will be visible.
 
         ``compare``: tells whether overlapping changes hit a common row; None: it is a conflict
         whichever rows they hit, as in Hive.
@@ -288,11 +292,11 @@ class Transaction:
         self.check()
         self.state = TransactionState.COMMITTING
         try:
-            self._commit(compare)
+            self._commit(compare, run)
         except CommitStateUnknownError:
             self._end(TransactionState.UNKNOWN)
             raise
-        except (WriteConflictError, TransactionAbortedError):
+        except (WriteConflictError, TransactionAbortedError, RunCommittedError):
             self._end(TransactionState.ABORTED)
             raise
         except Error:
@@ -303,16 +307,16 @@ class Transaction:
             raise
         self._end(TransactionState.COMMITTED)
 
-    def _commit(self, compare: CompareRows | None) -> None:
+    def _commit(self, compare: CompareRows | None, run: Run | None) -> None:
         """Asks the store to commit, until no overlapping change is left that was not compared. Most
         often there is none: that is one call.
         """
         if compare is None:
-            self._manager.commit(self.txn_id, self._unrecorded, self._statistics)
+            self._manager.commit(self.txn_id, self._unrecorded, self._statistics, run=run)
             return
         harmless: frozenset[Overlap] = frozenset()
         while overlaps := self._manager.commit(
-            self.txn_id, self._unrecorded, self._statistics, harmless
+            self.txn_id, self._unrecorded, self._statistics, harmless, run
         ):
             clash = compare(overlaps)
             if clash is not None:

@@ -57,6 +57,8 @@ class AbortReason(IntEnum):
     """Ours: a partition it wrote to was dropped."""
     RENEWED = 50903
     """Ours: it waited for locks, and another went on in its place."""
+    RUN_COMMITTED = 50904
+    """Ours: another has committed what it was to do, under the same run id."""
 
 
 _WORDS = {
@@ -69,6 +71,7 @@ _WORDS = {
     AbortReason.PROCESS_GONE: "the process that opened it has ended",
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
     AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
+    AbortReason.RUN_COMMITTED: "another transaction had committed the same run",
     AbortReason.RENEWED: "it waited for locks, and another transaction went on in its place",
 }
 

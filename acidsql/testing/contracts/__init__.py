@@ -22,6 +22,7 @@ from acidsql.testing.contracts.dropping import DropContract  # noqa: E402
 from acidsql.testing.contracts.lock_ends import LockEndContract  # noqa: E402
 from acidsql.testing.contracts.locks import LockContract  # noqa: E402
 from acidsql.testing.contracts.readers import ReaderContract, ReaderTableContract  # noqa: E402
+from acidsql.testing.contracts.runs import RunContract  # noqa: E402
 from acidsql.testing.contracts.statistics import StatisticsContract  # noqa: E402
 from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract  # noqa: E402
 from acidsql.testing.contracts.threads import ThreadContract  # noqa: E402
@@ -49,6 +50,7 @@ class TxnManagerContract(
     LockEndContract,
     ThreadContract,
     ReaderContract,
+    RunContract,
 ):
     """What every transaction manager must do, by Hive's rules."""
 

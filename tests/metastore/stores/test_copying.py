@@ -20,6 +20,7 @@ from acidsql.metastore.stores import copying
 from acidsql.metastore.stores.copying import copy_store
 from acidsql.metastore.tables import METADATA
 from acidsql.session import Session
+from acidsql.testing.contracts.runs import RUN
 from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
@@ -66,7 +67,8 @@ def fill(warehouse: Path, metastore: str | None = None) -> None:
             component = TxnComponent(
                 table=T, partition=None, operation=operation, write_id=opened.write_ids[T]
             )
-            store.commit(opened.txn_id, [component])
+            run = replace(RUN, run_id=f"run {opened.txn_id}")
+            store.commit(opened.txn_id, [component], run=run)
         store.abort(store.begin([T]).txn_id)
         wanted = CompactionRequest(
             table=T, partition=None, type=CompactionType.MAJOR, initiator="node1-manual"

@@ -45,10 +45,17 @@ class Killer:
         )
 
     def run(
-        self, warehouse: Path, point: str, *statements: str, times: int = 1, **settings: str
+        self,
+        warehouse: Path,
+        point: str,
+        *statements: str,
+        times: int = 1,
+        run_id: str | None = None,
+        **settings: str,
     ) -> bool:
-        """Runs statements in a process that is killed when it comes to ``point`` for so many
-        ``times``; whether it came there. AssertionError if a statement fails.
+        """Runs statements, each under the run id if there is one, in a process that is killed when
+        it comes to ``point`` for so many ``times``; whether it came there. AssertionError if a
+        statement fails.
         """
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
@@ -57,6 +64,7 @@ class Killer:
             "point": point,
             "times": times,
             "statements": statements,
+            "run_id": run_id,
             "settings": settings,
         }
         self._parent.stdin.write(json.dumps(order) + "\n")
@@ -109,7 +117,7 @@ def _run_and_die(order: dict[str, Any]) -> None:
         with Session(order["warehouse"], settings=order["settings"]) as session:
             crash_points.hook = reached
             for statement in order["statements"]:
-                session.sql(statement)
+                session.sql(statement, run_id=order["run_id"])
         code = 0
     except BaseException as error:
         print(repr(error), file=sys.stderr, flush=True)

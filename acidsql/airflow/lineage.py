@@ -1,0 +1,205 @@
+"""What statements read and write, from the plans that were carried out: tables as they were bound,
+and which columns each column was made of.
+
+The text of a bound query names its tables by number, so that no name is looked up a second time.
+Where a column cannot be followed for certain (a view that only Spark knows) nothing is said of the
+columns of that statement; the tables are said all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Table
+from acidsql.errors import Error, Span
+from acidsql.expressions.query_text import Piece, QueryText
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.bound import (
+    BoundDelete,
+    BoundInsert,
+    BoundLoad,
+    BoundMerge,
+    BoundQuery,
+    BoundRead,
+    BoundUpdate,
+)
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.planner.bind.query_tree import parse_query
+from acidsql.planner.steps.plans import (
+    CatalogCommand,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    WritePlan,
+    carried_out,
+    legs_of,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.lineage import Node
+
+_ROW_ID_COLUMNS = 3
+"""The first columns of the query of an UPDATE."""
+
+Source = tuple[str, str]
+"""A table's name, db.t, and one of its columns."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Lineage:
+    """``inputs`` and ``outputs`` by name. ``columns``: for columns of outputs, by table and name,
+    what they were made of; those that nobody can tell of are left out.
+    """
+
+    inputs: dict[str, Table] = field(default_factory=dict)
+    outputs: dict[str, Table] = field(default_factory=dict)
+    columns: dict[Source, set[Source]] = field(default_factory=dict)
+
+
+def lineage_of(plans: Iterable[Plan]) -> Lineage:
+    """What statements have read and written, all together."""
+    lineage = Lineage()
+    for plan in plans:
+        match carried_out(plan):
+            case ReadPlan(query=query):
+                _read(lineage, query.reads)
+            case WritePlan() | MergePlan() | MultiInsertPlan() as change:
+                for leg in legs_of(change):
+                    _write(lineage, leg)
+            case CatalogCommand(action=BoundCreateTableAs(table=table, query=query)):
+                _read(lineage, query.reads)
+                lineage.outputs[str(table.name)] = table
+    return lineage
+
+
+def _read(lineage: Lineage, reads: Iterable[BoundRead]) -> None:
+    lineage.inputs.update((str(read.table.name), read.table) for read in reads)
+
+
+def _write(lineage: Lineage, leg: WritePlan | MergePlan) -> None:
+    lineage.outputs[str(leg.table.name)] = leg.table
+    if isinstance(leg, MergePlan):
+        _read(lineage, leg.merge.reads)
+        made = [_merge_columns(leg.merge)]
+    else:
+        query = leg.query
+        _read(lineage, () if query is None else query.reads)
+        made = [_columns(leg.action)]
+    for columns in made:
+        for name, sources in columns.items():
+            lineage.columns.setdefault((str(leg.table.name), name), set()).update(sources)
+
+
+def _columns(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> dict[str, set[Source]]:
+    """What each column that a statement writes is made of."""
+    match action:
+        case BoundInsert(source=BoundQuery() as query, columns=columns):
+            wanted = {place: column.name for place, column in enumerate(columns)}
+            return _traced(query.text, query.reads, query.views, wanted)
+        case BoundUpdate(query=query, changed=changed, table=table):
+            names = [column.name for column in table.columns]
+            wanted = {_ROW_ID_COLUMNS + names.index(column.name): column.name for column in changed}
+            return _traced(query.text, query.reads, query.views, wanted)
+    return {}
+
+
+def _merge_columns(merge: BoundMerge) -> dict[str, set[Source]]:
+    """What the columns are made of that the clauses of a MERGE set: each is a query over the target
+    and the source.
+    """
+    made: dict[str, set[Source]] = {}
+    names = [column.name for column in merge.table.columns + merge.table.partition_columns]
+    for clause in merge.clauses:
+        changed = {column.name for column in clause.changed}
+        values = [
+            (name, value)
+            for name, value in zip(names, clause.values, strict=False)
+            if name in changed
+        ]
+        pieces: list[Piece] = ["SELECT "]
+        for number, (_, value) in enumerate(values):
+            pieces += [", "] * (number > 0) + list(value)
+        text = QueryText(merge.text_source, (*pieces, " FROM ", *_target(merge), *merge.source))
+        wanted = {place: name for place, (name, _) in enumerate(values)}
+        for name, sources in _traced(text, merge.reads, merge.views, wanted).items():
+            made.setdefault(name, set()).update(sources)
+    return made
+
+
+def _target(merge: BoundMerge) -> Iterator[Piece]:
+    from acidsql.expressions.query_text import Slot
+    from acidsql.expressions.spark_words import identifier
+
+    yield Slot(0)
+    yield f" AS {identifier(merge.alias)} CROSS JOIN "
+
+
+def _traced(
+    text: QueryText, reads: Sequence[BoundRead], views: Sequence[str], wanted: Mapping[int, str]
+) -> dict[str, set[Source]]:
+    """What the columns of a query are made of; ``wanted``: names for their places. {} where that is
+    not certain.
+    """
+    from sqlglot.errors import SqlglotError
+    from sqlglot.lineage import lineage
+    from sqlglot.optimizer.scope import build_scope
+
+    if views or not wanted:
+        return {}
+    tables = {f"acidsql_read_{number}": read.table for number, read in enumerate(reads)}
+    try:
+        tree = _qualified(text.render(list(tables)), tables)
+        if len(tree.selects) <= max(wanted):
+            return {}
+        scope = build_scope(tree)
+        return {
+            name: _leaves(lineage(f"c{place}", tree, {}, scope=scope, dialect="spark"), tables)
+            for place, name in wanted.items()
+        }
+    except (SqlglotError, Error, KeyError, ValueError):
+        return {}
+
+
+def _qualified(sql: str, tables: Mapping[str, Table]) -> exp.Query:
+    """The tree of a query with every column under its table's name, stars written out, and its own
+    columns called c0, c1, ..
+    """
+    from sqlglot import exp
+    from sqlglot.optimizer.qualify import qualify
+
+    parsed = parse_query(sql, Span(0, len(sql)))
+    schema: dict[str, object] = {
+        name: {
+            column.name: str(column.type) for column in (*table.columns, *table.partition_columns)
+        }
+        | {"row__id": "struct<writeid:bigint,bucketid:int,rowid:bigint>"}
+        for name, table in tables.items()
+    }
+    tree = qualify(parsed, schema=schema, dialect="spark", expand_stars=True)
+    if not isinstance(tree, exp.Query):
+        raise ValueError(sql)
+    leftmost = tree
+    while isinstance(leftmost, exp.SetOperation):
+        leftmost.set("order", None)
+        leftmost = leftmost.left
+    leftmost.set("order", None)  # it may ask for columns by the names that they had
+    for place, item in enumerate(list(leftmost.selects)):
+        item.replace(exp.alias_(item.unalias(), f"c{place}", copy=False))
+    return tree
+
+
+def _leaves(root: Node, tables: Mapping[str, Table]) -> set[Source]:
+    """The columns of tables at the ends of a column's way. KeyError for any other end."""
+    from sqlglot import exp
+
+    leaves: set[Source] = set()
+    for node in root.walk():
+        if node.downstream or not isinstance(node.expression, exp.Table):
+            continue
+        column = node.name.rpartition(".")[2].strip('`"')
+        leaves.add((str(tables[node.expression.name].name), column))
+    return leaves

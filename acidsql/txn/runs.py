@@ -1,0 +1,95 @@
+"""Runs: a transaction's changes under a name of the user's choice, which is stored with its commit,
+so that the same work is never committed twice.
+
+Whoever cannot know whether a commit took place (the process was killed behind it, the answer was
+lost, another attempt is on its way still) does the work again under the same name: of all attempts
+the metastore lets one commit, whichever comes first.
+
+    attempt 1   begin(run) ---- commit, no answer          its run is on record, or never will be
+    attempt 2                       begin(run) ------X     RunCommittedError: there is nothing to do
+    attempt 3      begin(run) ------------ commit --X      RunCommittedError: aborted, too late
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+
+from acidsql.acid.ids import TxnId
+from acidsql.errors import InterfaceError, RunCommittedError
+from acidsql.lazy_dataclass import dataclass
+from acidsql.utf8 import check_text
+
+LONGEST_RUN_ID = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What a transaction is to be recorded as, and for how long at least."""
+
+    run_id: str
+    kept_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a transaction changed, to be recorded with its commit. ``digest``: of its statements,
+    see ``digest_of``; ``write_ids``: by the names of tables.
+    """
+
+    run_id: str
+    kept_seconds: float
+    digest: str
+    rows_inserted: int
+    rows_updated: int
+    rows_deleted: int
+    write_ids: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedRun:
+    """A run on record. ``committed``: when, in epoch milliseconds."""
+
+    run_id: str
+    txn_id: TxnId
+    committed: int
+    digest: str
+    rows_inserted: int
+    rows_updated: int
+    rows_deleted: int
+    write_ids: Mapping[str, int]
+
+
+def digest_of(statements: Iterable[str]) -> str:
+    """What tells the work of one run from that of another: of the texts of the statements that
+    change rows, in their order, with their parameters in them.
+    """
+    digest = hashlib.sha256()
+    for text in statements:
+        stripped = text.strip().encode()
+        digest.update(b"%d:" % len(stripped) + stripped)
+    return digest.hexdigest()
+
+
+def ask_for_run(
+    find_run: Callable[[str], CommittedRun | None], run_id: str, kept_seconds: float
+) -> RunRequest:
+    """What a transaction is to be recorded as. RunCommittedError if that was done before;
+    InterfaceError for a name that cannot be stored.
+    """
+    check_text(run_id, of="a run id")
+    if not 0 < len(run_id) <= LONGEST_RUN_ID:
+        raise InterfaceError(f"a run id has 1 to {LONGEST_RUN_ID} characters, not {len(run_id)}")
+    committed = find_run(run_id)
+    if committed is not None:
+        raise committed_error(run_id, committed.txn_id)
+    return RunRequest(run_id=run_id, kept_seconds=kept_seconds)
+
+
+def committed_error(run_id: str, txn_id: TxnId) -> RunCommittedError:
+    error = RunCommittedError(
+        f'run "{run_id}" was committed before, by transaction txnid:{txn_id}',
+        hint="Nothing is left to do. What is to be done once more needs another run id.",
+    )
+    error.run_id, error.txn_id = run_id, txn_id
+    return error
