@@ -80,6 +80,7 @@ def test_a_misspelt_directive_fails(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unknown.sql: line 1: unknown directive*"])
+    result.stdout.no_fnmatch_line("*another exception*")
 
 
 def test_other_sql_files_are_left_alone(pytester: pytest.Pytester) -> None:
@@ -101,6 +102,22 @@ def test_variants_run_a_folder_once_each(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["*unknown?acidsql.ansi=true? PASSED*", "*unknown?acidsql.ansi=false? PASSED*"]
     )
+
+
+@pytest.mark.parametrize("mode", ["run", "parse", "plan", "error"])
+def test_an_error_is_expected_in_every_mode(project: pytest.Pytester, mode: str) -> None:
+    """One that comes passes and is printed; one that does not, or is another, fails the test."""
+    project.makeini(f"{INI}acidsql_spark = none\nacidsql_golden_modes = refused {mode}")
+    script = expected_path(project).with_suffix(".sql")
+    script.write_text("-- expect error ParseError\nSHOW TABELS;", encoding="utf-8")
+    run(project, "--snapshot-update").assert_outcomes(passed=1)
+    assert "\nParseError: " in expected_path(project).read_text(encoding="utf-8")
+    script.write_text("-- expect error BindError\nSHOW TABELS;", encoding="utf-8")
+    run(project).stdout.fnmatch_lines(["unknown.sql: line 2: ParseError*"])
+    script.write_text("-- expect error\nSHOW TABLES;", encoding="utf-8")
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["unknown.sql: line 2: *was to fail with an error, but did not"])
 
 
 def test_a_variant_holds_in_every_mode(project: pytest.Pytester) -> None:
