@@ -23,7 +23,9 @@ PAGES = {page.name for page in (ROOT / "docs").glob("*.md")}
 
 
 def test_the_wheel_carries_the_grammar_and_the_pages(tmp_path: Path) -> None:
-    """A wheel has every module of the package, the grammar and the pages of docs/ beside them."""
+    """A wheel has every module of the package, the example project, the grammar and the pages of
+    docs/ beside them.
+    """
     builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(ROOT))
     (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -32,6 +34,12 @@ def test_the_wheel_carries_the_grammar_and_the_pages(tmp_path: Path) -> None:
     assert {
         f"acidsql/{p.relative_to(ROOT / 'acidsql').as_posix()}"
         for p in (ROOT / "acidsql").rglob("*.py")
+    } <= names
+    example = ROOT / "acidsql" / "testing" / "example_project"
+    assert {
+        f"acidsql/testing/example_project/{p.relative_to(example).as_posix()}"
+        for p in example.rglob("*")
+        if p.is_file() and p.suffix != ".pyc"
     } <= names
 
 

@@ -43,9 +43,9 @@ def run_compiled(mode: str, text: str, session: Session) -> str:
     """
     match mode:
         case "parse":
-            return _run(text, lambda step: show(parse(step.text), step.text))
+            return _run(text, lambda step: _expected(step, lambda: _parsed(step)))
         case "plan":
-            return _run(text, lambda step: _explained(session, step))
+            return _run(text, lambda step: _expected(step, lambda: _explained(session, step)))
         case "error":
             return _run(text, lambda step: _attempted(session, step))
         case _:
@@ -71,31 +71,39 @@ def run_script(text: str, session: Session, warehouse: Path) -> str:
         return run_sessions(steps, runs, session.store)
 
 
+def _parsed(step: Step) -> str:
+    return show(parse(step.text), step.text)
+
+
 def _explained(session: Session, step: Step) -> str:
     _set(session, step)
     if isinstance(parse(step.text), PLANNED):
         return session.explain(step.text)
-    return result_text(session.sql(step.text), sort=step.sort)
+    return _ran(session, step, step.text)
 
 
 def _attempted(session: Session, step: Step) -> str:
     """The outcome of a step. An error needs no directive here; a success shows in the text."""
     _set(session, step)
+    if step.error is not None:
+        return _expected(step, lambda: _ran(session, step, step.text))
     try:
-        return result_text(session.sql(step.text), sort=step.sort)
+        return _ran(session, step, step.text)
     except Error as error:
         return error_text(error)
+
+
+def _ran(session: Session, step: Step, statement: str) -> str:
+    """What came of a statement; a query may fail when its rows are fetched."""
+    return result_text(session.sql(statement), sort=step.sort)
 
 
 def _executed(session: Session, step: Step, warehouse: Path) -> str:
     _set(session, step)
     before = take_listing(warehouse) if step.shows(FILES) else {}
     lines = [_plan_text(session, step)] if step.shows(PLAN) else []
-    lines.append(
-        result_text(session.sql(_located(step, warehouse)), sort=step.sort)
-        if step.error is None
-        else _foretold_error(session, step)
-    )
+    statement = step.text if step.error is not None else _located(step, warehouse)
+    lines.append(_expected(step, lambda: _ran(session, step, statement)))
     if step.shows(FILES):
         lines += changes(before, take_listing(warehouse))
     return masked("\n".join(filter(None, lines)), warehouse)
@@ -132,11 +140,14 @@ def _set(session: Session, step: Step) -> None:
         session.sql(f"SET {name}={value}")
 
 
-def _foretold_error(session: Session, step: Step) -> str:
+def _expected(step: Step, run: Callable[[], str]) -> str:
+    """What a step gives, or its error where the script expects one. ScriptError if it does not
+    come, the error itself if it is another one.
+    """
+    if step.error is None:
+        return run()
     try:
-        result_text(
-            session.sql(step.text), sort=step.sort
-        )  # a query fails when its rows are fetched
+        run()
     except Error as error:
         if step.error and type(error).__name__ != step.error:
             raise

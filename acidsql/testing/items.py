@@ -193,10 +193,13 @@ def _compare(item: GoldenItem, snapshot: object, run: Callable[[str], str]) -> N
 
     if not item.may_write and _is_written_elsewhere(item.config):
         pytest.skip(f"{item.path.stem}.out is written by another process; run once more")
+    failure = ""
     try:
         actual = run(_script(item.path))
     except ScriptError as error:
-        pytest.fail(f"{item.path.name}: {error}", pytrace=False)
+        failure = str(error)
+    if failure:  # out here, or pytest shows the exception beside it
+        pytest.fail(f"{item.path.name}: {failure}", pytrace=False)
     expected = checked(snapshot).use_extension(GoldenFileExtension)
     if not item.may_write:
         expected.update_snapshots = expected.update_new_snapshots_only = False

@@ -74,7 +74,7 @@ def _steps(text: str) -> Iterator[Step]:
         lead = text[before : statement.span.start]
         first_line = text.count("\n", 0, before) + 1
         for number, line in enumerate(lead.splitlines(), start=first_line):
-            current = _told(current, line.strip(), number)
+            current = _directed(current, line.strip(), number)
         yield replace(
             current, text=statement.text, line=text.count("\n", 0, statement.span.start) + 1
         )
@@ -82,7 +82,7 @@ def _steps(text: str) -> Iterator[Step]:
         before = statement.span.end
 
 
-def _told(step: Step, line: str, number: int) -> Step:
+def _directed(step: Step, line: str, number: int) -> Step:
     """The step as a line before its statement has it."""
     if line.startswith(MARK):
         return _apply(step, line[len(MARK) :], number)

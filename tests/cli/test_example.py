@@ -15,8 +15,11 @@ OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:time
 
 
 @pytest.mark.processes
-def test_the_example_passes_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_passes_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each file is told, and pytest finds nothing missing, unused, or in need of Spark."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # its pytest is a run of its own
     project = tmp_path / "new" / "project"
     assert main(["test", "init", str(project)]) == 0
     captured = capsys.readouterr()

@@ -34,7 +34,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def own_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run inside this one sets what syrupy keeps by process; this run's is put back."""
+    """A run inside this one sets what syrupy keeps by process; this run's is put back. It is no
+    process of pytest-xdist, though this one may be.
+    """
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setattr(syrupy, "_syrupy", syrupy._syrupy)
     monkeypatch.setattr(
         SnapshotCollectionStorage, "snapshot_dirname", SnapshotCollectionStorage.snapshot_dirname

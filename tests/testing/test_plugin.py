@@ -4,6 +4,8 @@ of pytest.
 
 from __future__ import annotations
 
+import resource
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,7 @@ def test_a_misspelt_directive_fails(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unknown.sql: line 1: unknown directive*"])
+    result.stdout.no_fnmatch_line("*another exception*")
 
 
 def test_other_sql_files_are_left_alone(pytester: pytest.Pytester) -> None:
@@ -99,6 +102,22 @@ def test_variants_run_a_folder_once_each(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["*unknown?acidsql.ansi=true? PASSED*", "*unknown?acidsql.ansi=false? PASSED*"]
     )
+
+
+@pytest.mark.parametrize("mode", ["run", "parse", "plan", "error"])
+def test_an_error_is_expected_in_every_mode(project: pytest.Pytester, mode: str) -> None:
+    """One that comes passes and is printed; one that does not, or is another, fails the test."""
+    project.makeini(f"{INI}acidsql_spark = none\nacidsql_golden_modes = refused {mode}")
+    script = expected_path(project).with_suffix(".sql")
+    script.write_text("-- expect error ParseError\nSHOW TABELS;", encoding="utf-8")
+    run(project, "--snapshot-update").assert_outcomes(passed=1)
+    assert "\nParseError: " in expected_path(project).read_text(encoding="utf-8")
+    script.write_text("-- expect error BindError\nSHOW TABELS;", encoding="utf-8")
+    run(project).stdout.fnmatch_lines(["unknown.sql: line 2: ParseError*"])
+    script.write_text("-- expect error\nSHOW TABLES;", encoding="utf-8")
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["unknown.sql: line 2: *was to fail with an error, but did not"])
 
 
 def test_a_variant_holds_in_every_mode(project: pytest.Pytester) -> None:
@@ -197,3 +216,47 @@ def test_a_setting_that_cannot_be_meant_is_refused(
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([told])
+
+
+@pytest.mark.parametrize(("spark", "groups"), [("local[2]", {"spark"}), ("none", set())])
+def test_what_may_need_spark_is_one_group_of_xdist(
+    project: pytest.Pytester, spark: str, groups: set[str]
+) -> None:
+    """``--dist loadgroup`` gives all of it to one process, so that one Spark serves the run."""
+    project.makeini(f"{INI}acidsql_golden_modes = . parse\nacidsql_spark = {spark}")
+    (project.path / "golden" / "tree.sql").write_text("SHOW TABLES", encoding="utf-8")
+    items, _ = project.inline_genitems(*OUTSIDE)
+    assert {item.name for item in items} == {"unknown", "tree"}
+    marked = {item.name: {m.args[0] for m in item.iter_markers("xdist_group")} for item in items}
+    assert marked == {"unknown": groups, "tree": set()}
+
+
+def test_the_modules_of_the_package_are_not_rewritten() -> None:
+    """pytest rewrites the assertions of the contracts, and parses nothing else of ours: neither in
+    a user's run nor in this one.
+    """
+    names = ("acidsql.session", "acidsql.testing.golden", "acidsql.testing.contracts.locks")
+    loaders = [type(import_module(name).__loader__).__name__ for name in names]
+    assert loaders == ["SourceFileLoader", "SourceFileLoader", "AssertionRewritingHook"]
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+def test_twenty_scripts_take_less_than_five_seconds(pytester: pytest.Pytester) -> None:
+    """A whole process of pytest, start and end included, in time of the processor: other processes
+    of the machine are not held against it.
+    """
+    pytester.makeini(f"{INI}acidsql_spark = none")
+    folder = pytester.mkdir("golden")
+    for number in range(20):
+        (folder / f"s{number}.sql").write_text(
+            "CREATE TABLE t (a INT, s STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
+            f"INSERT INTO t VALUES (1, 'x'), ({number}, 'y'); UPDATE t SET s = 'z' WHERE a = 1;"
+            "SELECT * FROM t",
+            encoding="utf-8",
+        )
+    pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update").assert_outcomes(passed=20)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    pytester.runpytest_subprocess(*OUTSIDE).assert_outcomes(passed=20)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5

@@ -198,3 +198,38 @@ def test_without_syrupy_it_is_told_what_is_needed(
     else:
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*pip install 'acidsql?pytest?'*"])
+
+
+def test_a_project_may_have_snapshots_of_its_own(pytester: pytest.Pytester, trees: Path) -> None:
+    """Where the fixture ``snapshot`` is overridden, goldens are kept as they are without that."""
+    pytester.makeconftest(
+        """
+        import pytest
+        from syrupy.extensions.json import JSONSnapshotExtension
+
+        @pytest.fixture
+        def snapshot(snapshot):
+            return snapshot.use_extension(JSONSnapshotExtension)
+        """
+    )
+    pytester.makepyfile(
+        """
+        def test_json(snapshot, acidsql_snapshot):
+            assert {"a": 1} == snapshot
+            assert "text" == acidsql_snapshot
+        """
+    )
+    for options in (("--snapshot-update",), ()):
+        result = pytester.runpytest_inprocess(*ALONE, *options)
+        result.assert_outcomes(passed=4)
+        assert result.ret == pytest.ExitCode.OK
+    assert (trees / "first.out").read_text(encoding="utf-8").startswith("> SHOW TABLES\n")
+    assert len(list(pytester.path.rglob("*.json"))) == 1
+
+
+def test_a_snapshot_that_is_not_of_syrupy_is_named(pytester: pytest.Pytester, trees: Path) -> None:
+    """Another plugin may have taken the name of the fixture."""
+    pytester.makeconftest("import pytest\n@pytest.fixture\ndef snapshot():\n    return 1")
+    result = pytester.runpytest_inprocess(*ALONE, "golden/trees/first.sql")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*TypeError: the fixture snapshot is int, not syrupy's"])
