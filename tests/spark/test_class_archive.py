@@ -19,7 +19,7 @@ START = """
 import sys
 from acidsql.session import Session
 with Session(sys.argv[1], master="local[1]") as session:
-    print(session.sql("SELECT sum(id) FROM range(3)").rows())
+    print(list(session.sql("SELECT sum(id) FROM range(3)").rows()))
 """
 
 
