@@ -101,8 +101,23 @@ def __getattr__(name: str) -> Any:
         return _version()
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    value = globals()[name] = _load(name)
     return value
+
+
+def _load(name: str) -> Any:
+    """Imports a name's module with the garbage collector paused, which would look through all that
+    is imported time and again and find nothing.
+    """
+    import gc
+
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return getattr(import_module(_HOME[name]), name)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,10 @@ import io
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -204,7 +206,7 @@ def test_enter_ends_a_whole_input(text: str, whole: bool) -> None:
 class Terminal:
     """A process on a pseudo-terminal, driven by what it prints."""
 
-    def __init__(self, cwd: Path, *arguments: str) -> None:
+    def __init__(self, cwd: Path, *arguments: str, start_spark: bool = False) -> None:
         self.master, slave = pty.openpty()
         environment = os.environ | {
             "TERM": "xterm",
@@ -212,9 +214,10 @@ class Terminal:
             "NO_COLOR": "1",
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "XDG_STATE_HOME": str(cwd / "state"),
+            "TMPDIR": str(cwd / "tmp") if start_spark else tempfile.gettempdir(),
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "acidsql", "--lazy-spark", *arguments],
+            [sys.executable, "-m", "acidsql", *([] if start_spark else ["--lazy-spark"]), *arguments],
             cwd=cwd, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
@@ -238,6 +241,10 @@ class Terminal:
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
+
+    def interrupt(self) -> None:
+        """Ctrl-C while a statement runs, as the terminal sends it."""
+        self.process.send_signal(signal.SIGINT)
 
     def close(self) -> int:
         try:
@@ -309,3 +316,25 @@ def test_an_init_script_comes_before_the_prompt(tmp_path: Path) -> None:
     terminal.wait_for("acidsql (sales)>")
     terminal.type("quit\r")
     assert terminal.close() == 0
+
+
+@pytest.mark.processes
+@pytest.mark.spark
+def test_a_statement_that_waits_for_spark_says_so_and_can_be_given_up(tmp_path: Path) -> None:
+    """While Spark starts: what needs none is answered; what does says that it waits, and why;
+    Ctrl-C brings the prompt back; leaving is clean."""
+    (tmp_path / "tmp").mkdir()
+    terminal = Terminal(tmp_path, start_spark=True)
+    terminal.wait_for("acidsql (default)>")
+    terminal.type(f"{CREATE} INSERT INTO t VALUES (1); SELECT id + 41 FROM t;\r")
+    terminal.wait_for("42 |")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("SELECT a.id FROM t a JOIN t b ON a.id = b.id;\r")
+    terminal.wait_for("waiting for Spark to start: more than one table")
+    terminal.interrupt()
+    terminal.wait_for("interrupted")
+    terminal.wait_for("acidsql (default)>")
+    terminal.type("quit;\r")
+    assert terminal.close() == 0
+    assert "Traceback" not in terminal.seen
+    assert list((tmp_path / "tmp").iterdir()) == []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -105,10 +107,10 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
     for key, value in conf.items():
         options.set(key, value)
     with tempfile.TemporaryFile() as log:
+        popen: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), log if quiet else 2)
+        atexit.register(_leave_nothing, start, popen)
         try:
-            gateway = cast(Any, launch_gateway)(
-                options, {"stdout": log if quiet else 2, "stderr": log if quiet else 2}
-            )
+            gateway = cast(Any, launch_gateway)(options, popen)
             SparkContext._ensure_initialized(gateway=gateway, conf=options)
             start.set_result(None)
         except (PySparkException, OSError) as error:
@@ -121,6 +123,15 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
             )
         except BaseException as error:
             start.set_exception(error)
+
+
+def _leave_nothing(start: Future[None], popen: Mapping[str, Any]) -> None:
+    """Removes PySpark's directory for the address of a Java that is not up when the process ends.
+    ``popen``: what PySpark has started it with.
+    """
+    address = popen.get("env", {}).get("_PYSPARK_DRIVER_CONN_INFO_PATH")
+    if address and not start.done():
+        shutil.rmtree(os.path.dirname(address), ignore_errors=True)
 
 
 def java_property(name: str) -> str | None:

@@ -73,9 +73,10 @@ def options(
         folder = _folder(cache_directory(environ) / ENTRIES)
         archive = _Archive(folder, _key(java_home, spark_home, conf, environ))
         archive.adopt()
-        if archive.path.exists():
-            os.utime(archive.path)
-            return (f"-XX:SharedArchiveFile={archive.path}",)
+        path = archive.usable()
+        if path is not None:
+            os.utime(path)
+            return (f"-XX:SharedArchiveFile={path}",)
         if may_write and shutil.disk_usage(folder).free > _FREE_BYTES and archive.claim():
             return (*_base_options(java_home, archive), f"-XX:ArchiveClassesAtExit={archive.new}")
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -91,15 +92,38 @@ def forget(given: Sequence[str]) -> None:
 
 
 class _Archive:
-    """The files of one key: ``path``, the archive that is used; ``new``, a candidate that Java is
-    writing or has written; ``note``, of the process whose Java that is.
+    """The files of one key: the archive that is used and perhaps the base it stands on, with their
+    sizes in their names; ``new``, a candidate that Java is writing or has written; ``note``, of the
+    process whose Java that is.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
-        self.path = folder / f"{key}.jsa"
-        self.base = folder / f"{key}.base.jsa"
+        self.folder = folder
+        self.key = key
         self.new = folder / f"{key}.new"
         self.note = folder / f"{key}.writing"
+
+    def usable(self) -> Path | None:
+        """The archive, if there is one. Java crashes on a file that was cut short: such a one goes,
+        with all that belongs to it.
+        """
+        files = list(self.folder.glob(f"{self.key}-*.jsa"))
+        if all(_has_its_size(path) for path in files):
+            return next((path for path in files if not path.name.startswith(self._base)), None)
+        for path in files:
+            path.unlink(missing_ok=True)
+        return None
+
+    @property
+    def _base(self) -> str:
+        return f"{self.key}-base-"
+
+    def keep(self, file: Path, *, base: bool = False) -> Path:
+        """Gives a whole file its name, in one step and for good."""
+        with open(file, "rb") as opened:
+            os.fsync(opened.fileno())
+        name = f"{self._base if base else f'{self.key}-'}{file.stat().st_size}.jsa"
+        return file.replace(self.folder / name)
 
     def adopt(self) -> None:
         """Gives a whole candidate its name. One of another boot may have lost what was not on the
@@ -110,9 +134,7 @@ class _Archive:
         if self._noted().get("boot") != _boot():
             self._drop_candidate()
         elif _is_whole(self.new):
-            with open(self.new, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(self.new, self.path)
+            self.keep(self.new)
             self.note.unlink(missing_ok=True)
             self._remove_unused()
 
@@ -150,13 +172,12 @@ class _Archive:
     def _remove_unused(self) -> None:
         """Archives of jars and Javas that nobody has started for a month."""
         oldest = time.time() - _KEPT_SECONDS
-        for path in self.path.parent.glob("*.jsa"):
-            with suppress(OSError):
-                top = path.with_name(path.name.replace(".base.jsa", ".jsa"))
-                if path.stat().st_mtime < oldest and (
-                    not top.exists() or top.stat().st_mtime < oldest
-                ):
-                    path.unlink()
+        used = {self.key}
+        files = [(path, path.name.partition("-")[0]) for path in self.folder.glob("*.jsa")]
+        used |= {key for path, key in files if path.stat().st_mtime > oldest}
+        for path, key in files:
+            if key not in used:
+                path.unlink(missing_ok=True)
 
 
 def _is_in_the_way(spark_home: Path, conf: Mapping[str, str], environ: Mapping[str, str]) -> bool:
@@ -221,14 +242,14 @@ def _base_options(java_home: Path, archive: _Archive) -> tuple[str, ...]:
     """
     if (java_home / "lib" / "server" / "classes.jsa").exists():
         return ()
-    dumped = archive.base.with_suffix(f".{os.getpid()}")
+    dumped = archive.new.with_suffix(f".{os.getpid()}")
     command = [str(java_home / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"]
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=_DUMP_SECONDS)
-        os.replace(dumped, archive.base)
+        base = archive.keep(dumped, base=True)
     finally:
         dumped.unlink(missing_ok=True)
-    return (f"-XX:SharedArchiveFile={archive.base}",)
+    return (f"-XX:SharedArchiveFile={base}",)
 
 
 def _is_whole(candidate: Path) -> bool:
@@ -237,6 +258,10 @@ def _is_whole(candidate: Path) -> bool:
     """
     with open(candidate, "rb") as file:
         return any(file.read(4)) and time.time() - candidate.stat().st_mtime > _SETTLED_SECONDS
+
+
+def _has_its_size(path: Path) -> bool:
+    return path.stem.rpartition("-")[2] == str(path.stat().st_size)
 
 
 def _boot() -> str:
