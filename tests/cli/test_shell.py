@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +13,7 @@ from acidsql.cli.runner import Runner
 from acidsql.cli.shell.loop import prompt, run_shell
 from acidsql.cli.shell.reading import LinesReader, is_whole
 from acidsql.session import Session
+from tests.cli.terminal import Terminal
 
 CREATE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
 
@@ -203,119 +196,68 @@ def test_enter_ends_a_whole_input(text: str, whole: bool) -> None:
 # -- a real terminal
 
 
-class Terminal:
-    """A process on a pseudo-terminal, driven by what it prints."""
-
-    def __init__(self, cwd: Path, *arguments: str, start_spark: bool = False) -> None:
-        self.master, slave = pty.openpty()
-        environment = os.environ | {
-            "TERM": "xterm",
-            "PROMPT_TOOLKIT_NO_CPR": "1",
-            "NO_COLOR": "1",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "XDG_STATE_HOME": str(cwd / "state"),
-            "TMPDIR": str(cwd / "tmp") if start_spark else tempfile.gettempdir(),
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "acidsql", *([] if start_spark else ["--lazy-spark"]), *arguments],
-            cwd=cwd, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-        )  # fmt: skip
-        os.close(slave)
-        self.seen = ""
-
-    def wait_for(self, text: str, seconds: float = 60) -> None:
-        """Reads until ``text`` is printed behind what was waited for before."""
-        deadline = time.monotonic() + seconds
-        while text not in self.seen:
-            ready, _, _ = select.select(
-                [self.master], [], [], max(0.0, deadline - time.monotonic())
-            )
-            assert ready, f"waited for {text!r}, saw {self.seen!r}"
-            try:
-                self.seen += os.read(self.master, 65536).decode(errors="replace")
-            except OSError:  # Linux's way to say that the other side has closed
-                raise AssertionError(
-                    f"waited for {text!r}, the process ended after {self.seen!r}"
-                ) from None
-        self.seen = self.seen.partition(text)[2]
-
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
-
-    def interrupt(self) -> None:
-        """Ctrl-C while a statement runs, as the terminal sends it."""
-        self.process.send_signal(signal.SIGINT)
-
-    def close(self) -> int:
-        try:
-            return self.process.wait(timeout=60)
-        finally:
-            self.process.kill()
-            os.close(self.master)
-
-
 @pytest.mark.processes
 def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
     """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a
     line, Ctrl-D leaving.
     """
-    terminal = Terminal(tmp_path)
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("SHOW\r")
-    terminal.wait_for("     ...")
-    terminal.type("DATABASES;\r")
-    terminal.wait_for("| database_name |")
-    terminal.wait_for("| default       |")
-    terminal.wait_for("1 row (")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("SELECT nonsense\x03")
-    terminal.wait_for("interrupted")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("USE nowhere;\r")
-    terminal.wait_for("error: ")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("\x04")
-    assert terminal.close() == 0
-    assert "+DATABASES;" in (tmp_path / "state" / "acidsql" / "history").read_text()
+    with Terminal(tmp_path) as terminal:
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("SHOW\r")
+        terminal.wait_for("     ...")
+        terminal.type("DATABASES;\r")
+        terminal.wait_for("| database_name |")
+        terminal.wait_for("| default       |")
+        terminal.wait_for("1 row (")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("SELECT nonsense\x03")
+        terminal.wait_for("interrupted")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("USE nowhere;\r")
+        terminal.wait_for("error: ")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("\x04")
+        assert terminal.close() == 0
+        assert "+DATABASES;" in (tmp_path / "state" / "acidsql" / "history").read_text()
 
 
 @pytest.mark.processes
 def test_ctrl_r_searches_the_history(tmp_path: Path) -> None:
     """Ctrl-R looks back for what is typed, with an empty prompt and in the second line of a
     statement; what it brings back can be run, and Ctrl-G gives the search up."""
-    terminal = Terminal(tmp_path)
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("SHOW DATABASES LIKE 'def*';\r")
-    terminal.wait_for("1 row (")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("\x12")
-    terminal.wait_for("reverse-i-search")
-    terminal.type("LIKE 'd")
-    terminal.wait_for("LIKE 'd")
-    terminal.type("\r\r")
-    terminal.wait_for("1 row (")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("SHOW\r")
-    terminal.wait_for("     ...")
-    terminal.type("\x12")
-    terminal.wait_for("reverse-i-search")
-    terminal.type("nothing of the kind\x07")
-    terminal.wait_for("     ...")
-    terminal.type("DATABASES LIKE 'x*';\r")
-    terminal.wait_for("0 rows (")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("\x04")
-    assert terminal.close() == 0
+    with Terminal(tmp_path) as terminal:
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("SHOW DATABASES LIKE 'def*';\r")
+        terminal.wait_for("1 row (")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("\x12")
+        terminal.wait_for("reverse-i-search")
+        terminal.type("LIKE 'd")
+        terminal.wait_for("LIKE 'd")
+        terminal.type("\r\r")
+        terminal.wait_for("1 row (")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("SHOW\r")
+        terminal.wait_for("     ...")
+        terminal.type("\x12")
+        terminal.wait_for("reverse-i-search")
+        terminal.type("nothing of the kind\x07")
+        terminal.wait_for("     ...")
+        terminal.type("DATABASES LIKE 'x*';\r")
+        terminal.wait_for("0 rows (")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("\x04")
+        assert terminal.close() == 0
 
 
 @pytest.mark.processes
 def test_an_init_script_comes_before_the_prompt(tmp_path: Path) -> None:
     """-i on a terminal runs first and the prompt shows what it did; quit leaves."""
     (tmp_path / "init.sql").write_text("CREATE DATABASE sales; USE sales;")
-    terminal = Terminal(tmp_path, "-i", "init.sql", "-S")
-    terminal.wait_for("acidsql (sales)>")
-    terminal.type("quit\r")
-    assert terminal.close() == 0
+    with Terminal(tmp_path, "-i", "init.sql", "-S") as terminal:
+        terminal.wait_for("acidsql (sales)>")
+        terminal.type("quit\r")
+        assert terminal.close() == 0
 
 
 @pytest.mark.processes
@@ -324,17 +266,17 @@ def test_a_statement_that_waits_for_spark_says_so_and_can_be_given_up(tmp_path: 
     """While Spark starts: what needs none is answered; what does says that it waits, and why;
     Ctrl-C brings the prompt back; leaving is clean."""
     (tmp_path / "tmp").mkdir()
-    terminal = Terminal(tmp_path, start_spark=True)
-    terminal.wait_for("acidsql (default)>")
-    terminal.type(f"{CREATE} INSERT INTO t VALUES (1); SELECT id + 41 FROM t;\r")
-    terminal.wait_for("42 |")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("SELECT a.id FROM t a JOIN t b ON a.id = b.id;\r")
-    terminal.wait_for("waiting for Spark to start: more than one table")
-    terminal.interrupt()
-    terminal.wait_for("interrupted")
-    terminal.wait_for("acidsql (default)>")
-    terminal.type("quit;\r")
-    assert terminal.close() == 0
-    assert "Traceback" not in terminal.seen
+    with Terminal(tmp_path, start_spark=True, TMPDIR=str(tmp_path / "tmp")) as terminal:
+        terminal.wait_for("acidsql (default)>")
+        terminal.type(f"{CREATE} INSERT INTO t VALUES (1); SELECT id + 41 FROM t;\r")
+        terminal.wait_for("42 |")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("SELECT a.id FROM t a JOIN t b ON a.id = b.id;\r")
+        terminal.wait_for("waiting for Spark to start: more than one table")
+        terminal.type("\x03")
+        terminal.wait_for("interrupted")
+        terminal.wait_for("acidsql (default)>")
+        terminal.type("quit;\r")
+        assert terminal.close() == 0
+        assert "Traceback" not in terminal.seen
     assert list((tmp_path / "tmp").iterdir()) == []

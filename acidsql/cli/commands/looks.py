@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.cli.commands.command import on_or_off
+from acidsql.cli.commands.command import on_or_off, unquoted
 from acidsql.cli.output.render import FORMAT_NAMES, Format, parse_format
 from acidsql.errors import ProgrammingError
 
@@ -84,9 +84,11 @@ def pager(runner: Runner, argument: str) -> bool:
 
 
 def null(runner: Runner, argument: str) -> bool:
-    from acidsql.cli.commands.command import unquoted
-
-    runner.session.settings.set("acidsql.shell.null", unquoted(argument))
+    settings = runner.session.settings
+    if argument:
+        settings.set("acidsql.shell.null", unquoted(argument))
+    else:
+        runner.console.say(settings.text("acidsql.shell.null") or "''")
     return True
 
 

@@ -91,7 +91,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         name="null",
         argument="[TEXT]",
-        doc="what is shown for NULL",
+        doc="what is shown for NULL; '' is nothing",
         run=looks.null,
     ),
     Command(

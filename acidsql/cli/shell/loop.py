@@ -41,7 +41,9 @@ def _turn(runner: Runner, reader: Reader, guard: PromptGuard) -> bool:
     """One prompt and what is typed there; whether there is to be another one."""
     guard.arm()
     try:
-        handle(runner, reader(prompt(runner.session)))
+        text = reader(prompt(runner.session))
+        guard.arm()  # an editor of lines has a handler of its own, and leaves Python's
+        handle(runner, text)
     except KeyboardInterrupt as interrupt:
         runner.console.say(interruption(interrupt))
     except (EOFError, Leave):

@@ -1,0 +1,139 @@
+"""What only a terminal shows: its width and height, keys, Ctrl-C, the editor and the pager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.session import Session
+from tests.cli.terminal import PROMPT, Terminal
+
+pytestmark = pytest.mark.processes
+LOCAL = ("--hiveconf", "acidsql.engine=local")
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Session]:
+    """A session on the shell's warehouse, which has rows that are too many or too wide for a small
+    screen."""
+    with Session(tmp_path / "warehouse") as session:
+        session.sql(f"CREATE TABLE customers (id INT, name STRING, note STRING) {ACID}")
+        rows = ", ".join(f"({i}, 'name {i}', '{'long ' * 9}')" for i in range(30))
+        session.sql(f"INSERT INTO customers VALUES {rows}")
+        columns = ", ".join(f"column_{i} BIGINT" for i in range(9))
+        session.sql(f"CREATE TABLE wide ({columns}) {ACID}")
+        session.sql(f"INSERT INTO wide VALUES ({', '.join(['123456789'] * 9)})")
+        yield session
+
+
+def test_rows_fit_the_screen(beside: Session, tmp_path: Path) -> None:
+    """Texts are cut to the width, numbers never: rows of many are vertical. More rows than are asked
+    for are counted, and .last has them all; a pager gets what the screen does not hold."""
+    with Terminal(tmp_path, *LOCAL, columns=44, lines=12) as terminal:
+        terminal.wait_for(PROMPT)
+        shown = terminal.run("SELECT * FROM customers WHERE id = 7;", until="1 row (")
+        assert "|  7 | name 7 | long long long long long … |" in shown
+        shown = terminal.run("SELECT * FROM wide;", until="1 row (")
+        assert "column_8  123456789" in shown
+        terminal.run("SET acidsql.shell.rows=5;", until="done")
+        shown = terminal.run("SELECT id FROM customers;", until="5 of 30 rows shown (")
+        assert "|  4 |" in shown
+        assert "|  5 |" not in shown
+        terminal.run(".once all.csv", until=PROMPT)
+        terminal.run(".last csv", until="30 rows (")
+        assert (tmp_path / "all.csv").read_text() == "".join(f"{i}\n" for i in range(30))
+        terminal.run(".pager sed s/^/P:/", until=PROMPT)
+        shown = terminal.run("SELECT id FROM customers;", until="30 rows (")
+        assert "P:| 29 |" in shown
+        shown = terminal.run("SELECT id FROM customers WHERE id < 2;", until="2 rows (")
+        assert "P:" not in shown
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def test_the_shell_is_as_it_was_configured(beside: Session, tmp_path: Path) -> None:
+    """The configuration file sets what the prompt is like, vi's keys among it; what is wrong there is
+    told and the rest holds. The editor changes the last statement, which runs then; Tab completes
+    the columns of an alias."""
+    folder = tmp_path / "config" / "acidsql"
+    folder.mkdir(parents=True)
+    (folder / "shell.sql").write_text("SET acidsql.nonsense=1;\n.null nix\n.keys vi\n")
+    with Terminal(tmp_path, *LOCAL, EDITOR="sed -i s/DATABASES/TABLES/") as terminal:
+        terminal.wait_for("shell.sql:1: ")
+        terminal.wait_for(PROMPT)
+        terminal.type("xSHOW DATABASES;\x1b0x\r")
+        terminal.wait_for("| default       |")
+        terminal.wait_for(PROMPT)
+        terminal.run(".edit", until="| customers |")
+        shown = terminal.run(".history 4", until="SHOW TABLES;")
+        assert "SHOW DATABASES;" in shown
+        terminal.run("SELECT max(note) FROM customers WHERE id > 99;", until="| nix ")
+        terminal.type("SELECT count(*) FROM customers c WHERE c.na")
+        terminal.wait_for(".na")
+        terminal.type("\t")
+        terminal.wait_for("me")
+        terminal.type(" = 'name 3';\r")
+        terminal.wait_for("1 row (")
+        terminal.wait_for(PROMPT)
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def test_every_row_is_deleted_only_if_that_is_meant(beside: Session, tmp_path: Path) -> None:
+    """DELETE without WHERE asks: a mere Enter leaves the rows, yes deletes them; not where the
+    setting is off."""
+    with Terminal(tmp_path, *LOCAL) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("DELETE FROM wide;\r")
+        terminal.wait_for("DELETE without WHERE deletes every row of wide")
+        terminal.wait_for("[y/N/d] ")
+        terminal.run("", until="not run")
+        assert beside.sql("SELECT count(*) FROM wide").to_arrow()[0][0].as_py() == 1
+        terminal.run("SET acidsql.shell.careful=false;", until="done")
+        terminal.run("UPDATE wide SET column_1 = 1;", until="1 row updated")
+        terminal.run("SET acidsql.shell.careful=true;", until="done")
+        terminal.type("DELETE FROM wide;\r")
+        terminal.wait_for("[y/N/d] ")
+        terminal.run("y", until="1 row deleted")
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def test_ctrl_c_gives_the_prompt_back(beside: Session, tmp_path: Path) -> None:
+    """However often it is pressed: in a command of the system, while a statement waits for a lock,
+    at a question, while rows are printed; the shell goes on, and nothing of the statement is done."""
+    with Terminal(tmp_path, *LOCAL) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type(".sh echo $((6*7)); sleep 60\r")
+        terminal.wait_for("42")
+        _interrupt(terminal)
+        beside.begin()
+        beside.sql("INSERT INTO customers VALUES (99, 'x', 'y')")
+        terminal.type("DROP TABLE customers;\r")
+        terminal.wait_for("running, 1 s")
+        _interrupt(terminal, times=20)
+        beside.rollback()
+        terminal.type("DELETE FROM wide;\r")
+        terminal.wait_for("[y/N/d] ")
+        _interrupt(terminal)
+        rows = ", ".join(f"({i})" for i in range(2000))
+        beside.sql(f"CREATE TABLE many (id INT) {ACID}")
+        beside.sql(f"INSERT INTO many VALUES {rows}")
+        terminal.run("SET acidsql.shell.rows=0;", until="done")
+        terminal.type("SELECT * FROM many;\r")
+        terminal.wait_for("|    1 |")
+        _interrupt(terminal, times=3)
+        shown = terminal.run("SHOW TABLES;", until="3 rows (")
+        assert "customers" in shown
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def _interrupt(terminal: Terminal, times: int = 1) -> None:
+    """Presses Ctrl-C and waits for the prompt."""
+    terminal.type("\x03" * times)
+    terminal.wait_for("interrupted")
+    terminal.wait_for(PROMPT)
