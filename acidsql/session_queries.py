@@ -57,6 +57,7 @@ class SessionQueries:
             if any(map(removes, result.reads)):
                 with suppress(Error):  # whoever asks for the rows is told
                     result.to_arrow()
+                self.late.discard(result)
 
     def read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
         work = self.transaction.work()

@@ -49,5 +49,7 @@ def test_every_retryable_error_is_on_the_page() -> None:
     """With its state; and no other."""
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+Error)` \| (\w{5}) \|", page, re.MULTILINE)
-    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.Error)]
+    classes = [
+        c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.Error)
+    ]
     assert sorted(rows) == sorted((c.__name__, c.default_sqlstate) for c in classes if c.retryable)
