@@ -54,7 +54,7 @@ class SessionQueries:
         if removes is None:
             return
         for result in list(self.late):
-            if any(map(removes, result.reads)):
+            if result.is_unread and any(map(removes, result.reads)):
                 with suppress(Error):  # whoever asks for the rows is told
                     result.to_arrow()
                 self.late.discard(result)

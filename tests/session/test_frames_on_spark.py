@@ -87,6 +87,9 @@ def test_a_frame_joins_tables(table: Session) -> None:
     table.register("df", pa.table({"id": [2, 3], "day": [day, None], "A b": [["x"], []]}))
     query = "SELECT t.name, df.day, df.`A b` FROM df LEFT JOIN t ON t.id = df.id ORDER BY df.id"
     assert table.sql(query).fetchall() == [("b", day, ["x"]), (None, None, [])]
+    table.sql(f"CREATE TABLE copy {ACID} AS SELECT id, day FROM df")
+    assert sorted(table.sql("SELECT id FROM copy")) == [(2,), (3,)]
+    assert table.sql("DELETE FROM t WHERE id IN (SELECT id FROM df)").stats.rows_deleted == 1
 
 
 def test_large_frames_go_to_spark(table: Session) -> None:
