@@ -261,6 +261,11 @@ class Result:
     def _unread(self) -> Iterator[tuple[Any, ...]]:
         return self.rows()
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody has asked for the rows yet, nor for Spark's DataFrame of them."""
+        return vars(self).keys().isdisjoint(("_table", "df"))
+
     def keep(self, rows_of: object, handed_out: Callable[[], object]) -> None:
         """Keeps what the rows are read from as long as there is the result. ``handed_out``: called
         once Spark's DataFrame is asked for, which may be there for longer.

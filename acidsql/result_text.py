@@ -20,14 +20,15 @@ def text_table(
     columns: Sequence[tuple[str, HiveType]], rows: Iterable[Sequence[Any]], count: int
 ) -> str:
     """The lines of a table of ``rows``, the first of ``count``, and of how many there are. Cells
-    are cut to 40 columns of the screen; control characters are shown as escapes.
+    beside others are cut to 40 columns of the screen; control characters are shown as escapes.
     """
     printers = [plain_text(hive_type) for _, hive_type in columns]
+    widest = _WIDEST_CELL if len(columns) > 1 else None  # lone columns are plans and the like
     shown = [
-        ["NULL" if v is None else _cell(p(v)) for p, v in zip(printers, row, strict=True)]
+        ["NULL" if v is None else _cell(p(v), widest) for p, v in zip(printers, row, strict=True)]
         for row in rows
     ]
-    names = [_cell(name) for name, _ in columns]
+    names = [_cell(name, widest) for name, _ in columns]
     widths = [max(map(_width, cells)) for cells in zip(names, *shown, strict=True)]
     right = [_is_number(hive_type) for _, hive_type in columns]
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
@@ -59,15 +60,15 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
     return f"| {' | '.join(padded)} |"
 
 
-def _cell(text: str) -> str:
+def _cell(text: str, widest: int | None) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else _escape(c) for c in text)
-    if _width(text) <= _WIDEST_CELL:
+    if widest is None or _width(text) <= widest:
         return text
     width, kept = 1, []
     for character in text:
         width += _width(character)
-        if width > _WIDEST_CELL:
+        if width > widest:
             break
         kept.append(character)
     return "".join(kept) + "…"

@@ -40,6 +40,11 @@ class MergeText:
         )
 
     @property
+    def copies(self) -> bool:
+        """Whether an action stores the frame's columns as they are, so that they must fit."""
+        return any(isinstance(action, str) and action != "delete" for *_, action in self._clauses)
+
+    @property
     def inserts_all(self) -> bool:
         """Whether the frame must have every column."""
         return any(action == "insert" for _, _, action in self._clauses)

@@ -53,9 +53,10 @@ class SessionQueries:
         if removes is None:
             return
         for result in list(self.late):
-            if any(map(removes, result.reads)):
+            if result.is_unread and any(map(removes, result.reads)):
                 with suppress(Error):  # whoever asks for the rows is told
                     result.to_arrow()
+                self.late.discard(result)
 
     def read(self, plan: ReadPlan, source: str, trace: Trace = UNTRACED) -> Result:
         work = self.transaction.work()

@@ -119,16 +119,18 @@ class Statements(Generic[Done]):
         the columns ``on``, or is inserted if there is none. NULL equals nothing.
 
         "update" and "insert" take all columns of the frame, which are the table's by name; with a
-        mapping of SQL over ``t``, the table, and ``s``, the frame, it may have others. ``params``
-        fill the ``?`` or ``:name`` of SQL. CardinalityError if two rows of the frame match one.
+        mapping of SQL over ``t``, the table, and ``s``, the frame, it may have others, and values
+        are stored as SQL stores them. ``params`` fill the ``?`` or ``:name`` of SQL.
+        CardinalityError if two rows of the frame match one.
         """
         table = self._table()
         text = MergeText(table, on, when_matched, when_not_matched)
         for expression in text.expressions():
             _check_expression(expression)
-        every = (*table.columns, *table.partition_columns)
+        every = (*table.columns, *table.partition_columns) if text.copies else ()
+        chosen = text.takes_any or not text.copies
         with self._source(
-            table, frame, every, chosen=text.takes_any, partial=not text.inserts_all
+            table, frame, every, chosen=chosen, partial=not text.inserts_all
         ) as source:
             target = f"MERGE INTO {self._target} AS t USING {source.relation} AS s"
             return self._run(

@@ -40,10 +40,12 @@ class _Begun:
         self._readers: weakref.WeakSet[pa.RecordBatchReader] = weakref.WeakSet()
         self._rows: MutableMapping[Any, bool] = weakref.WeakKeyDictionary()
 
-    def begin(self, reader: pa.RecordBatchReader) -> None:
+    def once(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """The rows of a reader, which counts as read from the first one on."""
         if reader in self._readers:
             raise _read_before()
         self._readers.add(reader)
+        yield from _cut(reader)
 
     def watched(self, source: Any, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of an object that may or may not give them twice. InterfaceError if it gave some
@@ -80,10 +82,8 @@ def batches_of(frame: Any, *, only_schema: bool = False) -> Batches:
     """
     match frame:
         case pa.RecordBatchReader():
-            if only_schema:
-                return Batches(schema=frame.schema, rows=iter(()))
-            _BEGUN.begin(frame)
-            return Batches(schema=frame.schema, rows=_cut(frame))
+            rows = iter(()) if only_schema else _BEGUN.once(frame)
+            return Batches(schema=frame.schema, rows=rows)
         case pa.Table():
             batches = frame.to_batches(max_chunksize=BATCH_ROWS)
             return Batches(schema=frame.schema, rows=iter(batches))

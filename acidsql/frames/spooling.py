@@ -65,7 +65,7 @@ class Frame:
     def of_batches(
         cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
     ) -> Self:
-        """The same of a frame that was looked at."""
+        """Reads a frame whose columns are known: see ``of``."""
         spool = _Spool.of(batches, columns)
         try:
             folder = tempfile.mkdtemp(prefix="acidsql-frame-", dir=directory or None)

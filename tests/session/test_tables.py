@@ -166,6 +166,11 @@ def test_merge_updates_and_inserts(alone: Session) -> None:
     assert _rows(alone) == [(2, "B!", None), (3, "C", Decimal("30.00")), (4, "u", None)]
     t.merge(pa.table({"id": [2, 3]}), on=["id"], when_matched="delete", when_not_matched=None)
     assert [row[0] for row in _rows(alone)] == [4]
+    texts = pa.table({"id": [4], "n": ["0.5"]})
+    t.merge(
+        texts, on=["id"], when_matched={"n": "CAST(s.n AS DECIMAL(6,2))"}, when_not_matched=None
+    )
+    assert _rows(alone) == [(4, "u", Decimal("0.50"))]
     t.merge(pa.table({"id": [4, 9], "n": [7, 9]}), on=["id"], when_not_matched=None)
     assert _rows(alone) == [(4, "u", Decimal("7.00"))]
 
@@ -268,6 +273,8 @@ def test_plans_are_those_of_sql(alone: Session) -> None:
 def test_a_stream_is_read_once(alone: Session) -> None:
     """Whoever gives it twice is told: the second time would add nothing, or a part."""
     reader = pa.table(SAMPLE).to_reader()
+    with pytest.raises(ColumnNotFoundError):
+        alone.table("t").append(reader, columns=["id", "other"])
     alone.table("t").append(reader)
     with pytest.raises(InterfaceError, match="the stream was read before"):
         alone.table("t").append(reader)

@@ -76,6 +76,8 @@ def test_a_result_is_printed_as_a_table(alone: Session) -> None:
 
     result._repr_pretty_(Printer(), cycle=False)
     assert shown == [text]
+    plan = str(alone.sql("EXPLAIN SELECT id, name FROM t WHERE id > 1 ORDER BY name"))
+    assert "…" not in plan
     alone.register("many", pa.table({"n": pa.array(range(1234), pa.int32())}))
     lines = str(alone.sql("SELECT n FROM many")).splitlines()
     assert (len(lines), lines[-1]) == (25, "1,234 rows, 1,214 of them not shown")
