@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-_HTML_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,20 +170,28 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        if not self.columns:
-            return f"<p>{html.escape(repr(self))}</p>"
-        head = "".join(f"<th>{html.escape(c.name)}</th>" for c in self.columns)
-        table = self._table
-        shown = zip(*(c.to_pylist() for c in table.slice(0, _HTML_ROWS).columns), strict=True)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>"
-            for row in shown
-        )
-        more = (
-            f"<p>{table.num_rows - _HTML_ROWS} more rows</p>" if table.num_rows > _HTML_ROWS else ""
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        from acidsql.result_html import SHOWN_ROWS, line_html, rows_html
 
+        if self.columns:
+            table = self._table
+            shown = zip(*map(_values, table.slice(0, SHOWN_ROWS).columns), strict=True)
+            text = rows_html([(c.name, c.type) for c in self.columns], shown, table.num_rows)
+        else:
+            text = line_html(self._what_was_done())
+        return text + "".join(
+            line_html(line) for line in (*self.notes, *(f"warning: {w}" for w in self.warnings))
+        )
 
-def _cell(value: object) -> str:
-    return "NULL" if value is None else str(value)
+    def _what_was_done(self) -> str:
+        """The statement's name, and the rows it changed."""
+        from acidsql.result_html import count_of
+
+        stats = self.stats
+        counts = [(stats.rows_inserted, "inserted"), (stats.rows_updated, "updated")]
+        counts.append((stats.rows_deleted, "deleted"))
+        parts = [f"{count_of(number, 'row')} {verb}" for number, verb in counts if number]
+        if not parts:
+            changes = stats.statement in ("INSERT", "UPDATE", "DELETE", "MERGE")
+            parts = ["no rows changed" if changes else "done"]
+        legs = [f"{leg}: {number:,}" for leg, number in stats.clauses]
+        return f"{stats.statement}: {', '.join(parts)}" + "".join(f"; {leg}" for leg in legs)
