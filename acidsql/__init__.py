@@ -36,6 +36,9 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", "apilevel", "paramstyle", "threadsafety", *_HOME]
 
+# what IPython's %load_ext and %unload_ext look for
+_HOME |= dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "acidsql.notebook")
+
 if TYPE_CHECKING:  # the same names once more, for readers of types
     # isort: off
     from acidsql.dbapi import (

@@ -250,7 +250,10 @@ class Cursor:
         self._session().cancel()
 
     def close(self) -> None:
+        """Gives the rows up; ``rowcount`` stays, which SQLAlchemy asks for afterwards."""
+        rowcount = self.rowcount
         self._forget()
+        self.rowcount = rowcount
         self._closed = True
 
     def __enter__(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from acidsql.planner.steps.plans import Plan
-
-_HTML_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,21 +92,6 @@ def polars_of(rows: pa.Table) -> Any:
     except ImportError as error:
         raise InterfaceError("polars is not installed") from error
     return polars.from_arrow(rows)
-
-
-def _done(stats: Stats) -> str:
-    """A line that says what a statement did."""
-    counts = {
-        "inserted": stats.rows_inserted,
-        "updated": stats.rows_updated,
-        "deleted": stats.rows_deleted,
-    }
-    facts = [
-        f"{count:,} {'row' if count == 1 else 'rows'} {word}"
-        for word, count in counts.items()
-        if count
-    ]
-    return f"{stats.statement}: {', '.join(facts)}" if facts else stats.statement
 
 
 class Result:
@@ -285,7 +267,7 @@ class Result:
     def __str__(self) -> str:
         """The first rows as a table; of a statement that gives none what it did."""
         if not self.columns:
-            return _done(self.stats)
+            return self._what_was_done()
         from acidsql.result_text import MAX_ROWS, text_table
 
         columns = [(c.name, c.type) for c in self.columns]
@@ -296,20 +278,28 @@ class Result:
         printer.text(repr(self) if cycle else str(self))
 
     def _repr_html_(self) -> str:
-        if not self.columns:
-            return f"<p>{html.escape(repr(self))}</p>"
-        head = "".join(f"<th>{html.escape(c.name)}</th>" for c in self.columns)
-        table = self._table
-        shown = zip(*(c.to_pylist() for c in table.slice(0, _HTML_ROWS).columns), strict=True)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>"
-            for row in shown
-        )
-        more = (
-            f"<p>{table.num_rows - _HTML_ROWS} more rows</p>" if table.num_rows > _HTML_ROWS else ""
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        from acidsql.result_html import SHOWN_ROWS, line_html, rows_html
 
+        if self.columns:
+            table = self._table
+            shown = zip(*map(_values, table.slice(0, SHOWN_ROWS).columns), strict=True)
+            text = rows_html([(c.name, c.type) for c in self.columns], shown, table.num_rows)
+        else:
+            text = line_html(self._what_was_done())
+        return text + "".join(
+            line_html(line) for line in (*self.notes, *(f"warning: {w}" for w in self.warnings))
+        )
 
-def _cell(value: object) -> str:
-    return "NULL" if value is None else str(value)
+    def _what_was_done(self) -> str:
+        """The statement's name, and the rows it changed."""
+        from acidsql.result_html import count_of
+
+        stats = self.stats
+        counts = [(stats.rows_inserted, "inserted"), (stats.rows_updated, "updated")]
+        counts.append((stats.rows_deleted, "deleted"))
+        parts = [f"{count_of(number, 'row')} {verb}" for number, verb in counts if number]
+        if not parts:
+            changes = stats.statement in ("INSERT", "UPDATE", "DELETE", "MERGE")
+            parts = ["no rows changed" if changes else "done"]
+        legs = [f"{leg}: {number:,}" for leg, number in stats.clauses]
+        return f"{stats.statement}: {', '.join(parts)}" + "".join(f"; {leg}" for leg in legs)

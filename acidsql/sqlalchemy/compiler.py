@@ -6,11 +6,16 @@ from typing import Any, NoReturn
 
 from sqlalchemy import schema
 from sqlalchemy.exc import CompileError
-from sqlalchemy.sql import compiler
+from sqlalchemy.sql import compiler, operators
+from sqlalchemy.types import NullType
+from sqlalchemy.util import warn
 
 from acidsql.parser.parameters import literal
 from acidsql.parser.skeleton import RESERVED
 from acidsql.sqlalchemy import types
+
+NOTHING = ""
+"""The statement of what need not be done."""
 
 MAX_CHAR, MAX_VARCHAR = 255, 65535
 DEFAULT_DECIMAL = (38, 18)
@@ -120,6 +125,9 @@ class TypeCompiler(compiler.GenericTypeCompiler):
     def visit_JSON(self, type_: Any, **kw: Any) -> str:
         raise CompileError("Hive has no type JSON: use Text, Struct, Map or Array")
 
+    def visit_UUID(self, type_: Any, **kw: Any) -> str:
+        raise CompileError("Hive has no type UUID: use Uuid(native_uuid=False)")
+
     def visit_acidsql_array(self, type_: types.Array, **kw: Any) -> str:
         return f"ARRAY<{self.process(type_.item_type)}>"
 
@@ -171,6 +179,26 @@ class SqlCompiler(compiler.SQLCompiler):
 
     def visit_not_regexp_match_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
         return self._rlike(binary, " NOT RLIKE ", **kw)
+
+    def visit_regexp_replace_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        if binary.modifiers["flags"] is not None:
+            raise CompileError("write the flags of a pattern into it, as in (?i)")
+        return (
+            f"regexp_replace({self.process(binary.left, **kw)}, {self.process(binary.right, **kw)})"
+        )
+
+    def visit_empty_set_op_expr(self, type_: Any, expand_op: Any, **kw: Any) -> str:
+        """The NULLs of an empty IN with their types, which Spark asks for in a tuple."""
+        if len(type_) == 1:
+            return super().visit_empty_set_op_expr(type_, expand_op, **kw)  # type: ignore[no-untyped-call, no-any-return]
+        nulls = ", ".join(self._null_of(kind) for kind in type_)
+        never = "OR (1 = 1" if expand_op is operators.not_in_op else "AND (1 != 1"
+        return f"({nulls})) {never}"
+
+    def _null_of(self, type_: Any) -> str:
+        if isinstance(type_, NullType):
+            return "NULL"
+        return f"CAST(NULL AS {self.dialect.type_compiler_instance.process(type_)})"
 
     def _rlike(self, binary: Any, word: str, **kw: Any) -> str:
         if binary.modifiers["flags"] is not None:
@@ -242,18 +270,33 @@ class DdlCompiler(compiler.DDLCompiler):
         return "" if comment is None else f" COMMENT {literal(comment)}"
 
     def visit_primary_key_constraint(self, constraint: Any, **kw: Any) -> str:
-        text = super().visit_primary_key_constraint(constraint, **kw)
-        return f"{text} DISABLE NOVALIDATE" if text else ""
+        return self._rule(super().visit_primary_key_constraint(constraint, **kw), constraint)
 
     def visit_unique_constraint(self, constraint: Any, **kw: Any) -> str:
-        text = super().visit_unique_constraint(constraint, **kw)
+        return self._rule(super().visit_unique_constraint(constraint, **kw), constraint)
+
+    def visit_foreign_key_constraint(self, constraint: Any, **kw: Any) -> str:
+        if constraint.ondelete or constraint.onupdate or constraint.match:
+            raise CompileError(
+                "a foreign key is a note to readers: nothing acts ON DELETE, ON UPDATE or by MATCH"
+            )
+        if constraint.referred_table is constraint.table:
+            raise CompileError("a foreign key to its own table: its parent is to exist before it")
+        return self._rule(super().visit_foreign_key_constraint(constraint, **kw), constraint)
+
+    def _rule(self, text: str, constraint: Any) -> str:
+        """Keys are kept and not enforced, as Hive has them, and say so."""
+        if constraint.deferrable is not None or constraint.initially is not None:
+            raise CompileError("Hive has no deferred constraints")
         return f"{text} DISABLE NOVALIDATE" if text else ""
 
-    def visit_foreign_key_constraint(self, constraint: Any, **kw: Any) -> NoReturn:
-        raise CompileError("acidsql enforces no foreign keys: leave them out of the table")
-
-    def visit_create_index(self, create: Any, *args: Any, **kw: Any) -> NoReturn:
-        raise CompileError("Hive has no indexes")
+    def visit_create_index(self, create: Any, *args: Any, **kw: Any) -> str:
+        """An index is for speed alone, so that it may be left out, with a warning."""
+        index = create.element
+        if index.unique:
+            raise CompileError("Hive has no indexes, and none that keeps values unique")
+        warn(f"Hive has no indexes: {index.name} of {index.table.name} is left out")
+        return NOTHING
 
     def visit_drop_index(self, drop: Any, **kw: Any) -> NoReturn:
         raise CompileError("Hive has no indexes")

@@ -11,7 +11,13 @@ from sqlalchemy.exc import ArgumentError, NoSuchTableError
 from acidsql.catalog.model import ConstraintKind, Table, TableKind, TableName
 from acidsql.errors import DatabaseNotFoundError, InterfaceError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.sqlalchemy.compiler import DdlCompiler, IdentifierPreparer, SqlCompiler, TypeCompiler
+from acidsql.sqlalchemy.compiler import (
+    NOTHING,
+    DdlCompiler,
+    IdentifierPreparer,
+    SqlCompiler,
+    TypeCompiler,
+)
 from acidsql.sqlalchemy.types import COLUMN_SPECIFICATIONS, column_type
 
 _ARGUMENTS = ("metastore", "database", "master")
@@ -85,7 +91,11 @@ class AcidSqlDialect(default.DefaultDialect):
             (conf if name.startswith(_SPARK) else given)[name] = value
         return ([url.database] if url.database else []), given | ({"conf": conf} if conf else {})
 
-    # ---- transactions and errors
+    # ---- statements, transactions and errors
+
+    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if statement != NOTHING:
+            cursor.execute(statement, parameters)
 
     def get_isolation_level_values(self, dbapi_connection: Any) -> list[Any]:
         return [SNAPSHOT, AUTOCOMMIT]
@@ -115,6 +125,7 @@ class AcidSqlDialect(default.DefaultDialect):
     def _get_default_schema_name(self, connection: Any) -> str:
         return str(connection.connection.dbapi_connection.session.database)
 
+    @reflection.cache
     def get_schema_names(self, connection: Any, **kw: Any) -> list[str]:
         return list(_store(connection).list_databases())
 
@@ -155,7 +166,6 @@ class AcidSqlDialect(default.DefaultDialect):
                 "type": column_type(column.type),
                 "nullable": column.name not in required,
                 "default": defaults.get(column.name),
-                "autoincrement": False,
                 "comment": column.comment,
                 "info": {"acidsql_partition": True} if column.name in partitioned else {},
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, assert_never
 
 from sqlalchemy import types as sqltypes
@@ -176,7 +177,14 @@ class _Literal(TypeEngine[Any]):
 class _String(_Literal, sqltypes.String): ...
 
 
-class _Date(_Literal, sqltypes.Date): ...
+class _Enum(_Literal, sqltypes.Enum): ...
+
+
+class _Date(_Literal, sqltypes.Date):
+    """A datetime is cut to its day, which a comparison with a DATE would not do."""
+
+    def bind_processor(self, dialect: Dialect) -> Convert:
+        return lambda value: value.date() if isinstance(value, datetime) else value
 
 
 class _DateTime(_Literal, sqltypes.DateTime): ...
@@ -193,6 +201,7 @@ class _Float(_Literal, sqltypes.Float[Any]): ...
 
 COLUMN_SPECIFICATIONS: dict[type[TypeEngine[Any]], type[TypeEngine[Any]]] = {
     sqltypes.String: _String,
+    sqltypes.Enum: _Enum,
     sqltypes.Date: _Date,
     sqltypes.DateTime: _DateTime,
     sqltypes.LargeBinary: _Binary,

@@ -263,7 +263,7 @@ class _Walk:
             owner = (names[0], names[1])
             if any(
                 owner == (r.table.name.database, r.table.name.table) and r.alias == names[1]
-                for r in self.analysis.reads
+                for r in (*self.analysis.reads, *self.tables.values())
             ):
                 start = self.span(node.parts[0]).start
                 self.analysis.edits.append(Edit(Span(start, self.span(node.parts[1]).start), ()))

@@ -1,0 +1,190 @@
+"""``%load_ext acidsql`` in a real IPython kernel, as a notebook has it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from acidsql.session import Session
+
+jupyter_client = pytest.importorskip("jupyter_client", reason="needs the extra notebook")
+pytestmark = [
+    pytest.mark.processes,
+    # jupyter_client's own
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+SECONDS = 60
+TABLE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+
+
+class Cell(NamedTuple):
+    """What a cell came to: the reply, the HTML of what it showed, its text streams, the traceback
+    that it showed.
+    """
+
+    reply: dict[str, Any]
+    html: list[str]
+    text: str
+    traceback: str
+
+
+class Notebook:
+    """A client of one kernel."""
+
+    def __init__(self, client: Any, manager: Any) -> None:
+        self.client, self.manager = client, manager
+
+    def send(self, code: str) -> str:
+        return str(self.client.execute(code))
+
+    def run(self, code: str) -> Cell:
+        """The outcome of a cell that ends."""
+        return self.outcome(self.send(code))
+
+    def outcome(self, message_id: str) -> Cell:
+        html, text, shown = [], "", ""
+        while True:
+            message = self.client.get_iopub_msg(timeout=SECONDS)
+            if message["parent_header"].get("msg_id") != message_id:
+                continue
+            content = message["content"]
+            match message["msg_type"]:
+                case "execute_result" | "display_data" | "update_display_data":
+                    html.append(content["data"].get("text/html", content["data"]["text/plain"]))
+                case "error":
+                    shown = "\n".join(content["traceback"])
+                case "stream":
+                    text += content["text"]
+                case "status" if content["execution_state"] == "idle":
+                    break
+        while True:
+            reply = self.client.get_shell_msg(timeout=SECONDS)
+            if reply["parent_header"].get("msg_id") == message_id:
+                return Cell(reply["content"], html, text, shown)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("notebook")
+
+
+@pytest.fixture(scope="module")
+def notebook(folder: Path) -> Iterator[Notebook]:
+    """One kernel, which is started in ``folder``, with the extension and a table ``t``."""
+    manager = jupyter_client.KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(folder), env={**os.environ, "IPYTHONDIR": str(folder / "i")})
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=SECONDS)
+        opened = Notebook(client, manager)
+        assert opened.run("%load_ext acidsql").reply["status"] == "ok"
+        done = opened.run(f"%%acidsql\n{TABLE};\nINSERT INTO t VALUES (1, 'a<b>$x$'), (2, NULL);")
+        assert done.reply["status"] == "ok", done.traceback
+        yield opened
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
+
+
+def test_a_cell_shows_rows_with_their_types(notebook: Notebook) -> None:
+    """The HTML has names, types, escaped values, NULL and the count; a cell shows every result."""
+    shown = notebook.run("%%acidsql\nSELECT count(*) AS n FROM t;\nSELECT * FROM t ORDER BY id")
+    assert shown.reply["status"] == "ok", shown.traceback
+    assert len(shown.html) == 2
+    assert "n<br><small>bigint</small>" in shown.html[0]
+    assert "<div>1 row</div>" in shown.html[0]
+    assert "a&lt;b&gt;&#36;x&#36;" in shown.html[1]
+    assert "NULL</em>" in shown.html[1]
+    assert "<div>2 rows</div>" in shown.html[1]
+
+
+def test_variables_go_in_and_results_come_out(notebook: Notebook) -> None:
+    """``:name`` is a Python variable, also a local one; ``=`` and ``-o`` take the result."""
+    code = """
+def names(wanted):
+    r = %acidsql SELECT name FROM t WHERE id IN (:wanted) OR name = '${wanted} {wanted} $wanted'
+    return list(r.rows())
+print(names([1]), names([1, 2]))
+limit = 1
+"""
+    assert notebook.run(code).text == "[('a<b>$x$',)] [('a<b>$x$',), (None,)]\n"
+    kept = notebook.run("%%acidsql -o few\nSELECT id FROM t WHERE id <= :limit")
+    assert (kept.reply["status"], kept.html) == ("ok", [])
+    assert notebook.run("print(list(few.rows()))").text == "[(1,)]\n"
+    missing = notebook.run("%acidsql SELECT id FROM t WHERE id = :absent")
+    assert 'no variable "absent"' in missing.traceback
+
+
+def test_the_session_is_shared_with_python(notebook: Notebook, folder: Path) -> None:
+    """``%acidsql`` alone gives the session; ``--session`` takes one; ``--warehouse`` opens one."""
+    mine = notebook.run("s = %acidsql\nprint(list(s.sql('SELECT max(id) FROM t').rows()))")
+    assert mine.text == "[(2,)]\n"
+    other = folder / "other warehouse"
+    code = f"""
+%acidsql --warehouse "{other}" --set acidsql.engine=local
+fresh = %acidsql
+print(fresh.settings.text('acidsql.engine'), list((_ := fresh.sql('SHOW TABLES')).rows()))
+import acidsql
+door = acidsql.connect('warehouse', autocommit=True)
+%acidsql --session door
+n = %acidsql SELECT count(*) FROM t
+print(list(n.rows()))
+"""
+    assert notebook.run(code).text == "local []\n[(2,)]\n"
+    assert (other / "acidsql.db").exists() or any(other.iterdir())
+
+
+def test_an_error_is_short(notebook: Notebook) -> None:
+    """Only the rendered error is shown, from magics and Python alike; %tb has the traceback."""
+    for code in ("%acidsql SELECT * FROM nix", "%%acidsql\nSELECT *\nFROM nix"):
+        failed = notebook.run(code)
+        assert failed.reply["status"] == "error"
+        assert failed.reply["ename"] == "TableNotFoundError"
+        assert failed.traceback.startswith("TableNotFoundError: [Error 10001]: Table not found")
+        assert failed.traceback.endswith("^^^")
+        assert "Traceback" not in failed.traceback
+    assert "spine.py" in notebook.run("%tb").traceback
+    assert "Traceback" in notebook.run("1 / 0").traceback
+    assert "what is --nix" in notebook.run("%acidsql --nix 1").text
+
+
+def test_an_interrupt_ends_a_waiting_statement(notebook: Notebook, folder: Path) -> None:
+    """The kernel's interrupt ends the statement with KeyboardInterrupt; the kernel goes on. A
+    statement that takes long shows a bar, which is gone in the end.
+    """
+    with Session(folder / "warehouse") as holder:
+        holder.begin()
+        holder.sql("INSERT INTO t VALUES (3, 'c')")
+        waiting = notebook.send("%acidsql DROP TABLE t")
+        began = time.monotonic()
+        while not any("Waiting" in str(row) or "WAITING" in str(row) for row in _locks(folder)):
+            assert time.monotonic() - began < SECONDS
+        bar = _bar(notebook, waiting)
+        notebook.manager.interrupt_kernel()
+        ended = notebook.outcome(waiting)
+        holder.rollback()
+    assert bar.startswith("<progress></progress> running, ")
+    assert ended.reply["ename"] == "KeyboardInterrupt"
+    assert ended.html[-1] == ""
+    assert notebook.run("print(42)").text == "42\n"
+
+
+def _locks(folder: Path) -> list[tuple[Any, ...]]:
+    with Session(folder / "warehouse") as other:
+        return list(other.sql("SHOW LOCKS").rows())
+
+
+def _bar(notebook: Notebook, message_id: str) -> str:
+    while True:
+        message = notebook.client.get_iopub_msg(timeout=SECONDS)
+        if message["msg_type"] == "display_data":
+            assert message["parent_header"]["msg_id"] == message_id
+            return str(message["content"]["data"]["text/html"])
