@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import FormatError
+from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
@@ -55,7 +55,7 @@ class LocalQueries:
                     return None
                 if where is not None and isinstance(query, LocalQuery):
                     query = replace(query, where=None)
-        return LateRows(last, query, batches, trace)
+        return LateRows(last, query, None if batches is None else _Once(batches), trace)
 
     def batches(
         self,
@@ -114,7 +114,7 @@ class LateRows:
 
     step: LocalRows
     query: LocalQuery | LocalValues | OnlySpark
-    batches: Iterator[pa.RecordBatch] | None
+    batches: Iterable[pa.RecordBatch] | None
     trace: Trace
 
     def table(self) -> pa.Table:
@@ -149,10 +149,26 @@ class LateRows:
                 raise NeedsSpark(signal.reason) from signal
 
 
+@dataclass(slots=True)
+class _Once:
+    """Batches that are gone once they are read. Asked for again, behind an error or Ctrl-C, they
+    are an InterfaceError, not as few as are left.
+    """
+
+    batches: Iterator[pa.RecordBatch]
+    begun: bool = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self.begun:
+            raise InterfaceError("the rows were not read to their end", hint="Run the query again.")
+        self.begun = True
+        return self.batches
+
+
 def _computed(
     step: LocalRows,
     query: LocalQuery | LocalValues | OnlySpark,
-    batches: Iterator[pa.RecordBatch] | None,
+    batches: Iterable[pa.RecordBatch] | None,
     trace: Trace,
 ) -> pa.Table:
     """The rows of the query of a step, as far as it is not carried out by what gives the

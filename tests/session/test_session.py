@@ -157,7 +157,7 @@ def test_shapes_of_a_result(session: Session) -> None:
     assert result.to_pandas()["id"].tolist() == [1, 2]
     assert result.df.count() == 2
     assert pa.table(result).num_rows == 2
-    assert "<td>NULL</td>" in result._repr_html_()
+    assert ">NULL</em></td>" in result._repr_html_()
     assert result.stats.statement == "SELECT"
     assert [row.tab_name for row in session.sql("SHOW TABLES").df.collect()] == ["t"]
 

@@ -224,10 +224,14 @@ class _Reader:
 
     def groups(self, stripe: int, rows: Longs) -> RowGroups | None:
         """The row groups of a stripe that hold these rows of it; None where they are not few."""
-        assert self._opened is not None
         if self._tail is None:
             self._tail = read_footer(self._io, self._file.path)
-        return few_groups(self._opened, self._tail, stripe, rows)
+        return few_groups(self._input(), self._tail, stripe, rows)
+
+    def _input(self) -> pa.NativeFile:
+        if self._opened is None:
+            self._opened = self._io.open_input(self._file.path)
+        return self._opened
 
     def read_groups(self, groups: RowGroups, ordinals: set[int]) -> dict[int, pa.Array]:
         """Data columns of some row groups of a stripe by their ordinals."""
@@ -251,8 +255,7 @@ class _Reader:
     ) -> pa.RecordBatch:
         try:
             if self._orc is None:
-                self._opened = self._io.open_input(self._file.path)
-                self._orc = orc.ORCFile(self._opened)
+                self._orc = orc.ORCFile(self._input())
             return self._orc.read_stripe(stripe, columns=self._names(id_columns, ordinals))
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             if "out of range" in str(error):

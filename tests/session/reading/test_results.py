@@ -49,7 +49,7 @@ def test_a_result_without_rows_says_so(alone: Session) -> None:
     with pytest.raises(InterfaceError, match="gives no rows"):
         list(done)
     assert str(done) == "INSERT: 1 row inserted"
-    assert str(alone.sql("CREATE TABLE u (id INT)")) == "CREATE TABLE"
+    assert str(alone.sql("CREATE TABLE u (id INT)")) == "CREATE TABLE: done"
 
 
 def test_a_result_is_printed_as_a_table(alone: Session) -> None:
