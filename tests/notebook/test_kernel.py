@@ -14,13 +14,7 @@ import pytest
 from acidsql.session import Session
 
 jupyter_client = pytest.importorskip("jupyter_client", reason="needs the extra notebook")
-pytestmark = [
-    pytest.mark.processes,
-    # jupyter_client's own
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.processes
 SECONDS = 60
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
 TABLE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -193,6 +187,17 @@ def test_an_interrupt_ends_a_waiting_statement(notebook: Notebook, folder: Path)
     assert ended.reply["ename"] == "KeyboardInterrupt"
     assert ended.html[-1] == ""
     assert notebook.run("print(42)").text == "42\n"
+
+
+def test_the_extension_can_go_and_come_back(notebook: Notebook) -> None:
+    """%unload_ext takes the magics and the short errors away, %load_ext brings them back."""
+    assert "not found" in notebook.run("%unload_ext acidsql\n%acidsql").text
+    code = "import acidsql\nacidsql.Session('warehouse').sql('SELECT * FROM nix')"
+    assert "Traceback" in notebook.run(code).traceback
+    assert (
+        "%acidsql alone gives the session" in notebook.run("%load_ext acidsql\n%acidsql --set").text
+    )
+    assert "Traceback" not in notebook.run("%acidsql SELECT * FROM nix").traceback
 
 
 def _locks(folder: Path) -> list[tuple[Any, ...]]:
