@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,9 @@ import pytest
 from acidsql.session import Session
 
 jupyter_client = pytest.importorskip("jupyter_client", reason="needs the extra notebook")
-pytestmark = [
-    pytest.mark.processes,
-    # jupyter_client's own
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.processes
 SECONDS = 60
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
 TABLE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
@@ -156,10 +152,26 @@ def test_an_error_is_short(notebook: Notebook) -> None:
     assert "what is --nix" in notebook.run("%acidsql --nix 1").text
 
 
+def test_the_page_is_true(notebook: Notebook) -> None:
+    """Every Python block of docs/notebook.md is a cell that runs, one after the other."""
+    cells = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(cells) >= 6
+    shown = []
+    for cell in cells:
+        done = notebook.run(cell)
+        assert done.reply["status"] == "ok", (cell, done.traceback)
+        shown += done.html
+    assert any("total<br><small>decimal(20,2)</small>" in html for html in shown)
+    kept = notebook.run("print(len(frame), list(mine.sql('SELECT id FROM orders').rows()))")
+    assert kept.text == "2 [(1,), (2,), (3,), (4,)]\n"
+    assert notebook.run("import sys; print('pyspark' in sys.modules)").text == "False\n"
+
+
 def test_an_interrupt_ends_a_waiting_statement(notebook: Notebook, folder: Path) -> None:
     """The kernel's interrupt ends the statement with KeyboardInterrupt; the kernel goes on. A
     statement that takes long shows a bar, which is gone in the end.
     """
+    notebook.run("%acidsql --warehouse warehouse")
     with Session(folder / "warehouse") as holder:
         holder.begin()
         holder.sql("INSERT INTO t VALUES (3, 'c')")
@@ -175,6 +187,17 @@ def test_an_interrupt_ends_a_waiting_statement(notebook: Notebook, folder: Path)
     assert ended.reply["ename"] == "KeyboardInterrupt"
     assert ended.html[-1] == ""
     assert notebook.run("print(42)").text == "42\n"
+
+
+def test_the_extension_can_go_and_come_back(notebook: Notebook) -> None:
+    """%unload_ext takes the magics and the short errors away, %load_ext brings them back."""
+    assert "not found" in notebook.run("%unload_ext acidsql\n%acidsql").text
+    code = "import acidsql\nacidsql.Session('warehouse').sql('SELECT * FROM nix')"
+    assert "Traceback" in notebook.run(code).traceback
+    assert (
+        "%acidsql alone gives the session" in notebook.run("%load_ext acidsql\n%acidsql --set").text
+    )
+    assert "Traceback" not in notebook.run("%acidsql SELECT * FROM nix").traceback
 
 
 def _locks(folder: Path) -> list[tuple[Any, ...]]:

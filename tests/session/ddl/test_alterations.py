@@ -22,7 +22,6 @@ from acidsql.catalog.model import (
 from acidsql.catalog.types import parse_type
 from acidsql.errors import (
     BindError,
-    Error,
     ExecutionError,
     NotNullError,
     TableNotFoundError,

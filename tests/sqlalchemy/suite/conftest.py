@@ -9,8 +9,17 @@ import tempfile
 
 import pytest
 from requirements_of_acidsql import SKIPPED
-from sqlalchemy import Column, ColumnDefault, ForeignKeyConstraint, event
+from sqlalchemy import (
+    Column,
+    ColumnDefault,
+    Connection,
+    ForeignKeyConstraint,
+    MetaData,
+    event,
+    inspect,
+)
 from sqlalchemy.schema import Table
+from sqlalchemy.testing import provision
 
 from acidsql.session import Session
 
@@ -50,6 +59,15 @@ def _leave_out(table: Table, *_: object, **__: object) -> None:
     for rule in [*table.constraints]:
         if isinstance(rule, ForeignKeyConstraint) and rule.referred_table is table:
             table.constraints.remove(rule)
+
+
+@provision.delete_from_all_tables.for_db("acidsql")
+def _truncate(connection: Connection, cfg: object, metadata: MetaData) -> None:
+    """Between tests: TRUNCATE needs no Spark."""
+    inspector, preparer = inspect(connection), connection.dialect.identifier_preparer
+    for table in metadata.tables.values():
+        if inspector.has_table(table.name, table.schema):
+            connection.exec_driver_sql(f"TRUNCATE TABLE {preparer.format_table(table)}")
 
 
 @pytest.hookimpl(trylast=True)  # behind the plugin's own, which makes the items anew
