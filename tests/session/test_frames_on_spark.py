@@ -201,7 +201,7 @@ def test_both_engines_write_the_same_rows(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=FIXTURE)
+@settings(max_examples=10, suppress_health_check=FIXTURE)
 @given(rows=ROWS)
 def test_both_engines_merge_the_same_rows(
     engines: tuple[Session, Session], rows: list[dict[str, Any]]
