@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 from weakref import finalize
@@ -32,7 +33,7 @@ from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type
 FRAMES = "session:frames"
 """Stands where a table's database does: no database has a colon in its name."""
 
-_FILE = "000000_0"
+_FILE, _PREFIX = "000000_0", "acidsql-frame-"
 
 
 class Frame:
@@ -67,10 +68,7 @@ class Frame:
     ) -> Self:
         """Reads a frame whose columns are known: see ``of``."""
         spool = _Spool.of(batches, columns)
-        try:
-            folder = tempfile.mkdtemp(prefix="acidsql-frame-", dir=directory or None)
-        except OSError as error:
-            raise DataError(f"a frame's rows cannot be kept: {error}") from error
+        folder = _folder(directory)
         table = Table(
             name=TableName(FRAMES, name),
             columns=spool.columns,
@@ -88,6 +86,20 @@ class Frame:
     def close(self) -> None:
         """Takes the file away; closing twice is no error."""
         self._finalize()
+
+
+def _folder(directory: str) -> str:
+    """A new directory for one frame: this user's alone where temporary files are, and what the
+    process makes of its files in one that was chosen to be shared.
+    """
+    try:
+        if not directory:
+            return tempfile.mkdtemp(prefix=_PREFIX)
+        folder = os.path.join(os.path.abspath(directory), f"{_PREFIX}{uuid.uuid4().hex}")
+        os.mkdir(folder)
+    except OSError as error:
+        raise DataError(f"a frame's rows cannot be kept: {error}") from error
+    return folder
 
 
 def _remove(directory: str, pid: int) -> None:

@@ -165,28 +165,54 @@ def _sorted(session: Session, table: str) -> list[str]:
     )
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    rows=st.lists(
-        st.fixed_dictionaries({n: st.none() | values for n, (_, _, values) in COLUMNS.items()}),
-        max_size=8,
-    )
+ROWS = st.lists(
+    st.fixed_dictionaries({n: st.none() | values for n, (_, _, values) in COLUMNS.items()}),
+    max_size=8,
 )
+SCHEMA = pa.schema({name: kind for name, (_, kind, _) in COLUMNS.items()})
+FIXTURE = [HealthCheck.function_scoped_fixture]
+
+
+def _overwrite(engines: tuple[Session, Session], rows: list[dict[str, Any]]) -> pa.Table:
+    frame = pa.Table.from_pylist(rows, SCHEMA)
+    by_spark, alone = engines
+    by_spark.table("by_spark").overwrite(frame)
+    alone.table("alone").overwrite(frame)
+    return frame
+
+
+@settings(max_examples=3, suppress_health_check=FIXTURE)
+@given(rows=ROWS)
 def test_both_engines_write_the_same_rows(
     engines: tuple[Session, Session], rows: list[dict[str, Any]]
 ) -> None:
     """And read the same ones of the frame."""
     by_spark, alone = engines
-    schema = pa.schema({name: kind for name, (_, kind, _) in COLUMNS.items()})
-    frame = pa.Table.from_pylist(rows, schema)
-    by_spark.table("by_spark").overwrite(frame)
-    alone.table("alone").overwrite(frame)
+    frame = _overwrite(engines, rows)
     written = _sorted(alone, "alone")
     assert len(written) == len(rows)
-    assert _sorted(alone, "by_spark") == _sorted(by_spark, "by_spark") == written
+    assert _sorted(alone, "by_spark") == written
     assert _sorted(by_spark, "alone") == written
     for session in engines:
         session.register("df", frame.drop_columns(["r"]))
     assert _sorted(alone, "df") == _sorted(by_spark, "df")
     for session in engines:
         session.unregister("df")
+
+
+@pytest.mark.slow
+@settings(max_examples=10, suppress_health_check=FIXTURE)
+@given(rows=ROWS)
+def test_both_engines_merge_the_same_rows(
+    engines: tuple[Session, Session], rows: list[dict[str, Any]]
+) -> None:
+    """Rows that are updated and rows that are inserted, of all types."""
+    by_spark, alone = engines
+    _overwrite(engines, rows)
+    changes = {row["i"]: row | {"s": "changed"} for row in rows[::2]}
+    if rows:
+        changes[7] = rows[0] | {"i": 7}
+    merged = pa.Table.from_pylist([row for i, row in changes.items() if i is not None], SCHEMA)
+    clauses = by_spark.table("by_spark").merge(merged, on=["i"]).stats.clauses
+    assert alone.table("alone").merge(merged, on=["i"]).stats.clauses == clauses
+    assert _sorted(by_spark, "by_spark") == _sorted(alone, "alone") == _sorted(alone, "by_spark")
