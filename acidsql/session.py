@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -147,7 +147,8 @@ class Session:
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with self.turn.taken(), self._transaction.recorded(run_id):
+        recorded = nullcontext() if run_id is None else self._transaction.recorded(run_id)
+        with self.turn.taken(), recorded:
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
         result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
