@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
@@ -151,11 +151,8 @@ class Session:
         """
         started = time.perf_counter()
         warnings: list[Warning] = []
-        with (
-            self.turn.taken(),
-            Observed(text, self._spine.database) as observed,
-            self._transaction.recorded(run_id),
-        ):
+        recorded = nullcontext() if run_id is None else self._transaction.recorded(run_id)
+        with self.turn.taken(), Observed(text, self._spine.database) as observed, recorded:
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
             observed.done(result.stats)

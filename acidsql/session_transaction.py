@@ -126,13 +126,10 @@ class SessionTransaction:
             self._work.request = self.request
 
     @contextmanager
-    def recorded(self, run_id: str | None) -> Iterator[None]:
-        """One statement in a transaction of its own, which is recorded as ``run_id``; None: not.
-        It fails as ``record`` does.
+    def recorded(self, run_id: str) -> Iterator[None]:
+        """One statement in a transaction of its own, which is recorded as ``run_id``. It fails as
+        ``record`` does.
         """
-        if run_id is None:
-            yield
-            return
         if self.takes_statements:
             hint = "Pass it to begin, transaction or record: a transaction is recorded as a whole."
             raise InterfaceError("a run id is not for one statement of a transaction", hint=hint)

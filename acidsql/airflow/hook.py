@@ -253,9 +253,7 @@ class AcidSqlHook(DbApiHook):  # type: ignore[misc]
         """Pushes what was changed as the XCom ``acidsql``, or ``acidsql_2`` of a second call."""
         if context is None or not task_run.has_changes or not context["ti"].task.do_xcom_push:
             return
-        number = (task_run.run_id or "").rpartition("#")[2]
-        # no # in it: keys are parts of URLs
-        key = f"{XCOM_KEY}_{number}" if number.isdigit() else XCOM_KEY
+        key = ids_of_task(context).next_key(XCOM_KEY)
         context["ti"].xcom_push(key, {"run_id": task_run.run_id, **asdict(task_run.outcome)})
 
     @staticmethod

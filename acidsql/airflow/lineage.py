@@ -84,21 +84,20 @@ def _write(lineage: Lineage, leg: WritePlan | MergePlan) -> None:
     lineage.outputs[str(leg.table.name)] = leg.table
     if isinstance(leg, MergePlan):
         _read(lineage, leg.merge.reads)
-        made = [_merge_columns(leg.merge)]
+        columns = _merge_columns(leg.merge)
     else:
         query = leg.query
         _read(lineage, () if query is None else query.reads)
-        made = [_columns(leg.action)]
-    for columns in made:
-        for name, sources in columns.items():
-            lineage.columns.setdefault((str(leg.table.name), name), set()).update(sources)
+        columns = _columns(leg.action)
+    for name, sources in columns.items():
+        lineage.columns.setdefault((str(leg.table.name), name), set()).update(sources)
 
 
 def _columns(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> dict[str, set[Source]]:
     """What each column that a statement writes is made of."""
     match action:
         case BoundInsert(source=BoundQuery() as query, columns=columns):
-            wanted = {place: column.name for place, column in enumerate(columns)}
+            wanted = {position: column.name for position, column in enumerate(columns)}
             return _traced(query.text, query.reads, query.views, wanted)
         case BoundUpdate(query=query, changed=changed, table=table):
             names = [column.name for column in table.columns]
@@ -111,7 +110,7 @@ def _merge_columns(merge: BoundMerge) -> dict[str, set[Source]]:
     """What the columns are made of that the clauses of a MERGE set: each is a query over the target
     and the source.
     """
-    made: dict[str, set[Source]] = {}
+    all_sources: dict[str, set[Source]] = {}
     names = [column.name for column in merge.table.columns + merge.table.partition_columns]
     for clause in merge.clauses:
         changed = {column.name for column in clause.changed}
@@ -124,10 +123,10 @@ def _merge_columns(merge: BoundMerge) -> dict[str, set[Source]]:
         for number, (_, value) in enumerate(values):
             pieces += [", "] * (number > 0) + list(value)
         text = QueryText(merge.text_source, (*pieces, " FROM ", *_target(merge), *merge.source))
-        wanted = {place: name for place, (name, _) in enumerate(values)}
+        wanted = {position: name for position, (name, _) in enumerate(values)}
         for name, sources in _traced(text, merge.reads, merge.views, wanted).items():
-            made.setdefault(name, set()).update(sources)
-    return made
+            all_sources.setdefault(name, set()).update(sources)
+    return all_sources
 
 
 def _target(merge: BoundMerge) -> Iterator[Piece]:
@@ -157,8 +156,8 @@ def _traced(
             return {}
         scope = build_scope(tree)
         return {
-            name: _leaves(lineage(f"c{place}", tree, {}, scope=scope, dialect="spark"), tables)
-            for place, name in wanted.items()
+            name: _leaves(lineage(f"c{position}", tree, {}, scope=scope, dialect="spark"), tables)
+            for position, name in wanted.items()
         }
     except (SqlglotError, Error, KeyError, ValueError):
         return {}
@@ -187,8 +186,8 @@ def _qualified(sql: str, tables: Mapping[str, Table]) -> exp.Query:
         leftmost.set("order", None)
         leftmost = leftmost.left
     leftmost.set("order", None)  # it may ask for columns by the names that they had
-    for place, item in enumerate(list(leftmost.selects)):
-        item.replace(exp.alias_(item.unalias(), f"c{place}", copy=False))
+    for position, item in enumerate(list(leftmost.selects)):
+        item.replace(exp.alias_(item.unalias(), f"c{position}", copy=False))
     return tree
 
 

@@ -217,6 +217,10 @@ class RunIds:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
+    def next_key(self, key: str) -> str:
+        """The key of the next call's XCom; no # is in it, as keys are parts of URLs."""
+        return self.number(key).replace("#", "_")
+
     def number(self, run_id: str) -> str:
         count = self._counts[run_id] = self._counts.get(run_id, 0) + 1
         return run_id if count == 1 else f"{run_id}#{count}"

@@ -4,6 +4,7 @@ again.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,8 @@ import pytest
 from acidsql import crash_points
 from acidsql.session import Session
 from tests.airflow.conftest import DAY, RunOfDag
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -36,7 +39,7 @@ def kill(point):
 crash_points.hook = kill
 import datetime
 day = datetime.datetime.fromisoformat({DAY.isoformat()!r})
-acid_dags.operators.test(run_after=day, logical_date=day)
+acid_dags.load_only.test(run_after=day, logical_date=day)
 """
 
 
@@ -84,7 +87,7 @@ def test_a_worker_that_is_killed_around_its_commit(
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
     assert len(rows(warehouse)) == (3 if committed else 0)
-    again = run_dag("acid_operators")
+    again = run_dag("acid_load")
     assert again.state == "success"
     assert again.xcom["load", "acidsql"]["done_before"] is committed
     assert rows(warehouse) == [(1, "a;b"), (2, "b"), (3, None)]
@@ -117,8 +120,7 @@ def test_a_task_that_is_killed_in_a_statement(
     """SIGTERM, as Airflow sends it, ends the statement where nothing is spoiled: no row of the task
     is visible and no transaction is left open. Sent in the commit it comes too late.
     """
-    operators = run_dag("acid_operators")
-    assert operators.state == "success"
+    assert run_dag("acid_load").state == "success"
     before = rows(warehouse)
 
     def kill(point: str) -> None:
@@ -160,6 +162,31 @@ def test_a_task_that_is_killed_in_spark(run_dag: RunDag, warehouse: Path) -> Non
         killer.join()
         slow.sql = "SELECT 1"
     assert killed.states == {"slow": "failed"}
+
+
+def test_the_page_s_dag(airflow: Path, tmp_path: Path) -> None:
+    """The DAG of docs/airflow.md runs as the page says, and its task says who it was."""
+    page = (ROOT / "docs" / "airflow.md").read_text("utf-8")
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    (dags / "sales.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    extra = {"warehouse": str(tmp_path / "sales")}
+    made = {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "AIRFLOW_CONN_SALES": json.dumps({"conn_type": "acidsql", "extra": extra}),
+    }
+    done = subprocess.run(
+        [sys.executable, "sales.py"],
+        cwd=dags,
+        env=os.environ | made,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    with Session(extra["warehouse"]) as session:
+        assert [row[0] for row in session.sql("SELECT id FROM orders").rows()] == [1, 2]
 
 
 def _slow(sql: str) -> Any:

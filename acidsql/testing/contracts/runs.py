@@ -47,8 +47,8 @@ class RunContract(StoreContract):
         assert manager.find_run("LOAD 7") is None
 
     def test_the_second_is_aborted(self, manager: TxnManager, open_store: OpenStore) -> None:
-        """Of attempts that are under way side by side the first to commit wins, in any process;
-        nothing of the others is visible, then or later.
+        """The first to commit wins of attempts side by side, in any process; nothing of the others
+        is visible, then or later.
         """
         other = open_store()
         early, late = manager.begin([T]), other.begin([T])
@@ -64,7 +64,7 @@ class RunContract(StoreContract):
         other.close()  # type: ignore[attr-defined]
 
     def test_a_commit_asked_for_again_is_no_second_one(self, manager: TxnManager) -> None:
-        """The same transaction may be committed twice, with its run."""
+        """A transaction may be committed twice, with its run."""
         txn_id = commit(manager)
         manager.commit(txn_id, run=RUN)
         committed = manager.find_run("load 7")

@@ -18,13 +18,24 @@ from acidsql.airflow.hook import AcidSqlHook
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 TABLE = "CREATE TABLE IF NOT EXISTS {} (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
-with DAG("acid_operators", schedule=None, start_date=START) as operators:
+
+def loading() -> SQLExecuteQueryOperator:
+    """A task that makes a table, and the one behind it, that loads it by two statements."""
     create = SQLExecuteQueryOperator(task_id="create", conn_id="acid", sql=TABLE.format("t"))
     load = SQLExecuteQueryOperator(
         task_id="load",
         conn_id="acid",
         sql="INSERT INTO t VALUES (1, 'a;b'), (2, 'b'); -- two statements\nINSERT INTO t VALUES (3, NULL)",
     )
+    create >> load
+    return load
+
+
+with DAG("acid_load", schedule=None, start_date=START) as load_only:
+    loading()
+
+with DAG("acid_operators", schedule=None, start_date=START) as operators:
+    load = loading()
     read = SQLExecuteQueryOperator(
         task_id="read", conn_id="acid", sql="SELECT id, name FROM t WHERE id < ?", parameters=[3]
     )
@@ -56,7 +67,7 @@ with DAG("acid_operators", schedule=None, start_date=START) as operators:
     def few() -> str:
         return "few"
 
-    create >> load >> read >> columns >> table >> branch >> [many(), few()]
+    load >> read >> columns >> table >> branch >> [many(), few()]
 
 with DAG("acid_once", schedule=None, start_date=START) as once:
 

@@ -29,7 +29,7 @@ INSERT = "INSERT INTO t VALUES (1, 'a'), (2, 'b')"
 @pytest.fixture
 def here(warehouse: Path) -> Iterator[Session]:
     """A session that needs no Spark, with an empty table."""
-    with Session(str(warehouse)) as session:
+    with Session(str(warehouse), settings={"acidsql.engine": "local"}) as session:
         session.sql(TABLE)
         yield session
 
