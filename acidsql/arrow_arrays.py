@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
@@ -51,6 +52,13 @@ def arrow_scalar(value: Any, kind: Any = None) -> pa.Scalar:
         with suppress(_UnlikeError, OverflowError, UnicodeEncodeError):
             return pa.nulls(1, kind)[0] if value is None else _of_values([value], kind)[0]
     return pa.scalar(value, kind)
+
+
+def filled(values: Any, value: bool | int) -> Any:
+    """An array, a chunked one or a scalar with ``value`` for NULL, of the type that it had."""
+    if pa.types.is_floating(values.type):
+        return pc.fill_null(values, arrow_scalar(float(value), values.type))
+    return pc.fill_null(values, arrow_scalar(value, values.type))
 
 
 def numpy_array(values: pa.Array | pa.ChunkedArray) -> Any:

@@ -125,7 +125,7 @@ def test_pandas_stays_out() -> None:
     """The values of Hive's simple types bring no pandas in, either way."""
     code = """
 import datetime as dt, decimal, json, sys, numpy as np, pyarrow as pa
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 for value, kind in [(1, pa.int64()), ("a", pa.string()), (dt.date(2024, 1, 1), pa.date32()),
         (decimal.Decimal("1.5"), pa.decimal128(9, 2)), (1.5, pa.float64()), (True, pa.bool_())]:
     arrow_array([value, None], kind)
@@ -134,6 +134,9 @@ for value, kind in [(1, pa.int64()), ("a", pa.string()), (dt.date(2024, 1, 1), p
 for numbers in (np.arange(3), np.arange(3) > 1, np.arange(3) / 2):
     numpy_array(arrow_array(numbers))
     arrow_array(numbers, mask=numbers > 1)
+filled(arrow_array([None], pa.int64()), 0)
+filled(arrow_array([None], pa.float64()), 0)
+filled(arrow_array([None], pa.bool_()), False)
 numpy_array(pa.chunked_array([arrow_array(np.arange(3))] * 2))
 print(json.dumps("pandas" in sys.modules))
 """

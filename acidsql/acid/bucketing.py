@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from acidsql.acid.murmur import hash_bytes, hash_shorts, hash_words
 from acidsql.acid.value_bytes import decimal_bytes, strip_decimals, timestamp_bytes
-from acidsql.arrow_arrays import numpy_array
+from acidsql.arrow_arrays import filled, numpy_array
 from acidsql.errors import NotSupportedError
 
 Version: TypeAlias = Literal[1, 2]
@@ -151,7 +151,7 @@ def _numbers(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _booleans(values: pa.Array) -> UInt32s:
-    bits: npt.NDArray[np.bool_] = numpy_array(values.fill_null(False))
+    bits: npt.NDArray[np.bool_] = numpy_array(filled(values, False))
     return bits.astype(np.uint32)
 
 

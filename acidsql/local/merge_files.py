@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.arrow_arrays import arrow_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound import MergeAction
@@ -33,7 +33,7 @@ def write_clauses(
     counts: dict[int, int] = {}
     for number, sink in _targets(plan, target):
         rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
-        of_clause = rows.filter(pc.equal(rows.column(CLAUSE), number))
+        of_clause = rows.filter(pc.equal(rows.column(CLAUSE), arrow_scalar(number, pa.int32())))
         counts[number] = of_clause.num_rows
         for values, part in by_values(target.table, of_clause) if of_clause.num_rows else ():
             files += _files(plan, number, sink.at(values), part)

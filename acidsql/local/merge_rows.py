@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import Condition
 from acidsql.local import merge_source
@@ -86,7 +86,7 @@ class ClauseRows:
     def holds(self, condition: Condition, rows: pa.RecordBatch) -> Numbers:
         """The positions of rows for which a condition is true. Uncertain."""
         vector = vector_of(condition, self._local.types, self._local.semantics)
-        mask = numpy_array(vector.run(rows).fill_null(False))
+        mask = numpy_array(filled(vector.run(rows), False))
         return np.flatnonzero(mask)
 
     def acting(self, match: Match, rows: pa.RecordBatch) -> Iterator[tuple[int, Numbers]]:
@@ -142,7 +142,7 @@ class ClauseRows:
 
     def table(self, parts: Sequence[pa.Table]) -> pa.Table:
         """All parts in one table."""
-        return pa.concat_tables(parts) if parts else self._schema().empty_table()
+        return pa.concat_tables(parts) if parts else pa.Table.from_batches([], self._schema())
 
     def copied(self, pairs: pa.Table, source: pa.Table) -> pa.Table:
         """Pairs that were looked up, with values that are copies of the source's. NotNullError."""

@@ -178,7 +178,7 @@ def with_copies(plan: MergePlan, pairs: pa.Table, source: pa.Table) -> pa.Table:
     """
     parts = []
     for number, clause in enumerate(plan.merge.clauses):
-        of_clause = pairs.filter(pc.equal(pairs.column(CLAUSE), number))
+        of_clause = pairs.filter(pc.equal(pairs.column(CLAUSE), arrow_scalar(number, pa.int32())))
         if of_clause.num_rows:
             parts.append(
                 _with_values(

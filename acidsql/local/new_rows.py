@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from acidsql.arrow_arrays import arrow_array, numpy_array
+from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.model import DEFAULT_PARTITION, Table
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType
@@ -64,7 +64,7 @@ def check_new_rows(table: Table, columns: Sequence[pa.Array], semantics: Semanti
 def _is_false(values: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
-    return pc.invert(pc.fill_null(values, True))
+    return pc.invert(filled(values, True))
 
 
 def key_texts(values: pa.Array) -> pa.Array:
@@ -74,7 +74,7 @@ def key_texts(values: pa.Array) -> pa.Array:
     encoded = values.dictionary_encode()
     texts = [partition_text(value) or DEFAULT_PARTITION for value in encoded.dictionary.to_pylist()]
     own = arrow_array([*texts, DEFAULT_PARTITION], pa.string())
-    return own.take(encoded.indices.fill_null(len(texts)))
+    return own.take(filled(encoded.indices, len(texts)))
 
 
 def one_batch(rows: pa.Table) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ def sortable(array: pa.Array) -> pa.Array:
     if not pa.types.is_floating(array.type):
         return array
     whole, bits = _whole(array.type)
-    numbers = numpy_array(normalized(array).fill_null(0)).view(whole)
+    numbers = numpy_array(filled(normalized(array), 0)).view(whole)
     flipped = np.where(numbers < 0, numbers ^ np.array(bits, whole), numbers)
     mask = numpy_array(array.is_null()) if array.null_count else None
     return arrow_array(flipped, mask=mask)
@@ -56,7 +56,7 @@ def from_sortable(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_floating(kind):
         return array
     whole, bits = _whole(kind)
-    numbers = numpy_array(array.fill_null(0))
+    numbers = numpy_array(filled(array, 0))
     values = np.where(numbers < 0, numbers ^ np.array(bits, whole), numbers).view(
         kind.to_pandas_dtype()
     )

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS, ROW_FIELD
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import FormatError
@@ -215,7 +215,7 @@ class SourceKeys:
         count = len(columns[0])
         numbers, unknown = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         for column, values in zip(columns, self._values, strict=True):
-            positions = pc.fill_null(pc.index_in(column, value_set=values), -1)
+            positions = filled(pc.index_in(column, value_set=values), -1)
             indexes = numpy_array(positions).astype(np.int64)
             unknown |= indexes < 0
             numbers = numbers * len(values) + indexes

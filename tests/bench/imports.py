@@ -20,6 +20,13 @@ CREATE = (
 )
 STATEMENTS = {
     "INSERT": "INSERT INTO t VALUES (9, 'z')",
+    "UPDATE": "SET acidsql.engine=local; UPDATE t SET v = 'x' WHERE k = 3",
+    "DELETE": "SET acidsql.engine=local; DELETE FROM t WHERE k = 9 OR v IN ('y', 'z')",
+    "MERGE": (
+        "SET acidsql.engine=local; MERGE INTO t USING (SELECT 2 AS a, 'q' AS b) s ON t.k = s.a"
+        " WHEN MATCHED THEN UPDATE SET v = b WHEN NOT MATCHED THEN INSERT VALUES (a, b)"
+    ),
+    "point SELECT": "SELECT * FROM t WHERE k = 2",
     "count(*)": "SELECT count(*) FROM t",
     "CREATE TABLE": "CREATE TABLE IF NOT EXISTS t (k INT)",
     "SHOW TABLES": "SHOW TABLES",

@@ -204,7 +204,7 @@ def test_spark_starts_with_its_archive_and_with_a_broken_one(tmp_path: Path) -> 
     files = tmp_path / "acidsql" / ENTRIES
     assert run(tmp_path, home=tmp_path) == "[(3,)]\n"
     candidate = next(files.glob("*.writing")).with_suffix(".new")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 400
     while not (candidate.exists() and class_archive._is_whole(candidate)):
         assert time.monotonic() < deadline, "no archive was written"
         time.sleep(0.2)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.vectors.vector import Uncertain
@@ -72,7 +72,7 @@ def certain(verdict: Values) -> None:
 
 def where(condition: Values, values: Values) -> Values:
     """NULL where the condition is not true."""
-    return pc.if_else(pc.fill_null(condition, False), values, arrow_scalar(None, values.type))
+    return pc.if_else(filled(condition, False), values, arrow_scalar(None, values.type))
 
 
 def numbers_of(values: Values) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -80,7 +80,7 @@ def numbers_of(values: Values) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, An
     array = arrow_array([values.as_py()], values.type) if isinstance(values, pa.Scalar) else values
     absent = numpy_array(array.is_null())
     if array.null_count:
-        array = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
+        array = filled(array, False if pa.types.is_boolean(array.type) else 0)
     return numpy_array(array), absent
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType, HiveType
 from acidsql.expressions.kernels.arrays import (
@@ -150,7 +150,7 @@ def decimal_to_double(values: Values) -> Values:
     scale = values.type.scale
     absent = numpy_array(array.is_null())
     if array.null_count:
-        array = array.fill_null(0)
+        array = filled(array, 0)
     unscaled = pc.cast(array, pa.decimal128(38, scale)).view(pa.decimal128(38, 0))
     limit = arrow_scalar(Decimal(_EXACT_IN_DOUBLE), pa.decimal128(38, 0))
     small = pc.all(pc.less(pc.abs(unscaled), limit), min_count=0).as_py()
@@ -194,7 +194,7 @@ def string_to_integer(target: HiveType, rowwise: Callable[[str], Any], values: V
         return each(rowwise, target, values)
     pattern = rf"^-?[0-9]{{1,{9 if kind.bit_width == 32 else 18}}}$"
     plain = pc.match_substring_regex(values, pattern)
-    sure = numpy_array(pc.fill_null(plain, True))
+    sure = numpy_array(filled(plain, True))
     return completed(rowwise, target, values, pc.cast(where(plain, values), kind), sure)
 
 

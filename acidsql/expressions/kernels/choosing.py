@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, numpy_array
+from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.kernels.arrays import FAILURES, Values
 from acidsql.expressions.vectors.vector import Uncertain, Vector
@@ -25,7 +25,7 @@ def case(branches: Sequence[Branch], otherwise: Vector, batch: pa.RecordBatch) -
     try:
         values = otherwise.evaluate(batch)
         for condition, value in reversed(branches):
-            holds = pc.fill_null(condition.evaluate(batch), False)
+            holds = filled(condition.evaluate(batch), False)
             values = pc.if_else(holds, value.evaluate(batch), values)
         return values
     except (*FAILURES, Uncertain):
@@ -36,7 +36,7 @@ def _by_rows(branches: Sequence[Branch], otherwise: Vector, batch: pa.RecordBatc
     rest = np.arange(batch.num_rows)
     rows, values = [], []
     for condition, value in branches:
-        holds = condition.run(batch.take(arrow_array(rest))).fill_null(False)
+        holds = filled(condition.run(batch.take(arrow_array(rest))), False)
         mask = numpy_array(holds)
         rows.append(rest[mask])
         values.append(_run(value, batch, rest[mask]))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, arrow_scalar
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.expressions.kernels.arrays import Values
 
 _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
@@ -42,7 +42,7 @@ def compare(sign: str, left: Values, right: Values) -> Values:
 
 def null_safe_equal(left: Values, right: Values) -> Values:
     absent = pc.and_(pc.is_null(left), pc.is_null(right))
-    return pc.or_(pc.fill_null(compare("=", left, right), False), absent)
+    return pc.or_(filled(compare("=", left, right), False), absent)
 
 
 def conjunction(*values: Values) -> Values:
@@ -66,7 +66,7 @@ def is_not_null(values: Values) -> Values:
 
 
 def is_truth(truth: bool, values: Values) -> Values:
-    return pc.fill_null(values if truth else pc.invert(values), False)
+    return filled(values if truth else pc.invert(values), False)
 
 
 def contained(constants: Sequence[pa.Scalar], values: Values) -> Values:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, arrow_scalar
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType
 from acidsql.expressions.kernels.arrays import (
@@ -195,7 +195,7 @@ def greatest(sign: str, *values: Values) -> Values:
     """The one that is ``sign`` the others, NULLs aside; the first of several."""
 
     def better(best: Any, other: Any) -> Any:
-        wins = pc.fill_null(compare(sign, other, best), False)
+        wins = filled(compare(sign, other, best), False)
         taken = pc.or_(wins, pc.is_null(best))
         return pc.if_else(taken, other, best)
 

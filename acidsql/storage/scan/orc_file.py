@@ -15,7 +15,7 @@ from pyarrow import orc
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, column_numbers
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
@@ -312,7 +312,7 @@ def _ordinals(values: Sequence[Value]) -> set[int]:
 def _wanted(keep: Keep, rows: pa.RecordBatch, alive: Mask | None) -> Mask:
     """Which of all rows of a stripe are alive and wanted; ``rows`` are those alive."""
     kept = keep(rows)
-    wanted: Mask = numpy_array(kept.fill_null(False))
+    wanted: Mask = numpy_array(filled(kept, False))
     if alive is None:
         return wanted
     alive[alive] = wanted
