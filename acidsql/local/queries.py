@@ -11,7 +11,7 @@ from acidsql.errors import FormatError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
-from acidsql.local.rows import no_table, rows_of, stream_rows, streams
+from acidsql.local.rows import no_table, rows_of, stream_rows
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
@@ -117,7 +117,7 @@ class LateRows:
             self.step.max_bytes is None
             and self.batches is not None
             and isinstance(query, LocalQuery)
-            and streams(query)
+            and not (query.grouped or query.distinct or query.order)
         )
 
     def stream(self) -> Iterator[pa.RecordBatch]:
