@@ -12,7 +12,7 @@ from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
-from acidsql.local.rows import early_test, no_table, rows_of, stream_rows, streams
+from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
@@ -130,7 +130,7 @@ class LateRows:
             self.step.max_bytes is None
             and self.batches is not None
             and isinstance(self.query, LocalQuery)
-            and streams(self.query)
+            and not (self.query.grouped or self.query.distinct or self.query.order)
         )
 
     def stream(self) -> Iterator[pa.RecordBatch]:

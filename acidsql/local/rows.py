@@ -36,13 +36,8 @@ def rows_of(query: LocalQuery, batches: Batches, max_bytes: int | None = None) -
     return _Rows(query).table(batches, max_bytes)
 
 
-def streams(query: LocalQuery) -> bool:
-    """Whether the answer can be given before all rows are read."""
-    return not (query.grouped or query.distinct or query.order)
-
-
 def stream_rows(query: LocalQuery, batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The answer of a query that ``streams``, as it comes. Otherwise as ``rows_of``."""
+    """The answer as it comes, of a query that neither groups nor orders. Else as ``rows_of``."""
     return _Rows(query).stream(batches)
 
 

@@ -76,7 +76,7 @@ class Terminal:
         before, _, self.seen = self.seen.partition(text)
         return _CONTROL.sub("", before)
 
-    def run(self, text: str, *, until: str = "") -> str:
+    def run(self, text: str, *, until: str) -> str:
         """Types a line and reads up to ``until`` and the next prompt."""
         self.type(text + "\r")
         shown = self.wait_for(until)

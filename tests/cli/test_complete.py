@@ -9,6 +9,7 @@ import pytest
 
 from acidsql.cli.completion.catalog import SessionNames
 from acidsql.cli.completion.complete import complete
+from acidsql.cli.completion.words import FUNCTIONS
 from acidsql.session import Session
 
 
@@ -22,6 +23,9 @@ def names(warehouse: Path) -> Iterator[SessionNames]:
         )
         session.sql(
             "CREATE TABLE sales.orders (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        session.sql(
+            "CREATE TABLE visits (visitor STRING, pages INT) PARTITIONED BY (day DATE) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
         )
         yield SessionNames(session)
 
@@ -59,3 +63,111 @@ def test_what_fits_is_offered(names: SessionNames, typed: str, offered: str | No
     """
     _, found = complete(typed, names)
     assert (offered in found) if offered else not found
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "not_offered"),
+    [
+        ("SELECT t. FROM trips t", ["t.trip_id", "t.fare"], ["t.pages"]),
+        ("SELECT fa FROM trips", ["fare"], []),
+        (
+            "SELECT * FROM trips AS t JOIN visits v ON t.fare = v.",
+            ["v.visitor", "v.day"],
+            ["v.fare"],
+        ),
+        ("SELECT * FROM trips t, visits v WHERE v.p", ["v.pages"], []),
+        ("SELECT o. FROM sales.orders o", ["o.id"], []),
+        ("SELECT sales.orders. FROM sales.orders", ["sales.orders.id"], []),
+        (
+            "SELECT s. FROM (SELECT fare, trip_id AS trip FROM trips) s",
+            ["s.fare", "s.trip"],
+            ["s.trip_id"],
+        ),
+        ("SELECT s. FROM (SELECT * FROM visits) s", ["s.day"], []),
+        ("WITH w AS (SELECT fare AS cost FROM trips) SELECT w. FROM w", ["w.cost"], ["w.fare"]),
+        ("WITH w AS (SELECT 1 AS x) SELECT * FROM ", ["trips"], []),
+        ("SELECT upp", ["upper("], []),
+        ("SELECT fare FROM trips UNION SELECT pages FROM visits WHERE d", ["day"], []),
+        ("INSERT INTO trips (", ["trip_id", "fare"], ["SELECT"]),
+        ("INSERT INTO trips (trip_id, ", ["fare"], ["trip_id"]),
+        ("INSERT INTO visits PARTITION (", ["day"], ["pages"]),
+        ("INSERT INTO visits PARTITION (day='2024-01-01') (", ["visitor", "pages"], []),
+        ("ALTER TABLE visits DROP PARTITION (", ["day"], ["pages"]),
+        ("MERGE INTO trips t USING ", ["visits"], []),
+        ("MERGE INTO trips t USING visits v ON t.", ["t.trip_id"], ["t.pages"]),
+        (
+            "MERGE INTO trips t USING visits v ON t.fare = v.pages WHEN NOT MATCHED THEN INSERT (",
+            ["trip_id"],
+            ["pages"],
+        ),
+        (
+            "MERGE INTO trips t USING visits v ON t.fare = v.pages WHEN MATCHED THEN UPDATE SET ",
+            ["fare"],
+            [],
+        ),
+        ("SET acidsql.shell.k", ["acidsql.shell.keys"], []),
+        ("SET acidsql.shell.keys = v", ["vi"], ["emacs"]),
+        ("SET acidsql.dry.run=", ["true", "false"], []),
+        ("RESET acidsql.retr", ["acidsql.retries"], []),
+        (".mode j", ["json", "jsonl"], ["csv"]),
+        (".schema tr", ["trips"], ["visits"]),
+        ("\\d vi", ["visits"], []),
+        (".explain SELECT v. FROM visits v", ["v.day"], []),
+        ("help sel", ["select"], []),
+    ],
+)
+def test_names_are_those_of_the_statement(
+    names: SessionNames, typed: str, offered: list[str], not_offered: list[str]
+) -> None:
+    """Aliases, sub-queries, lists of columns, settings and commands; what the statement names behind
+    the cursor counts, which is in front of FROM where that follows what is typed."""
+    before, after = typed, ""
+    for mark in (". FROM", "fa FROM"):
+        if mark in typed:
+            before, after = (
+                typed.split(mark)[0] + mark.split(" ")[0],
+                " FROM" + typed.split(mark)[1],
+            )
+    _, choices = complete(before, names, after)
+    assert [one for one in offered if one not in choices] == []
+    assert [one for one in not_offered if one in choices] == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["LOAD DATA LOCAL INPATH '{}/or", ".read {}/or", "source {}/or", ".import {}/or"]
+)
+def test_files_are_offered(names: SessionNames, tmp_path: Path, typed: str) -> None:
+    """Files and directories whose paths begin as typed, hidden ones not."""
+    (tmp_path / "orders.csv").touch()
+    (tmp_path / "orbit").mkdir()
+    (tmp_path / ".orphan").touch()
+    _, choices = complete(typed.format(tmp_path), names)
+    assert choices == [f"{tmp_path}/orbit/", f"{tmp_path}/orders.csv"]
+
+
+def test_the_functions_that_are_offered_are_sparks() -> None:
+    """No word is offered as a function that Spark does not have."""
+    from pyspark.sql import functions
+
+    assert [name for name in FUNCTIONS if not hasattr(functions, name)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT (",
+        "WITH",
+        "FROM (",
+        "FROM a,",
+        "JOIN JOIN",
+        ") (",
+        "INSERT (",
+        "SELECT a. FROM",
+        "UPDATE",
+    ],
+)
+def test_what_is_half_typed_does_no_harm(names: SessionNames, text: str) -> None:
+    """Whatever was typed so far, completion gives a list."""
+    for end in range(len(text) + 1):
+        complete(text[:end], names, text[end:])
+        complete(text[:end] + " ", names)

@@ -13,14 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.cli.output.render import (
-    Format,
-    Layout,
-    display_width,
-    parse_format,
-    shorten,
-    write_rows,
-)
+from acidsql.cli.output.fitting import fitted, need
+from acidsql.cli.output.render import Format, Layout, parse_format, write_rows
+from acidsql.cli.output.width import display_width, shorten, wrapped
 from acidsql.result import ResultColumn
 
 PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]
@@ -141,3 +136,83 @@ def test_shortened_text_fits(text: str, widest: int) -> None:
 def test_beelines_names_are_known(name: str, meant: Format) -> None:
     """Beeline's spellings mean our formats."""
     assert parse_format(name) is meant
+
+
+# -- screens
+
+WIDE = [("id", "bigint"), ("first", "string"), ("second", "string")]
+
+
+def test_a_table_fits_the_screen() -> None:
+    """The widest texts are cut, alike; numbers and what is narrow are not."""
+    row = (1234567890, "narrow", "x" * 100)
+    lines = rendered(WIDE, [row], format=Format.TABLE, screen=50).splitlines()
+    assert {len(line) for line in lines} == {50}
+    assert lines[3] == f"| 1234567890 | narrow | {'x' * 23}… |"
+    assert rendered(WIDE, [row], format=Format.TABLE) == rendered(
+        WIDE, [row], format=Format.TABLE, screen=200
+    )
+
+
+def test_rows_too_wide_for_any_table_are_vertical() -> None:
+    """Where numbers alone are too wide, each column has a line, if that is wanted."""
+    columns = [(f"c{i}", "bigint") for i in range(5)]
+    row = tuple(range(10**9, 10**9 + 5))
+    shown = rendered(columns, [row], format=Format.TABLE, screen=40, vertical_if_wide=True)
+    assert shown.startswith("c0  1000000000\nc1  1000000001\n")
+    assert rendered(columns, [row], format=Format.TABLE, screen=40).startswith("+--")
+
+
+def test_a_single_column_goes_on_in_the_next_line() -> None:
+    """Nothing of a plan or of a CREATE TABLE is cut."""
+    shown = rendered([("s", "string")], [("abcdefghijklmn",)], format=Format.TABLE, screen=14)
+    assert shown.splitlines()[3:5] == ["| abcdefghij |", "| klmn       |"]
+
+
+@pytest.mark.parametrize("null", ["NULL", "", "\\N"])
+def test_null_and_its_text_can_be_told_apart(null: str) -> None:
+    """In csv a text that reads like NULL is quoted and NULL is not, also in a column of its own."""
+    for columns in ([("a", "string")], [("a", "string"), ("b", "string")]):
+        width = len(columns)
+        lines = rendered(columns, [(None,) * width, (null,) * width], format=Format.CSV, null=null)
+        assert lines == ",".join([null] * width) + "\n" + ",".join([f'"{null}"'] * width) + "\n"
+
+
+def test_null_has_the_text_that_is_asked_for() -> None:
+    """In every format but json, which has a word for it."""
+    for layout in (Format.TABLE, Format.VERTICAL, Format.TSV):
+        assert "nix" in rendered(PEOPLE, ROWS, format=layout, null="nix")
+        assert "NULL" not in rendered(PEOPLE, ROWS, format=layout, null="nix")
+    assert "null" in rendered(PEOPLE, ROWS, format=Format.JSON, null="nix")
+
+
+def test_tsv_can_be_escaped() -> None:
+    """Tabs, ends of lines and backslashes inside values are written so that a line is a row."""
+    shown = rendered([("s", "string")], [("a\tb\nc\rd\\",)], format=Format.TSV, tabs=False)
+    assert shown == "a\\tb\\nc\\rd\\\\\n"
+
+
+@given(
+    needs=st.lists(
+        st.tuples(st.integers(1, 40), st.integers(0, 80), st.booleans()), min_size=1, max_size=8
+    ),
+    screen=st.integers(10, 200),
+)
+def test_fitted_widths_fit(needs: list[tuple[int, int, bool]], screen: int) -> None:
+    """They are never more than the screen and the columns need, never less than can be read."""
+    wanted = [need(name, values, is_rigid=rigid) for name, values, rigid in needs]
+    widths = fitted(wanted, screen)
+    frame = 3 * len(needs) + 1
+    if widths is None:
+        assert sum(one.least for one in wanted) + frame > screen
+        return
+    assert sum(widths) + frame <= screen
+    assert all(n.least <= w <= max(n.natural, n.least) for n, w in zip(wanted, widths, strict=True))
+
+
+@given(st.text(), st.integers(2, 12))
+def test_wrapped_text_is_all_there(text: str, widest: int) -> None:
+    """Its parts are the text again, none of them wider than asked for."""
+    parts = list(wrapped(text, widest))
+    assert "".join(parts) == text
+    assert all(len(part) == 1 or display_width(part) <= widest for part in parts if part.isascii())

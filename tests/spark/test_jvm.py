@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from acidsql.spark import jvm
@@ -558,3 +559,22 @@ def test_a_frame_of_rows(spark: SparkSession) -> None:
 def test_spark_is_of_this_process(spark: SparkSession) -> None:
     """A process that was forked from it is refused: see test_turn."""
     jvm.check_own_process()
+
+
+def test_batches_are_handed_over_as_they_arrive(spark: SparkSession) -> None:
+    """Each batch of each task, with the order that makes them the rows, as toArrow has them; an error
+    of a task is Spark's own."""
+    df = spark.range(0, 40_000, 1, 4).orderBy(F.col("id").desc())
+    taken: list[pa.RecordBatch] = []
+    order = jvm.collect_arriving(df, taken.append)
+    assert order is not None
+    assert sorted(order) == list(range(len(taken)))
+    assert pa.Table.from_batches([taken[i] for i in order]) == df.toArrow()
+    with pytest.raises(PySparkException, match="no such luck"):
+        jvm.collect_arriving(df.select(F.raise_error(F.lit("no such luck"))), taken.append)
+
+
+def test_the_schema_of_batches_is_that_of_arrow(spark: SparkSession) -> None:
+    """Names, types and zones are those of PySpark's toArrow."""
+    df = spark.sql("SELECT 1 AS a, 'x' AS b, current_timestamp() AS c, array(struct(1 AS d)) AS e")
+    assert jvm.arrow_schema(df) == df.toArrow().schema

@@ -19,9 +19,9 @@ import pytest
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.spark import jvm
-from acidsql.spark.jvm import java, jobs, object_filters, plans, scans, sessions
+from acidsql.spark.jvm import arriving, java, jobs, object_filters, plans, scans, sessions
 
-MODULES = (java, jobs, object_filters, plans, scans, sessions)
+MODULES = (arriving, java, jobs, object_filters, plans, scans, sessions)
 NUMBERS = np.array([1, 2], np.int64)
 
 
@@ -58,6 +58,7 @@ def test_plans_tell_nothing(remote: Any) -> None:
     assert not jvm.reads_the_same(frame)
     assert not jvm.is_one_aggregate(frame)
     assert not jvm.is_literal(frame)
+    assert jvm.collect_arriving(frame, lambda batch: None) is None
 
 
 def test_tasks_are_left_to_the_server(remote: Any) -> None:

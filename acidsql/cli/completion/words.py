@@ -20,7 +20,7 @@ FUNCTIONS = tuple(
     " from_utc_timestamp get_json_object greatest hash hex hour ifnull initcap inline instr"
     " isnotnull isnull json_tuple kurtosis lag last last_day last_value lead least left length"
     " levenshtein ln"
-    " locate log log10 log2 lower lpad ltrim make_date map map_entries map_filter map_from_arrays"
+    " locate log log10 log2 lower lpad ltrim make_date map_entries map_filter map_from_arrays"
     " map_keys map_values max max_by md5 mean median min min_by minute mode month months_between"
     " named_struct nanvl next_day now nth_value ntile nullif nvl nvl2 octet_length overlay"
     " parse_url percent_rank percentile percentile_approx pmod posexplode position pow quarter"

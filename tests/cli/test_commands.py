@@ -1,0 +1,261 @@
+"""The commands of the shell, and what it asks before every row is changed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.cli.commands.help import help_of_statement, statement_sections
+from acidsql.cli.shell.loop import prompt
+from acidsql.session import Session
+from tests.cli.test_shell import type_lines
+
+CREATE = (
+    "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
+)
+
+
+@pytest.fixture
+def session(warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """A session in a directory of its own, whose user has configured nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    with Session(str(warehouse), settings={"acidsql.engine": "local"}) as opened:
+        yield opened
+
+
+def test_output_goes_to_a_file(session: Session, tmp_path: Path) -> None:
+    """.output takes rows until it is ended, .once those of one statement; a file that cannot be
+    written is told."""
+    rows, notes, _ = type_lines(
+        session,
+        ".output a.txt",
+        "SHOW DATABASES;",
+        ".output",
+        ".once b.txt",
+        "SHOW DATABASES;",
+        "SHOW DATABASES;",
+        ".output no/such/c.txt",
+    )
+    assert rows == "default\n"
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text() == "default\n"
+    assert 'cannot write "no/such/c.txt"' in notes
+
+
+def test_the_last_rows_are_shown_again(session: Session) -> None:
+    """.last does not run the query, in another format if one is named; without a query there is
+    nothing to show."""
+    rows, notes, _ = type_lines(
+        session, ".last", CREATE, "INSERT INTO t VALUES (1, 'a');", "SELECT * FROM t;",
+        "DELETE FROM t WHERE id = 1;", ".last json", ".last",
+    )  # fmt: skip
+    assert rows == '1\ta\n{"id": 1, "name": "a"}\n1\ta\n'
+    assert "there was no query yet" in notes
+
+
+def test_explain_is_about_the_last_statement(session: Session) -> None:
+    """.explain shows its plan, or that of the statement that follows; .locks and .describe are
+    statements too, and none of them is the last statement."""
+    rows, notes, _ = type_lines(
+        session, ".explain", CREATE, "SELECT count(*) FROM t;", ".locks", ".describe t", ".explain",
+        ".explain DELETE FROM t WHERE id = 1;",
+    )  # fmt: skip
+    assert "there was no statement yet" in notes
+    assert "id\tint\t\n" in rows
+    assert "SELECT" in rows.partition("name\tstring\t\n")[2]
+    assert "DELETE FROM default.t" in rows
+
+
+def test_timing_is_turned_on_and_off(session: Session) -> None:
+    r"""psql's ``\timing`` turns it over."""
+    _, notes, _ = type_lines(session, "\\timing", "SHOW DATABASES;", "\\timing", "SHOW DATABASES;")
+    assert "timing is off\n1 row\n" in notes
+    assert "1 row (" in notes
+
+
+def test_history_has_the_inputs(session: Session) -> None:
+    """The last ones with their numbers, lines under each other."""
+    rows, _, _ = type_lines(session, "SHOW", "DATABASES;", "SHOW TABLES;", ".history 2")
+    assert rows.endswith("    2  SHOW TABLES;\n    3  .history 2\n")
+    rows, _, _ = type_lines(session, "SHOW", "DATABASES;", ".history")
+    assert "    1  SHOW\n       DATABASES;\n" in rows
+
+
+def test_an_editor_changes_the_last_statement(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leaves runs; what it leaves as it was does not, nor where it fails."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "sed -i s/DATABASES/TABLES/")
+    rows, notes, _ = type_lines(session, CREATE, "SHOW DATABASES;", ".edit", ".edit", ".edit 2")
+    assert rows == "default\nt\nt\n"
+    assert "nothing was changed, nothing runs" in notes
+    monkeypatch.setenv("EDITOR", "false")
+    rows, notes, _ = type_lines(session, "SHOW DATABASES;", ".edit", ".edit 77")
+    assert rows == "default\n"
+    assert 'the editor "false" ended with exit code 1' in notes
+    assert "the history has no input 77" in notes
+
+
+def test_named_queries(session: Session) -> None:
+    """They are kept over sessions, have variables for one run, and are listed and forgotten."""
+    type_lines(session, CREATE, "INSERT INTO t VALUES (1, 'a'), (2, 'b');")
+    type_lines(
+        session, ".save one SELECT name FROM t WHERE id = ${id}", "SHOW TABLES;", ".save two"
+    )
+    rows, notes, _ = type_lines(
+        session, ".query one id=2", ".query two", ".query", ".query one", ".forget two",
+        ".query two", ".save a/b",
+    )  # fmt: skip
+    assert rows == "b\nt\n"
+    assert "one: SELECT name FROM t WHERE id = ${id};\ntwo: SHOW TABLES;\n" in notes
+    assert 'variable "id" is undefined' in notes
+    assert 'there is no query "two"' in notes
+    assert '"a/b" is no name' in notes
+
+
+@pytest.mark.parametrize("command", [".edit", ".history"])
+def test_what_needs_a_person_says_so_in_a_script(session: Session, command: str) -> None:
+    """A script that asks for an editor is told that there is none, and does not hang."""
+    import io
+
+    from acidsql.cli.console import Console
+    from acidsql.cli.runner import Runner, Script
+
+    notes = io.StringIO()
+    assert not Runner(session=session, console=Console(io.StringIO(), notes)).run(Script(command))
+    assert f'"{command}" works at a prompt only' in notes.getvalue()
+
+
+# -- CSV
+
+
+def test_csv_comes_back_as_it_went(session: Session, tmp_path: Path) -> None:
+    """Quotes, commas, ends of lines, NULL and the word NULL: what .once writes .import reads."""
+    values = "(1, 'a, \"b\"'), (2, NULL), (3, 'NULL'), (4, 'two\\nlines'), (5, ''), (6, 'ü')"
+    _, notes, _ = type_lines(
+        session, CREATE, CREATE.replace("TABLE t", "TABLE u"), f"INSERT INTO t VALUES {values};",
+        ".mode csv", ".header on", ".once t.csv", "SELECT * FROM t;", ".import t.csv u",
+    )  # fmt: skip
+    assert notes.endswith("6 rows inserted\n")
+    assert list(session.sql("SELECT * FROM u").rows()) == list(
+        session.sql("SELECT * FROM t").rows()
+    )
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == ["id", "name"]
+
+
+def test_import_takes_all_rows_or_none(session: Session, tmp_path: Path) -> None:
+    """A file of many rows whose last one has a cell too many changes nothing; a value that does not
+    fit is told; a file of other columns is refused."""
+    good = "".join(f"{i},x\n" for i in range(6000))
+    (tmp_path / "bad.csv").write_text(good + "1,2,3\n")
+    (tmp_path / "odd.csv").write_text("word,x\n")
+    (tmp_path / "other.csv").write_text("a\n")
+    (tmp_path / "good.csv").write_text("name\nonly\n")
+    _, notes, _ = type_lines(session, CREATE, ".import bad.csv t", ".import other.csv t")
+    assert "cannot be read as CSV" in notes
+    assert 'the first line of "other.csv" has 1 cell, the table 2 columns' in notes
+    assert list(session.sql("SELECT count(*) FROM t").rows()) == [(0,)]
+    _, notes, _ = type_lines(session, ".import odd.csv t", ".import good.csv t", ".import x.csv t")
+    assert "column \"id\" of type int cannot hold 'word': NULL is stored" in notes
+    assert 'cannot read "x.csv"' in notes
+    assert list(session.sql("SELECT * FROM t").rows()) == [(None, "x"), (None, "only")]
+
+
+def test_load_of_quoted_csv_says_how(session: Session, tmp_path: Path) -> None:
+    """The quotes become part of the values, as in Hive, with a warning that names the other way;
+    tables of other formats refuse the file with a hint."""
+    (tmp_path / "a.csv").write_text('1,"a, b"\n')
+    (tmp_path / "b.csv").write_text("1,b\n")
+    text = "CREATE TABLE x (id INT, name STRING) ROW FORMAT DELIMITED FIELDS TERMINATED BY ',' STORED AS TEXTFILE;"
+    load = "LOAD DATA LOCAL INPATH '{}.csv' INTO TABLE {};"
+    _, notes, _ = type_lines(session, text, load.format("a", "x"))
+    assert '".import a.csv x" reads them as CSV' in notes
+    assert "warning" not in type_lines(session, load.format("b", "x"))[1]
+    assert ".import FILE TABLE" in type_lines(session, CREATE, load.format("a", "t"))[1]
+
+
+# -- care
+
+
+def test_a_change_of_every_row_is_asked_about(session: Session) -> None:
+    """Whatever is no yes leaves the rows and drops the rest of the input; a dry run tells and asks
+    again; with WHERE nobody is asked, nor where the setting is off."""
+    insert = "INSERT INTO t VALUES (1, 'a'), (2, 'b');"
+    _, notes, prompts = type_lines(
+        session,
+        CREATE,
+        insert,
+        "DELETE FROM t; SHOW DATABASES;",
+        "",
+        "UPDATE t SET name = 'x';",
+        "n",
+    )
+    assert "warning: DELETE without WHERE deletes every row of t\nnot run\n" in notes
+    assert "warning: UPDATE without WHERE changes every row of t\nnot run\n" in notes
+    assert "run it? yes, no, or dry run first [y/N/d] " in prompts
+    assert list(session.sql("SELECT * FROM t").rows()) == [(1, "a"), (2, "b")]
+    _, notes, _ = type_lines(
+        session, "UPDATE t SET name = 'x' WHERE id = 1;", "DELETE FROM t;", "y"
+    )
+    assert "1 row updated" in notes
+    assert "2 rows deleted" in notes
+    _, notes, _ = type_lines(session, "SET acidsql.shell.careful=false;", "DELETE FROM t;")
+    assert "warning" not in notes
+
+
+@pytest.mark.spark
+def test_a_dry_run_comes_before_the_answer(session: Session, tmp_path: Path) -> None:
+    """It tells how many rows there are, and leaves them where the second answer is no."""
+    session.settings.set("acidsql.engine", "auto")
+    rows, notes, _ = type_lines(
+        session, CREATE, "INSERT INTO t VALUES (1, 'a');", "DELETE FROM t;", "d", "n"
+    )
+    assert "DELETE FROM default.t: 1 row" in rows
+    assert notes.endswith("not run\n")
+    assert list(session.sql("SELECT id FROM t").rows()) == [(1,)]
+
+
+def test_the_prompt_shows_a_lost_transaction(session: Session) -> None:
+    """An exclamation mark once others have ended it, until ROLLBACK."""
+    type_lines(session, CREATE)
+    session.begin()
+    session.sql("INSERT INTO t VALUES (1, 'a')")
+    assert prompt(session) == "acidsql (default)*> "
+    with session.open_beside() as beside:
+        [txn] = [row[0] for row in beside.sql("SHOW TRANSACTIONS").rows() if str(row[0]).isdigit()]
+        beside.sql(f"ABORT TRANSACTIONS {txn}")
+    assert prompt(session) == "acidsql (default)!> "
+    session.rollback()
+    assert prompt(session) == "acidsql (default)> "
+
+
+# -- help
+
+
+def test_help_tells_how_statements_are_written(session: Session) -> None:
+    """help with the beginning of a statement; of several only their synopses; .help of a command;
+    what there is no help for is told."""
+    _, notes, _ = type_lines(
+        session, "help delete;", "help show;", ".help .mode", "help frobnicate;", "help;"
+    )
+    assert "DELETE FROM table [[AS] name] [WHERE condition]\n\nDeletes rows" in notes
+    assert "SHOW TABLES" in notes
+    assert "SHOW LOCKS" in notes
+    assert ".mode [FORMAT]\n  output format" in notes
+    assert 'there is no help for "frobnicate"' in notes
+    assert ".schema TABLE" in notes
+
+
+def test_there_is_help_for_every_section_of_the_page() -> None:
+    """Each statement of docs/statements.md by its heading, without marks of the page's language."""
+    assert len(statement_sections()) > 50
+    for section in statement_sections():
+        text = help_of_statement(section.title)
+        assert section.synopsis in text
+        assert "```" not in text
+        assert "](" not in text
