@@ -30,6 +30,11 @@ from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
 MAX_EVENTS = 5_000_000
 """The most delete events that are sorted here; Spark's filter takes more of them in its stride."""
 
+_FEW_RUNS = 64
+"""Runs of equal values that are taken one by one, unsorted: this many, and one for each as many
+values.
+"""
+
 _DELETE = 2
 _KEY_BITS = 62
 """Sign and one spare: a key is never negative."""
@@ -144,12 +149,15 @@ def _distinct(values: Longs) -> Longs:
 
 
 def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs | slice]]:
-    """Each combination of values and the positions where it stands."""
+    """Each combination of values and the positions where it stands, which may come in parts."""
     count = len(columns[0])
     if not count:
         return
-    if all((column == column[0]).all() for column in columns):
-        yield tuple(int(column[0]) for column in columns), slice(None)
+    # Rows of a file are sorted by these columns: mostly they are a few runs.
+    ends = np.flatnonzero(np.logical_or.reduce([column[1:] != column[:-1] for column in columns]))
+    if len(ends) <= _FEW_RUNS + count // _FEW_RUNS:
+        for start, end in pairwise([0, *(ends + 1).tolist(), count]):
+            yield tuple(int(column[start]) for column in columns), slice(start, end)
         return
     order = np.lexsort(columns[::-1])
     changes = (

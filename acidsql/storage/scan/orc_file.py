@@ -27,7 +27,7 @@ from acidsql.storage.footers import RowIdRange, ScanFile, read_footer
 from acidsql.storage.original_ids import bucket_property
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_unseen_times
-from acidsql.storage.scan.row_groups import RowGroups, few_groups
+from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
 from acidsql.storage.stored import arrow_type
 
 CURRENT = EVENT_FIELDS[4]
@@ -194,6 +194,11 @@ class _Reader:
         if self._opened is not None:
             self._opened.close()
 
+    def _open(self) -> pa.NativeFile:
+        if self._opened is None:
+            self._opened = self._io.open_input(self._file.path)
+        return self._opened
+
     def read(
         self, stripe: int, id_columns: Sequence[str], ordinals: Iterable[int]
     ) -> tuple[dict[str, pa.Array], dict[int, pa.Array]]:
@@ -222,16 +227,13 @@ class _Reader:
             return ids, {ordinal: arrays[ordinal] for ordinal in wanted}
         return ids, dict(zip(wanted, arrays, strict=True))
 
-    def groups(self, stripe: int, rows: Longs) -> RowGroups | None:
-        """The row groups of a stripe that hold these rows of it; None where they are not few."""
+    def groups(self, stripe: int, wanted: Mask) -> RowGroups | None:
+        """The row groups of a stripe that hold the rows wanted; None where they are not few."""
+        if int(np.count_nonzero(wanted)) * SHARE > len(wanted):
+            return None
         if self._tail is None:
             self._tail = read_footer(self._io, self._file.path)
-        return few_groups(self._input(), self._tail, stripe, rows)
-
-    def _input(self) -> pa.NativeFile:
-        if self._opened is None:
-            self._opened = self._io.open_input(self._file.path)
-        return self._opened
+        return few_groups(self._open(), self._tail, stripe, wanted)
 
     def read_groups(self, groups: RowGroups, ordinals: set[int]) -> dict[int, pa.Array]:
         """Data columns of some row groups of a stripe by their ordinals."""
@@ -255,7 +257,7 @@ class _Reader:
     ) -> pa.RecordBatch:
         try:
             if self._orc is None:
-                self._orc = orc.ORCFile(self._input())
+                self._orc = orc.ORCFile(self._open())
             return self._orc.read_stripe(stripe, columns=self._names(id_columns, ordinals))
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             if "out of range" in str(error):
@@ -293,7 +295,7 @@ def _stripe(reader: _Reader, plan: FileRead, number: int, first_row: int) -> pa.
     ids = _ids(known, plan, count, first_row) if plan.ids else []
     if plan.keep is not None and (left := _ordinals(plan.values) - stored.keys()):
         assert alive is not None
-        groups = reader.groups(number, np.flatnonzero(alive))
+        groups = reader.groups(number, alive)
         if groups is None:
             stored |= reader.read(number, (), left)[1]
         else:

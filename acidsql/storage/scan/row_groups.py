@@ -35,10 +35,9 @@ from acidsql.acid.orc_tail import OrcCodec, OrcTail, unpack
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcKind, OrcType, struct_type
 from acidsql.arrow_arrays import arrow_array
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.columns import Longs
 from acidsql.storage.stored import without_offset
 
-_SHARE = 8
+SHARE = 8
 """Row groups are read by themselves where they are at most one of so many."""
 
 _RUNS = frozenset(
@@ -70,15 +69,18 @@ class _Cut(NamedTuple):
     skip: int
 
 
-def few_groups(opened: pa.NativeFile, tail: OrcTail, stripe: int, rows: Longs) -> RowGroups | None:
-    """The row groups of a stripe that hold these rows of it; None if they are not few, or the file
-    has none.
+def few_groups(
+    opened: pa.NativeFile, tail: OrcTail, stripe: int, wanted: npt.NDArray[np.bool_]
+) -> RowGroups | None:
+    """The row groups of a stripe that hold the rows that are ``wanted`` of it; None if they are not
+    few, or the file has none.
     """
     stripes, stride = extents(tail)
-    if not stride or not len(rows):
+    if not stride:
         return None
-    groups = np.unique(rows // stride).tolist()
-    if len(groups) * _SHARE > -(-stripes[stripe].rows // stride):
+    counts = np.add.reduceat(wanted, np.arange(0, len(wanted), stride), dtype=np.int64)
+    groups = np.flatnonzero(counts).tolist()
+    if len(groups) * SHARE > len(counts):
         return None
     return RowGroups(opened, tail, stripe, stripes[stripe], stride, groups)
 
