@@ -59,9 +59,8 @@ def local_change(
     query = query_of(action)
     if query is None or not _is_wanted(settings):
         return ()
-    stores = action.stores if isinstance(action, BoundInsert) else ()
-    if isinstance(stores, OnlySpark):
-        query = replace(query, local=stores)
+    if isinstance(action, BoundInsert) and isinstance(action.stores, OnlySpark):
+        query = replace(query, local=action.stores)
     share = INSERT_SHARE if isinstance(action, BoundInsert) else 1
     most = max_bytes(settings) // share if _is_bounded(settings) else None
     steps = local_steps(query, settings)
@@ -78,6 +77,26 @@ def local_change(
     )
 
 
+def why_spark(
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete | BoundMerge, settings: Settings
+) -> str | None:
+    """Why a statement that has a query has no local way; None where it has one, or none is wanted
+    by ``acidsql.engine``.
+    """
+    if settings.text("acidsql.engine") == "spark":
+        return None
+    if isinstance(action, BoundMerge):
+        parts: tuple[object, ...] = (action.local,)
+    else:
+        query = query_of(action)
+        if query is None:
+            return None
+        parts = (query.local, action.stores if isinstance(action, BoundInsert) else None)
+    if not _is_wanted(settings):
+        return "acidsql.write.path=big"
+    return next((part.reason for part in parts if isinstance(part, OnlySpark)), None)
+
+
 def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> BoundQuery | None:
     """The query whose rows a statement writes; None for literal rows and files."""
     match action:
@@ -89,8 +108,14 @@ def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> Bou
 
 
 def _is_wanted(settings: Settings) -> bool:
-    """Whether rows are changed without Spark: where that is asked for."""
-    return settings.text("acidsql.engine") == "local"
+    """Whether rows may be changed without Spark. What is to go the big path is Spark's, unless
+    there is to be no Spark.
+    """
+    match settings.text("acidsql.engine"):
+        case "auto":
+            return settings.text("acidsql.write.path") != "big"
+        case engine:
+            return engine == "local"
 
 
 def _is_bounded(settings: Settings) -> bool:
