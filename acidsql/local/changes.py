@@ -9,7 +9,7 @@ from acidsql.errors import InternalError
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
-from acidsql.local.queries import LocalQueries
+from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import Trace
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
@@ -48,7 +48,8 @@ class LocalChanges:
         rows, reason = None, ""
         with trace.running(step) as figures:
             try:
-                rows = _new_rows(plan, given_rows, trace)
+                with reading_files():
+                    rows = _new_rows(plan, given_rows, trace)
             except (NeedsSpark, Uncertain) as signal:
                 figures.in_vain, reason = True, signal.reason
             else:

@@ -79,9 +79,13 @@ class ClauseRows:
         self._table = plan.table
 
     def named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch of the target under the names that trees have for its columns."""
-        names = [n if n in ID_FIELDS else of_target(n) for n in batch.schema.names]
-        return pa.RecordBatch.from_arrays(batch.columns, names=names)
+        """A batch of the target, the id fields first, under the names that trees have for its
+        columns: a column of the table may be called as an id field is.
+        """
+        columns = batch.schema.names[len(ID_FIELDS) :]
+        return pa.RecordBatch.from_arrays(
+            batch.columns, names=[*ID_FIELDS, *map(of_target, columns)]
+        )
 
     def holds(self, condition: Condition, rows: pa.RecordBatch) -> Numbers:
         """The positions of rows for which a condition is true. Uncertain."""

@@ -126,10 +126,13 @@ class _Run:
         self.trace = trace
         self.matches = {clause.match for clause in plan.merge.clauses}
         self.clauses = ClauseRows(plan, self.local)
+        self.beside = 0
 
     def rows(self) -> tuple[pa.Table, pa.Table] | None:
         steps = self.plan.local
         last = next(n for n, step in enumerate(steps) if isinstance(step, LocalRows))
+        if self._is_too_heavy(steps[:last]):
+            return None
         gathered = self.queries.rows(steps[: last + 1], self.snapshots, self.trace)
         if gathered is None:
             return None
@@ -146,6 +149,26 @@ class _Run:
                     inserts = self.clauses.table(list(self.clauses.of(Match.NOT_MATCHED, rest)))
                     figures.rows = inserts.num_rows
         return changes, inserts
+
+    def _is_too_heavy(self, sources: Sequence[Step]) -> bool:
+        """Whether both tables weigh too much, which is told before anything is read unless only the
+        source's rows tell what of the target is.
+        """
+        self.beside = sum(
+            self.queries.weigh(step, self.snapshots)
+            for step in sources
+            if isinstance(step, LocalScan)
+        )
+        keys = {c.name for c in self.plan.table.partition_columns}
+        scan = next((s for s in self.plan.local if isinstance(s, LocalScan) and not s.number), None)
+        if scan is None or scan.max_bytes is None or keys & {k for k, _ in self.plan.merge.keys}:
+            return False
+        weight = self.queries.weigh(scan, self.snapshots)
+        if weight + self.beside <= scan.max_bytes:
+            return False
+        with self.trace.running(scan) as figures:
+            figures.bytes, figures.in_vain = weight, True
+        return True
 
     def _changes(self, source: SourceRows, matched: Marks) -> pa.Table | None:
         """The rows that clauses change; notes in ``matched`` which rows of the source have some."""
@@ -205,7 +228,9 @@ class _Run:
         source: SourceRows,
         matched: Marks,
     ) -> pa.Table | None:
-        batches = self.queries.batches(scan, plan.merge.reads[0], self.snapshots, self.trace)
+        batches = self.queries.batches(
+            scan, plan.merge.reads[0], self.snapshots, self.trace, beside=self.beside
+        )
         if batches is None:
             return None
         with self.trace.running(step) as figures:

@@ -57,6 +57,11 @@ class LocalQueries:
                     query = replace(query, where=None)
         return LateRows(last, query, None if batches is None else _Once(batches), trace)
 
+    def weigh(self, step: LocalScan, snapshots: Snapshots) -> int:
+        """The bytes of files that a scan reads."""
+        with reading_files():
+            return self.scanner.weigh(self.table_at(step.read, snapshots), _names(step))
+
     def batches(
         self,
         step: LocalScan,
@@ -64,13 +69,16 @@ class LocalQueries:
         snapshots: Snapshots,
         trace: Trace,
         where: Where | None = None,
+        *,
+        beside: int = 0,
     ) -> Iterator[pa.RecordBatch] | None:
         """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
-        the id fields if ROW_ID is among its columns; None if they weigh too much or their files are
-        Spark's. NeedsSpark for these where they may weigh what they will. ``where``: what the rows
-        must meet; with it the batches raise Uncertain, too.
+        the id fields if ROW_ID is among its columns; None if they weigh too much, ``beside`` so
+        many bytes of other tables, or their files are Spark's. NeedsSpark for these where they may
+        weigh what they will. ``where``: what the rows must meet; with it the batches raise
+        Uncertain, too.
         """
-        names = tuple(name for name in step.columns if name != ROW_ID)
+        names = _names(step)
         batches, signal = None, None
         with trace.running(step) as figures:
             try:
@@ -78,7 +86,7 @@ class LocalQueries:
                     taken = self.table_at(read, snapshots)
                     figures.files = len(taken.insert_files)
                     figures.bytes = self.scanner.weigh(taken, names)
-                    if step.max_bytes is None or figures.bytes <= step.max_bytes:
+                    if step.max_bytes is None or figures.bytes + beside <= step.max_bytes:
                         ids = len(names) < len(step.columns)
                         batches = self.scanner.batches(
                             taken, names, predicates=read.predicates, where=where, ids=ids
@@ -104,6 +112,11 @@ class LocalQueries:
             ansi = self._settings.flag("acidsql.ansi")
             partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
         return snapshots.take(read.table, partitions)
+
+
+def _names(step: LocalScan) -> tuple[str, ...]:
+    """The columns of the table that a scan reads."""
+    return tuple(name for name in step.columns if name != ROW_ID)
 
 
 @dataclass(frozen=True, slots=True)

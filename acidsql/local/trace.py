@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acidsql.errors import InternalError
+from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.step import Choose, Ran, Step
+from acidsql.storage.scan.needs_spark import NeedsSpark
 
 S = TypeVar("S", bound=Any)
 
@@ -48,8 +50,8 @@ class Trace:
 
     @contextmanager
     def running(self, step: Step) -> Iterator[Figures]:
-        """Notes a step once it has gone well. InternalError for one that was not announced: EXPLAIN
-        would not be what runs.
+        """Notes a step once it has gone well, or shown that it is Spark's (NeedsSpark, Uncertain).
+        InternalError for one that was not announced: EXPLAIN would not be what runs.
         """
         if self._announced is not None and not any(
             step is one or step == one for one in self._announced
@@ -57,19 +59,26 @@ class Trace:
             raise InternalError(f"step {type(step).__name__} is not in the plan")
         figures = Figures()
         started = time.perf_counter()
-        yield figures
-        if self._announced is not None:
-            seconds = time.perf_counter() - started
-            self.ran.append(
-                Ran(
-                    step=step,
-                    seconds=seconds,
-                    rows=figures.rows,
-                    files=figures.files,
-                    bytes=figures.bytes,
-                    in_vain=figures.in_vain,
-                )
-            )
+        try:
+            yield figures
+        except (NeedsSpark, Uncertain):
+            figures.in_vain = True
+            self._note(step, figures, time.perf_counter() - started)
+            raise
+        self._note(step, figures, time.perf_counter() - started)
+
+    def _note(self, step: Step, figures: Figures, seconds: float) -> None:
+        if self._announced is None:
+            return
+        ran = Ran(
+            step=step,
+            seconds=seconds,
+            rows=figures.rows,
+            files=figures.files,
+            bytes=figures.bytes,
+            in_vain=figures.in_vain,
+        )
+        self.ran.append(ran)
 
     @contextmanager
     def running_a(

@@ -11,8 +11,8 @@ OWN: tuple[Setting, ...] = (
         default="auto",
         doc=(
             "Who makes the rows of a statement: `local` the driver alone, without Java, which"
-            " refuses what it does not understand; `spark` Spark; `auto` the driver for queries"
-            " that it understands and that read little, else Spark."
+            " refuses what it does not understand; `spark` Spark; `auto` the driver for what it"
+            " understands and what reads little, else Spark."
         ),
         honoured=True,
     ),
@@ -20,7 +20,10 @@ OWN: tuple[Setting, ...] = (
         name="acidsql.local.max.bytes",
         kind="bytes",
         default="256m",
-        doc=("Under `acidsql.engine=auto`, the most bytes of files that the driver reads alone."),
+        doc=(
+            "Under `acidsql.engine=auto`, the most bytes of files that the driver reads alone for"
+            " one statement."
+        ),
         honoured=True,
     ),
     Setting(
@@ -28,8 +31,8 @@ OWN: tuple[Setting, ...] = (
         kind=("auto", "small", "big"),
         default="auto",
         doc=(
-            "How changed rows are written: `small` brings them to the driver, `big` lets Spark"
-            " write them, `auto` chooses by size."
+            "How changed rows are written: `small` brings them to the driver, `big` lets Spark make"
+            " and write them, `auto` chooses by size."
         ),
         honoured=True,
     ),

@@ -141,6 +141,8 @@ def test_journeys_are_those_of_the_map(session: Session, monkeypatch: pytest.Mon
     needed: set[str] = set()
     found: dict[str, str] = {}
     for statement in journeys():
+        engine = "spark" if statement.startswith("MERGE") else "auto"
+        session.sql(f"SET acidsql.engine={engine}")
         passed = journey(session, statement)
         modules = (*passed.down, *passed.back)
         needed |= {room for room in left_out if any(module.startswith(room) for module in modules)}

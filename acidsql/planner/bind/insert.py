@@ -25,7 +25,7 @@ from acidsql.planner.bind.bound import (
     BoundRows,
 )
 from acidsql.planner.bind.columns import column_not_found
-from acidsql.planner.bind.local.changes import local_insert
+from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
@@ -45,7 +45,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     if isinstance(statement.source, ast.Values):
         columns, source = values(names, table, columns, statement.source)
     elif statement.with_clause is None:
-        source = names.query(statement.source)
+        source = names.query(statement.source, insert_source)
     else:
         source = names.query_after((statement.with_clause,), statement.source)
     return _bound(names, statement, table, partition, columns, source, statement.source.span)

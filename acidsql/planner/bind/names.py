@@ -39,7 +39,7 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
-from acidsql.planner.bind.local.query_trees import Semantics
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
@@ -47,6 +47,11 @@ from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
 from acidsql.settings import Settings
+
+Understand = Callable[
+    [str, Span, Sequence[Read], Sequence[str], Semantics], LocalQuery | LocalValues | OnlySpark
+]
+"""What makes the trees of a query: ``local_select`` or the like."""
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
 """What Spark may stand before a path: parquet.`/data/file`."""
@@ -214,15 +219,17 @@ class Names:
 
     # ---- queries
 
-    def query(self, body: ast.Fragment) -> BoundQuery:
-        return self.query_and_outputs(body)[0]
+    def query(self, body: ast.Fragment, understand: Understand = local_select) -> BoundQuery:
+        return self.query_and_outputs(body, understand)[0]
 
-    def query_and_outputs(self, body: ast.Fragment) -> tuple[BoundQuery, tuple[Output, ...]]:
+    def query_and_outputs(
+        self, body: ast.Fragment, understand: Understand = local_select
+    ) -> tuple[BoundQuery, tuple[Output, ...]]:
         """Also what its text tells of the names of its columns."""
         analysis = Analysis()
         tree = analyse_query(self.source, body.span, self.resolve, analysis)
         query = self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
-        local = local_select(
+        local = understand(
             self.source, body.span, analysis.reads, tuple(self.views), self.around.semantics
         )
         return replace(query, local=local), outputs(tree)
@@ -255,7 +262,8 @@ class Names:
                 e for e in analysis.edits if part.start <= e.span.start and e.span.end <= part.end
             ]
             pieces += [" " if pieces else "", *edited(part, inside)]
-        return self.bound_query(tuple(pieces), analysis, output_width(tree))
+        query = self.bound_query(tuple(pieces), analysis, output_width(tree))
+        return replace(query, local=OnlySpark(reason="words before INSERT", span=before[0].span))
 
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""

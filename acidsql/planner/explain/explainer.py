@@ -7,6 +7,7 @@ from typing import assert_never
 
 from acidsql.catalog.model import Column, Table
 from acidsql.planner.bind.bound import (
+    BoundDelete,
     BoundInsert,
     BoundLoad,
     BoundMerge,
@@ -37,6 +38,7 @@ from acidsql.planner.explain.words import (
     size_words,
     step_words,
 )
+from acidsql.planner.steps.local_changes import why_spark
 from acidsql.planner.steps.names import title_of, words_of
 from acidsql.planner.steps.plans import (
     CatalogCommand,
@@ -62,7 +64,7 @@ class Explainer:
     def __init__(self, partitions: ReadPartitions, settings: Settings, extended: bool) -> None:
         self.partitions = partitions
         self.cardinality_check = settings.flag("hive.merge.cardinality.check")
-        self.may_be_local = settings.text("acidsql.engine") != "spark"
+        self.settings = settings
         self.extended = extended
 
     def node(self, plan: Plan) -> Node:
@@ -94,6 +96,7 @@ class Explainer:
 
     def leg(self, plan: WritePlan) -> Iterator[Node]:
         yield from self.action(plan)
+        yield from self.change_engine(plan.action)
         yield from self.steps(plan.steps)
         yield from self.sinks(plan)
 
@@ -136,8 +139,15 @@ class Explainer:
 
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
-        if self.may_be_local and isinstance(query.local, OnlySpark):
+        if self.settings.text("acidsql.engine") != "spark" and isinstance(query.local, OnlySpark):
             yield Node(f"engine: spark ({query.local.reason})")
+
+    def change_engine(
+        self, action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete | BoundMerge
+    ) -> Iterator[Node]:
+        """Why only Spark makes the rows that a statement writes, as ``engine``."""
+        if (reason := why_spark(action, self.settings)) is not None:
+            yield Node(f"engine: spark ({reason})")
 
     @staticmethod
     def ending(plan: WritePlan | MergePlan) -> Iterator[Node]:
@@ -209,6 +219,7 @@ class Explainer:
         merge = plan.merge
         children = [
             Node(f"source {merge.source_alias}: {merge_text(merge, merge.source)}"),
+            *self.change_engine(merge),
             *self.steps(plan.steps, merge),
         ]
         if any(clause.values for clause in merge.clauses):
@@ -273,10 +284,23 @@ def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
 
 def _up_to(steps: Iterable[Step]) -> str:
     """What local steps may read at most."""
-    scans = [step for step in steps if isinstance(step, LocalScan)]
-    columns = ", ".join(name for scan in scans for name in scan.columns)
+    scans = list(_scans(steps))
     sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
-    return f" up to {', '.join(sorted(sizes))} of {columns}" if sizes else ""
+    columns = (
+        [f"{', '.join(scan.columns)} of {scan.read.table.name}" for scan in scans]
+        if len(scans) > 1
+        else [", ".join(scan.columns) for scan in scans]
+    )
+    return f" up to {', '.join(sorted(sizes))} of {' and '.join(columns)}" if sizes else ""
+
+
+def _scans(steps: Iterable[Step]) -> Iterator[LocalScan]:
+    for step in steps:
+        match step:
+            case LocalScan():
+                yield step
+            case Choose(ways=ways):
+                yield from (scan for way in ways for scan in _scans(way.steps))
 
 
 def _names(columns: Iterable[Column]) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from acidsql.catalog.model import TableKind
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -13,7 +11,6 @@ from acidsql.planner.bind.bound import (
     BoundLoad,
     BoundMerge,
     BoundQuery,
-    BoundRead,
     BoundUpdate,
     MergeAction,
 )
@@ -60,11 +57,10 @@ def local_change(
     place, where it must have one.
     """
     query = query_of(action)
-    if query is None or not _is_wanted(settings, query.reads):
+    if query is None or not _is_wanted(settings):
         return ()
-    stores = action.stores if isinstance(action, BoundInsert) else ()
-    if isinstance(stores, OnlySpark):
-        query = replace(query, local=stores)
+    if isinstance(action, BoundInsert) and isinstance(action.stores, OnlySpark):
+        query = replace(query, local=action.stores)
     share = INSERT_SHARE if isinstance(action, BoundInsert) else 1
     most = max_bytes(settings) // share if _is_bounded(settings) else None
     steps = local_steps(query, settings)
@@ -81,6 +77,26 @@ def local_change(
     )
 
 
+def why_spark(
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete | BoundMerge, settings: Settings
+) -> str | None:
+    """Why a statement that has a query has no local way; None where it has one, or none is wanted
+    by ``acidsql.engine``.
+    """
+    if settings.text("acidsql.engine") == "spark":
+        return None
+    if isinstance(action, BoundMerge):
+        parts: tuple[object, ...] = (action.local,)
+    else:
+        query = query_of(action)
+        if query is None:
+            return None
+        parts = (query.local, action.stores if isinstance(action, BoundInsert) else None)
+    if not _is_wanted(settings):
+        return "acidsql.write.path=big"
+    return next((part.reason for part in parts if isinstance(part, OnlySpark)), None)
+
+
 def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> BoundQuery | None:
     """The query whose rows a statement writes; None for literal rows and files."""
     match action:
@@ -91,18 +107,15 @@ def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> Bou
     return None
 
 
-def _is_wanted(settings: Settings, reads: Iterable[BoundRead]) -> bool:
-    """Whether rows are changed without Spark: where that is asked for, or they are those of a
-    frame and may be few.
+def _is_wanted(settings: Settings) -> bool:
+    """Whether rows may be changed without Spark. What is to go the big path is Spark's, unless
+    there is to be no Spark.
     """
     match settings.text("acidsql.engine"):
-        case "local":
-            return True
         case "auto":
-            of_frame = any(read.table.kind is TableKind.FRAME for read in reads)
-            return of_frame and settings.text("acidsql.write.path") != "big"
-        case _:
-            return False
+            return settings.text("acidsql.write.path") != "big"
+        case engine:
+            return engine == "local"
 
 
 def _is_bounded(settings: Settings) -> bool:
@@ -113,7 +126,7 @@ def _is_bounded(settings: Settings) -> bool:
 
 def local_merge(merge: BoundMerge, settings: Settings) -> tuple[Step, ...]:
     """The local way of a MERGE, as ``local_change``."""
-    if not _is_wanted(settings, merge.reads):
+    if not _is_wanted(settings):
         return ()
     local, engine = merge.local, settings.text("acidsql.engine")
     if isinstance(local, OnlySpark):

@@ -12,12 +12,15 @@ from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.expressions.spark_words import identifier
+from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
+from acidsql.local.own_rows import live_rows
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
 from acidsql.storage.common_rows import CommonRows, RowComparison
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
+from acidsql.storage.write import driver_writer
 from acidsql.storage.write.pending import PendingRoot, PendingWrites
 from acidsql.storage.write.publish import publish
 from acidsql.storage.write.settle import needs_settling, settle
@@ -38,8 +41,7 @@ class Publisher:
         with translated():
             for name, root in pending.roots.items():
                 if needs_settling(root):
-                    with self._resources.running.tagged():
-                        pending.roots[name] = settle(files, root, self._rewrite)
+                    pending.roots[name] = settle(files, root, self._rewrite)
             crash_points.reached("settled")
             directories = publish(files, pending.roots.values(), announce)
             pending.published += [(files, directory) for directory in directories]
@@ -49,19 +51,32 @@ class Publisher:
         self, root: PendingRoot, files: Sequence[StagedFile], directory: str, buckets: int
     ) -> list[StagedFile]:
         """The live rows of some files of a transaction in new ones, with their ids."""
-        from acidsql.spark.write.event_files import stage_kept
-
-        spark = self._resources.spark
         part = PartitionSnapshot(
             root=root.target.root,
             own_inserts=root.found_files(files),
             own_deletes=root.found_files(root.deletes),
         )
         table = replace(root.table, partition_columns=())
-        view = identifier(
-            self._resources.reader.view(TableSnapshot(table=table, partitions=(part,)), row_id=True)
-        )
-        names = ", ".join(identifier(c.name) for c in table.columns)
+        snapshot = TableSnapshot(table=table, partitions=(part,))
+        resources = self._resources
+        zone = resources.running.time_zone
+        rows = live_rows(resources.local, resources.settings, snapshot, zone=zone)
+        if rows is not None:
+            kept = driver_writer.kept_files(root.target, rows, one_base=root.overwritten)
+            return in_parallel(
+                lambda file: driver_writer.stage_file(resources.files, directory, file), kept
+            )
+        with resources.running.tagged():
+            return self._rewrite_by_spark(root, snapshot, directory, buckets)
+
+    def _rewrite_by_spark(
+        self, root: PendingRoot, snapshot: TableSnapshot, directory: str, buckets: int
+    ) -> list[StagedFile]:
+        from acidsql.spark.write.event_files import stage_kept
+
+        spark = self._resources.spark
+        view = identifier(self._resources.reader.view(snapshot, row_id=True))
+        names = ", ".join(identifier(c.name) for c in snapshot.table.columns)
         return stage_kept(
             spark,
             self._resources.files,

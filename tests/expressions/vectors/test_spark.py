@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from acidsql.catalog.types import parse_type
 from acidsql.errors import Span
@@ -33,8 +33,8 @@ _NOW = {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
 """Of these Spark has a moment of its own."""
 
 
-def rows_made(count: int) -> list[dict[str, Any]]:
-    """Rows as hypothesis thinks them up."""
+def rows_made(count: int, number: int | None = None) -> list[dict[str, Any]]:
+    """Rows as hypothesis thinks them up, always the same for a ``number``."""
     rows: list[dict[str, Any]] = []
 
     @settings(
@@ -47,7 +47,7 @@ def rows_made(count: int) -> list[dict[str, Any]]:
     def collect(row: dict[str, Any]) -> None:
         rows.append(row)
 
-    collect()
+    (collect if number is None else seed(number)(collect))()
     return rows
 
 

@@ -1,4 +1,4 @@
-"""MERGE: the same rows as a row-at-a-time interpreter leaves, on both write paths, for every
+"""MERGE: the same rows as a row-at-a-time interpreter leaves, on every way, for every
 layout.
 """
 
@@ -20,6 +20,7 @@ from acidsql.planner.steps.plans import MergePlan
 from acidsql.session import Session
 from acidsql.spark.merge import merge_queries
 from tests.session.rows.merge_model import JOINS, Row, merged, random_clauses, random_row
+from tests.session.rows.ways import WAYS, take
 
 pytestmark = pytest.mark.spark
 
@@ -72,7 +73,7 @@ def make_target(session: Session, layout: str, rows: list[Row], chance: random.R
     fill(session, "t", rows[half:], chance)
 
 
-def check_against_model(session: Session, seed: int, path: str) -> None:
+def check_against_model(session: Session, seed: int, way: str) -> None:
     chance = random.Random(seed)
     target = [random_row(chance) for _ in range(chance.randrange(12))]
     source = [random_row(chance) for _ in range(chance.randrange(8))]
@@ -83,7 +84,7 @@ def check_against_model(session: Session, seed: int, path: str) -> None:
     if chance.random() < 0.5:
         session.sql("DELETE FROM t WHERE n = 7")
         target = [row for row in target if row[1] != 7]
-    session.sql(f"SET acidsql.write.path={path}")
+    take(session, way)
     join, clauses = chance.choice(JOINS), random_clauses(chance)
     text = f"MERGE INTO t USING s ON {join.sql}\n" + "\n".join(c.sql() for c in clauses)
     expected = merged(target, source, join, clauses)
@@ -95,35 +96,35 @@ def check_against_model(session: Session, seed: int, path: str) -> None:
     else:
         session.sql(text)
         assert rows_of(session, "t") == expected, note
-    session.sql("SET acidsql.write.path=auto")
+    take(session, "local")
     session.sql("DROP TABLE t")
     session.sql("DROP TABLE s")
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_merge_does_what_the_model_does(session: Session, path: str) -> None:
+@pytest.mark.parametrize("way", list(WAYS))
+def test_merge_does_what_the_model_does(session: Session, way: str) -> None:
     """Random targets, sources, conditions and clause lists: the same rows, or the same refusal with
     nothing changed.
     """
     for seed in range(8):
-        check_against_model(session, seed, path)
+        check_against_model(session, seed, way)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_merge_does_what_the_model_does_at_length(session: Session, path: str) -> None:
-    """The same, 160 times on each path."""
+@pytest.mark.parametrize("way", list(WAYS))
+def test_merge_does_what_the_model_does_at_length(session: Session, way: str) -> None:
+    """The same, 160 times on each way."""
     for seed in range(100, 260):
-        check_against_model(session, seed, path)
+        check_against_model(session, seed, way)
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_a_source_is_read_once(session: Session, path: str) -> None:
+@pytest.mark.parametrize("way", ["small", "big"])
+def test_a_source_is_read_once(session: Session, way: str) -> None:
     """Random numbers drawn by the source are the same for the match and for the new row."""
     session.sql(f"CREATE TABLE t {COLUMNS} {ACID}")
     session.sql("INSERT INTO t VALUES (1, 0, 'a'), (2, 0, 'b')")
-    session.sql(f"SET acidsql.write.path={path}")
+    take(session, way)
     source = "(SELECT CAST(floor(rand() * 4) AS INT) AS id, id AS k FROM range(40))"
     session.sql("SET hive.merge.cardinality.check=false")
     session.sql(
@@ -135,14 +136,14 @@ def test_a_source_is_read_once(session: Session, path: str) -> None:
     session.sql("SET hive.merge.cardinality.check=true")
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_without_the_cardinality_check_one_change_wins(session: Session, path: str) -> None:
+@pytest.mark.parametrize("way", list(WAYS))
+def test_without_the_cardinality_check_one_change_wins(session: Session, way: str) -> None:
     """Two source rows for one target row: exactly one delete event and one new row come of it."""
     session.sql(f"CREATE TABLE t {COLUMNS} {ACID}")
     session.sql("INSERT INTO t VALUES (1, 0, 'a'), (2, 0, 'b')")
-    session.sql(f"SET acidsql.write.path={path}")
+    take(session, way)
     session.sql("SET hive.merge.cardinality.check=false")
-    source = "(SELECT 1 AS id, stack(2, 5, 6) AS n)"
+    source = "(SELECT 1 AS id, 5 AS n UNION ALL SELECT 1, 6)"
     stats = session.sql(
         f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = s.n"
     ).stats
@@ -152,17 +153,17 @@ def test_without_the_cardinality_check_one_change_wins(session: Session, path: s
     session.sql("SET hive.merge.cardinality.check=true")
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
+@pytest.mark.parametrize("way", list(WAYS))
 @pytest.mark.parametrize("update", ["", "WHEN MATCHED THEN UPDATE SET e = s.e"])
 def test_nothing_matches_where_values_would_be_copied(
-    session: Session, path: str, update: str
+    session: Session, way: str, update: str
 ) -> None:
     """A first clause that inserts what is no copy, and one that copies into no row at all."""
     session.sql(f"CREATE TABLE t (k BIGINT, d DECIMAL(38,20), e STRING) {ACID}")
     session.sql(f"CREATE TABLE u (k BIGINT, b BOOLEAN, e STRING) {ACID}")
     session.sql("INSERT INTO t VALUES (1, 1.5, 'a')")
     session.sql("INSERT INTO u VALUES (2, true, 'b')")
-    session.sql(f"SET acidsql.write.path={path}")
+    take(session, way)
     merge = "MERGE INTO t USING u s ON t.k = s.k"
     insert = "WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.b, s.e)"
     session.sql(f"{merge} {insert} {update}")
@@ -218,8 +219,8 @@ def test_sources_of_every_kind(spark: SparkSession, warehouse: Path, tmp_path: P
     spark.catalog.dropTempView("merge_source")
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_values_of_every_kind_pass_through_the_source(session: Session, path: str) -> None:
+@pytest.mark.parametrize("way", list(WAYS))
+def test_values_of_every_kind_pass_through_the_source(session: Session, way: str) -> None:
     """Dates, timestamps, decimals, binary, nested values and NULLs of a source arrive
     as they are.
     """
@@ -230,7 +231,7 @@ def test_values_of_every_kind_pass_through_the_source(session: Session, path: st
         "INSERT INTO s SELECT 1, DATE '1969-05-01', TIMESTAMP '1965-01-01 10:00:00.25', 1234567890.1234, X'00FF', array(1, NULL), "
         "map('k', 1), named_struct('x', 1, 'y', NULL), 'ab' UNION ALL SELECT 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
     )
-    session.sql(f"SET acidsql.write.path={path}")
+    take(session, way)
     names = [column.split()[0] for column in columns.split(", ")]
     values = ", ".join(f"s.{name}" for name in names)
     sets = ", ".join(f"{name} = s.{name}" for name in names[1:])
@@ -307,12 +308,12 @@ def test_the_target_is_filtered_by_keys(
 
     monkeypatch.setattr(merge_queries, "whole_query", noted)
     with Session(warehouse, spark=spark) as session:
-        for table, path in (("here", "small"), ("there", "big")):
+        for table, way in (("here", "small"), ("there", "big")):
             session.sql(f"CREATE TABLE {table} {LAYOUTS['partitioned']} {ACID}")
             session.sql(
                 f"INSERT INTO {table} VALUES (1, 1, 'a', 'a'), (2, 2, 'b', 'a'), (3, 3, 'c', 'b'), (NULL, 4, 'd', 'b')"
             )
-            session.sql(f"SET acidsql.write.path={path}")
+            take(session, way)
             session.sql(
                 f"MERGE INTO {table} t USING {source} s ON t.id = s.id AND t.n < 5 {clauses}"
             )

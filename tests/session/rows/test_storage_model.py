@@ -22,6 +22,7 @@ from acidsql.session import Session
 from acidsql.storage.stored import arrow_type
 from acidsql.txn.reading import ReadSnapshot
 from tests.session.rows.storage_model import Model, Row
+from tests.session.rows.ways import settings_of
 
 pytestmark = pytest.mark.spark
 
@@ -71,9 +72,8 @@ class Run:
                     self.log.append(f"-- {path} moved to {below}")
 
     def choose_path(self) -> None:
-        self.execute(
-            f"SET acidsql.write.path={'big' if self.model.chance.random() < 0.25 else 'small'}"
-        )
+        for sql in settings_of(self.model.chance):
+            self.execute(sql)
 
     def step(self) -> None:
         self.choose_path()

@@ -15,6 +15,7 @@ from acidsql.errors import Error, WriteConflictError
 from acidsql.session import Session
 from tests.session.rows.acid_files import check_files
 from tests.session.rows.storage_model import Model, Row
+from tests.session.rows.ways import settings_of
 from tests.session.transactions.transaction_model import Statement, TransactionModel
 
 pytestmark = pytest.mark.spark
@@ -44,7 +45,8 @@ class Run:
         return dict((who or self.session).sql(sql).stats.write_ids)
 
     def choose_paths(self) -> None:
-        self.execute(f"SET acidsql.write.path={'big' if self.chance.random() < 0.25 else 'small'}")
+        for sql in settings_of(self.chance):
+            self.execute(sql)
         self.execute(f"SET acidsql.read.deletes={self.chance.choice(['filter', 'join'])}")
 
     def transaction(self) -> None:

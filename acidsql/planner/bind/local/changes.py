@@ -11,6 +11,7 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.tree import ColumnRef, Condition, Constant
 from acidsql.planner.bind.analysis import Read
+from acidsql.planner.bind.local.inline_rows import inline_rows
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID_FIELDS,
     LocalQuery,
@@ -22,8 +23,8 @@ from acidsql.planner.bind.local.query_trees import (
 )
 from acidsql.planner.bind.local.scope import Scope
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local.selects import condition_of, scope_of
-from acidsql.planner.bind.local.stores import check_rules, default_tree, stored
+from acidsql.planner.bind.local.selects import condition_of, local_select, scope_of
+from acidsql.planner.bind.local.stores import check_rules, default_tree, stored, understood
 
 _STRING = PrimitiveType("string")
 
@@ -96,6 +97,19 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
         where=condition,
         semantics=scope.semantics,
     )
+
+
+def insert_source(
+    source: str, span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+) -> LocalQuery | LocalValues | OnlySpark:
+    """The query behind INSERT, as ``local_select``, or rows that stand in it. Nobody asks for the
+    names of its columns.
+    """
+    query = local_select(source, span, reads, views, semantics, named=False)
+    if reads or not isinstance(query, OnlySpark):
+        return query
+    rows = understood(lambda: inline_rows(source, span, semantics, named=False), span)
+    return query if rows is None else rows
 
 
 def local_insert(

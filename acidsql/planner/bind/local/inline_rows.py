@@ -18,6 +18,7 @@ from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.query_trees import LocalValues, Output, Semantics, Stored
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
+from acidsql.planner.bind.local.selects import NAMELESS
 from acidsql.planner.bind.local.spark_names import spark_name
 from acidsql.planner.bind.local.stores import stored
 
@@ -27,9 +28,11 @@ Rows = Sequence[tuple[Condition, ...]]
 _NOTHING: Mapping[str, HiveType] = {}
 
 
-def inline_rows(source: str, span: Span, semantics: Semantics) -> LocalValues | None:
+def inline_rows(
+    source: str, span: Span, semantics: Semantics, *, named: bool = True
+) -> LocalValues | None:
     """The rows that the query ``span`` of ``source`` is; None for one that reads something.
-    NotUnderstood.
+    ``named``: its columns must be called as Spark calls them. NotUnderstood.
     """
     if semantics.only_spark is not None:
         raise NotUnderstood(semantics.only_spark, span)
@@ -51,10 +54,10 @@ def inline_rows(source: str, span: Span, semantics: Semantics) -> LocalValues | 
         rows = list(_values(source, inner[1:]))
         own = [f"col{number + 1}" for number in range(len(rows[0]))] if rows else []
         return typed_rows(rows, names or own, semantics, span)
-    return _selects(source, tokens, semantics) if names is None else None
+    return _selects(source, tokens, semantics, named) if names is None else None
 
 
-def _selects(source: str, tokens: Tokens, semantics: Semantics) -> LocalValues | None:
+def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> LocalValues | None:
     texts = [
         read_select(source, Span(part[0].start, part[-1].end))
         for part in _parts(tokens, _is_union_all)
@@ -68,12 +71,12 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics) -> LocalValues |
         if item.value is not None
     ]
     span = texts[0].span
-    if any(name is None for name in names):
+    if named and any(name is None for name in names):
         raise NotUnderstood("what Spark calls a column here", span)
     rows = [tuple(item.value for item in text.items if item.value is not None) for text in texts]
     if any(holds_aggregate(value) for row in rows for value in row):
         return None
-    return typed_rows(rows, [name for name in names if name is not None], semantics, span)
+    return typed_rows(rows, [name or NAMELESS for name in names], semantics, span)
 
 
 def _is_row(text: SelectText) -> bool:

@@ -37,17 +37,28 @@ from acidsql.planner.bind.local.spark_names import spark_name
 
 _BOOLEAN = PrimitiveType("boolean")
 
+NAMELESS = ""
+"""What a column is called whose name nobody asks for."""
+
 
 def local_select(
-    source: str, span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+    source: str,
+    span: Span,
+    reads: Sequence[Read],
+    views: Sequence[str],
+    semantics: Semantics,
+    *,
+    named: bool = True,
 ) -> LocalQuery | OnlySpark:
     """The query ``span`` of ``source`` as a tree, or why it is Spark's. ``reads``: the tables that
-    its analysis has found; ``views``: the names that Spark knows.
+    its analysis has found; ``views``: the names that Spark knows. ``named``: its columns must be
+    called as Spark calls them.
     """
     try:
         _check_surroundings(span, reads, views, semantics)
         text = read_select(source, span)
-        return _Select(source=source, text=text, reads=reads, semantics=semantics).query()
+        select = _Select(source=source, text=text, reads=reads, semantics=semantics, named=named)
+        return select.query()
     except NotUnderstood as signal:
         return OnlySpark(reason=signal.reason, span=signal.span)
     except (ParseError, NestingError, RecursionError):
@@ -71,6 +82,7 @@ class _Select:
     text: SelectText
     reads: Sequence[Read]
     semantics: Semantics
+    named: bool
     scope: Scope = field(init=False)
     aggregates: Aggregates = field(init=False)
     outputs: list[Output] = field(default_factory=list)
@@ -130,13 +142,13 @@ class _Select:
             return self._star(item, grouped)
         assert item.value is not None
         name = item.alias if item.alias is not None else spark_name(self.source, item.value)
-        if name is None:
+        if name is None and self.named:
             raise NotUnderstood("what Spark calls this column", item.span)
         value = self._value(item.value, grouped)
         hive_type = self._type(value, grouped)
         if hive_type == VOID:
             raise NotUnderstood("the type of NULL alone", item.span)
-        return [Output(name=name, value=value, type=hive_type)]
+        return [Output(name=name or NAMELESS, value=value, type=hive_type)]
 
     def _star(self, item: Item, grouped: bool) -> list[Output]:
         if grouped or self.scope.table is None or item.star not in ("", self.scope.alias):

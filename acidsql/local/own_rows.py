@@ -1,0 +1,63 @@
+"""Rows that a transaction has written and not taken back: what its commit writes anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.types import holds, is_timestamp
+from acidsql.local.queries import LocalQueries, reading_files
+from acidsql.settings import Settings
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.orc_file import ID_TYPES
+from acidsql.storage.snapshots import TableSnapshot
+from acidsql.storage.stored import data_names, needs_java_writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def live_rows(
+    queries: LocalQueries, settings: Settings, snapshot: TableSnapshot, *, zone: str
+) -> pa.Table | None:
+    """ID_FIELDS and ``data_names`` of the rows of a snapshot without partition columns; None where
+    they are Spark's to read or to write. ``zone``: the session's.
+    """
+    engine, path = settings.text("acidsql.engine"), settings.text("acidsql.write.path")
+    columns = snapshot.table.columns
+    if engine == "spark" or (engine == "auto" and path == "big"):
+        return None
+    if zone != "UTC" and any(holds(c.type, is_timestamp) for c in columns):
+        return None
+    files = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
+    bounded = engine == "auto" and path == "auto"
+    most = int(settings.number("acidsql.write.driver.max.bytes")) if bounded else None
+    try:
+        with reading_files():
+            rows = _read(queries, snapshot, files, most)
+    except NeedsSpark:
+        return None
+    return None if rows is None or needs_java_writer(rows) else rows
+
+
+def _read(
+    queries: LocalQueries, snapshot: TableSnapshot, files: int | None, most: int | None
+) -> pa.Table | None:
+    """The rows; None if the files weigh more than ``files`` bytes, or they themselves more than
+    ``most``. NeedsSpark.
+    """
+    import pyarrow as pa
+
+    names = [column.name for column in snapshot.table.columns]
+    if files is not None and queries.scanner.weigh(snapshot, names) > files:
+        return None
+    parts, weight = [], 0
+    for batch in queries.scanner.batches(snapshot, names, ids=True):
+        parts.append(batch)
+        weight += batch.nbytes
+        if most is not None and weight > most:
+            return None
+    schema = queries.scanner.schema(snapshot, names)
+    kinds = [pa.field(name, kind) for name, kind in zip(ID_FIELDS, ID_TYPES, strict=True)]
+    table = pa.Table.from_batches(parts, pa.schema([*kinds, *schema]))
+    return table.rename_columns([*ID_FIELDS, *data_names(snapshot.table.columns)])
