@@ -12,6 +12,8 @@ from tests.bench.imports import CREATE, STATEMENTS, command, imported
 pytestmark = pytest.mark.processes
 HEAVY = ("pandas", "pyspark", "py4j", "lark", "hypothesis", "psycopg", "IPython", "prompt_toolkit")
 ROOMS = ("acidsql.planner.explain", "acidsql.dry_run", "acidsql.parser.parse_table")
+ENTERED = {"MERGE": "acidsql.planner.explain"}
+"""What a statement does enter: a MERGE's counts are named after its clauses, as EXPLAIN does."""
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def test_no_heavy_module_is_imported(statement: str, warehouse: Path) -> None:
     """No statement that needs no Spark brings in pandas, pyspark, lark, or a room it never enters."""
     modules = imported(command(str(warehouse), STATEMENTS[statement]))
     assert "acidsql.spine" in modules
+    rooms = tuple(room for room in ROOMS if room != ENTERED.get(statement))
     assert [
-        name for name in modules if name.partition(".")[0] in HEAVY or name.startswith(ROOMS)
+        name for name in modules if name.partition(".")[0] in HEAVY or name.startswith(rooms)
     ] == []

@@ -88,7 +88,7 @@ class RunningSpark:
         return self.start()
 
     def start(self) -> SparkSession:
-        """As ``session``, for one that no statement waits for."""
+        """The session, started if need be while no statement waits for it."""
         if not self._may_start:
             raise SparkNotStartedError("this needs Spark, which is not started for it")
         with self._starting():
