@@ -154,7 +154,10 @@ def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs 
     if not count:
         return
     # Rows of a file are sorted by these columns: mostly they are a few runs.
-    ends = np.flatnonzero(np.logical_or.reduce([column[1:] != column[:-1] for column in columns]))
+    changed = columns[0][1:] != columns[0][:-1]
+    for column in columns[1:]:
+        changed |= column[1:] != column[:-1]
+    ends = np.flatnonzero(changed)
     if len(ends) <= _FEW_RUNS + count // _FEW_RUNS:
         for start, end in pairwise([0, *(ends + 1).tolist(), count]):
             yield tuple(int(column[start]) for column in columns), slice(start, end)

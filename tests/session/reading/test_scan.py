@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from acidsql.errors import (
@@ -155,3 +156,24 @@ def test_a_view_is_no_table(light: Session) -> None:
     with pytest.raises(UnsupportedStatementError, match="no table"):
         light.scan("t")
     assert light.scan("default.t", ["a"]).to_arrow().num_rows == 5
+
+
+def test_few_rows_of_a_large_file_are_those_of_a_whole_scan(light: Session) -> None:
+    """With their ids, behind a DELETE and an UPDATE of a row; they are read by row groups."""
+    light.sql(f"CREATE TABLE large (k INT, x STRING) {ACID}")
+    light.sql("INSERT INTO large VALUES (0, 'a'), (1, NULL), (2, 'ccc'), (3, 'd'), (4, 'é')")
+    rows = 5
+    while rows < 160_000:
+        light.sql(f"INSERT INTO large SELECT k + {rows}, x FROM large")
+        rows *= 2
+    light.sql("DELETE FROM large WHERE k = 120004")
+    light.sql("UPDATE large SET x = 'changed' WHERE k = 120006")
+    columns = ["ROW__ID", "k", "x"]
+    whole = light.scan("large", columns).to_arrow()
+    assert whole.num_rows == rows - 1
+    for wanted in ({120003, 120004, 120005}, {120006}, {90000, rows - 1}):
+        listed = ", ".join(map(str, wanted))
+        found = light.scan("large", columns, f"k IN ({listed})").to_arrow()
+        expected = whole.filter(pc.is_in(whole["k"], pa.array(sorted(wanted), pa.int32())))
+        assert found.to_pylist() == expected.to_pylist()
+        assert len(expected) == len(wanted - {120004})
