@@ -107,8 +107,8 @@ def test_ctrl_c_gives_the_prompt_back(beside: Session, tmp_path: Path) -> None:
     at a question, while rows are printed; the shell goes on, and nothing of the statement is done."""
     with Terminal(tmp_path, *LOCAL) as terminal:
         terminal.wait_for(PROMPT)
-        terminal.type(".sh echo $((6*7)); sleep 60\r")
-        terminal.wait_for("42")
+        terminal.type(".sh echo $((111*111)); sleep 60\r")
+        terminal.wait_for("12321")
         _interrupt(terminal)
         beside.begin()
         beside.sql("INSERT INTO customers VALUES (99, 'x', 'y')")
