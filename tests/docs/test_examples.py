@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from acidsql.cli.render import Format, Layout, write_rows
+from acidsql.cli.output.render import Format, Layout, write_rows
 from acidsql.errors import Error
 from acidsql.parser.script import split
 from acidsql.session import Session
