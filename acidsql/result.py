@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from acidsql.planner.steps.plans import Plan
 
 
+_PRINTED_ROWS = 20
+_WIDEST_CELL = 40
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultColumn:
     name: str
@@ -268,10 +272,15 @@ class Result:
         """The first rows as a table; of a statement that gives none what it did."""
         if not self.columns:
             return self._what_was_done()
-        from acidsql.result_text import MAX_ROWS, text_table
+        from acidsql.rendering.formats import Format, Layout, table_lines
 
-        columns = [(c.name, c.type) for c in self.columns]
-        return text_table(columns, _tuples(self._table.slice(0, MAX_ROWS)), len(self))
+        widest = _WIDEST_CELL if len(self.columns) > 1 else None  # lone columns are plans and such
+        layout = Layout(format=Format.TABLE, widest_cell=widest)
+        shown = min(len(self), _PRINTED_ROWS)
+        lines = table_lines(self.columns, _tuples(self._table.slice(0, shown)), layout)
+        count = "1 row" if len(self) == 1 else f"{len(self):,} rows"
+        more = len(self) - shown
+        return "".join(lines) + (f"{count}, {more:,} of them not shown" if more else count)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython shows of it."""

@@ -155,8 +155,8 @@ def open_session(args: argparse.Namespace) -> Session:
 
 
 def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
-    from acidsql.cli.output.render import Layout, parse_format
     from acidsql.cli.runner import Runner
+    from acidsql.rendering.formats import Layout, parse_format
 
     layout = Layout(
         format=parse_format(args.outputformat or ("table" if sys.stdout.isatty() else "tsv"))
@@ -173,7 +173,7 @@ def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
 
 def _prefer_options(args: argparse.Namespace, runner: Runner) -> None:
     """Has what the command line says come before what the configuration file says."""
-    from acidsql.cli.output.render import parse_format
+    from acidsql.rendering.formats import parse_format
 
     settings = runner.session.settings
     for name, value in args.hiveconf:

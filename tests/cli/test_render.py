@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.cli.output.fitting import fitted, need
-from acidsql.cli.output.render import Format, Layout, parse_format, write_rows
-from acidsql.cli.output.width import display_width, shorten, wrapped
+from acidsql.rendering.fitting import fitted, need
+from acidsql.rendering.formats import Format, Layout, parse_format, write_rows
+from acidsql.rendering.width import display_width, shorten, wrapped
 from acidsql.result import ResultColumn
 
 PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]

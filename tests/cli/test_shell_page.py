@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from acidsql.cli.commands.table import COMMANDS
-from acidsql.cli.output.render import ALIASES, Format
 from acidsql.cli.shell.editing import _enter_goes_on
 from acidsql.cli.shell.files import config_file, history_file, query_file
+from acidsql.rendering.formats import ALIASES, Format
 from acidsql.session import Session
 from acidsql.settings import SETTINGS
 from tests.cli.test_shell import type_lines

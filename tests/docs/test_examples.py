@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from acidsql.cli.output.render import Format, Layout, write_rows
 from acidsql.errors import Error
 from acidsql.parser.script import split
+from acidsql.rendering.formats import Format, Layout, write_rows
 from acidsql.session import Session
 
 pytestmark = pytest.mark.spark

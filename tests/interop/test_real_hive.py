@@ -15,8 +15,8 @@ import pytest
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.cli.output.render import Layout, write_rows
 from acidsql.ddl.locations import highest_ids
+from acidsql.rendering.formats import Layout, write_rows
 from acidsql.session import Session
 from tests.interop import real_hive
 from tests.interop.real_hive import Ran, RealHive

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.cli.commands.command import on_or_off, unquoted
-from acidsql.cli.output.render import FORMAT_NAMES, Format, parse_format
 from acidsql.errors import ProgrammingError
+from acidsql.rendering.formats import FORMAT_NAMES, Format, parse_format
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner

@@ -7,7 +7,7 @@ from __future__ import annotations
 from acidsql.cli.commands import asking, going, importing, looks, recalling
 from acidsql.cli.commands.command import NAME, Command, refused
 from acidsql.cli.commands.help import help_command
-from acidsql.cli.output.render import FORMAT_NAMES
+from acidsql.rendering.formats import FORMAT_NAMES
 
 ON_OFF = ("on", "off")
 

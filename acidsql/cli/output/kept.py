@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from acidsql.cli.output.render import Column
 from acidsql.lazy_dataclass import dataclass
+from acidsql.rendering.formats import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from acidsql.cli.output.kept import Kept
 from acidsql.cli.output.paging import paged, pager_of, screen_of
-from acidsql.cli.output.render import Counter, Layout, Row, row_lines
 from acidsql.errors import ProgrammingError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.rendering.formats import Counter, Layout, Row, row_lines
 from acidsql.result import tuples_of
 from acidsql.settings import Settings
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from acidsql.catalog.model import TableName
-from acidsql.cli.output.render import Layout, write_rows
+from acidsql.rendering.formats import Layout, write_rows
 from acidsql.session import Session
 from acidsql.txn.manager import OperationType, TxnComponent
 

@@ -17,9 +17,9 @@ from typing import Any, Protocol, TextIO
 
 from acidsql.catalog.text import plain_text, strict_json
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.cli.output.fitting import LEAST, fitted, need
-from acidsql.cli.output.width import display_width, padded, shorten, visible, wrapped
 from acidsql.lazy_dataclass import dataclass
+from acidsql.rendering.fitting import LEAST, fitted, need
+from acidsql.rendering.width import display_width, padded, shorten, visible, wrapped
 
 NULL = "NULL"
 SAMPLE_ROWS = 1000

@@ -1,0 +1,1 @@
+"""Rows as text: for the shell, for print and for golden files of any door."""
