@@ -27,7 +27,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_heavy_module_is_imported(statement: str, warehouse: Path) -> None:
     """No statement that needs no Spark brings in pandas, pyspark, lark, or a room it never enters."""
     modules = imported(command(str(warehouse), STATEMENTS[statement]))
-    assert "acidsql.spine" in modules
+    assert "acidsql.session.spine" in modules
     rooms = tuple(room for room in ROOMS if room != ENTERED.get(statement))
     assert [
         name for name in modules if name.partition(".")[0] in HEAVY or name.startswith(rooms)

@@ -32,8 +32,8 @@ from acidsql.dbapi import Connection, Cursor, connect
 from acidsql.errors import CommitStateUnknownError, Error, RunCommittedError
 from acidsql.metastore.locations import warehouse_path
 from acidsql.parser.script import split
-from acidsql.retrying import Attempts
 from acidsql.session import Session
+from acidsql.session.retrying import Attempts
 
 if TYPE_CHECKING:
     import pandas

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import Error, InterfaceError, LockTimeoutError, NotNullError
-from acidsql.retrying import Attempts
 from acidsql.session import Session
+from acidsql.session.retrying import Attempts
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 

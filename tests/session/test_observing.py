@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import BindError, NotNullError, ParseError
-from acidsql.observing import without_values
 from acidsql.session import Session
+from acidsql.session.observing import without_values
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 

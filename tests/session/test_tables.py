@@ -24,8 +24,8 @@ from acidsql.errors import (
     TableNotFoundError,
     UnsupportedStatementError,
 )
-from acidsql.retrying import Attempts
 from acidsql.session import Session
+from acidsql.session.retrying import Attempts
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 

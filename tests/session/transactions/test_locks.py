@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import AlreadyExistsError, BindError, Error, LockTimeoutError, OperationalError
-from acidsql.retrying import Attempts
 from acidsql.session import Session
+from acidsql.session.retrying import Attempts
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"

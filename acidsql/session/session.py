@@ -17,12 +17,12 @@ from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
-from acidsql.observing import Observed
 from acidsql.result import Result
-from acidsql.session_blocks import Block, run_again
+from acidsql.session.blocks import Block, run_again
+from acidsql.session.observing import Observed
+from acidsql.session.spine import Spine
+from acidsql.session.turn import Turn
 from acidsql.settings import Settings
-from acidsql.spine import Spine
-from acidsql.turn import Turn
 from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
-    from acidsql.session_scan import TableScan
-    from acidsql.session_tables import SessionTable
+    from acidsql.session.scan import TableScan
+    from acidsql.session.tables import SessionTable
     from acidsql.txn.runs import CommittedRun
 
 Value = TypeVar("Value")
@@ -178,7 +178,7 @@ class Session:
         UnsupportedStatementError for what only Spark reads, or a filter that only Spark
         understands. In a transaction the scan sees what its statements have written.
         """
-        from acidsql.session_scan import SessionScan
+        from acidsql.session.scan import SessionScan
 
         with self.turn.taken():
             return SessionScan(spine=self._spine).scan(table, columns, filter, as_of, batch_size)
@@ -205,7 +205,7 @@ class Session:
         """A table (``t``, ``db.t``) that takes DataFrames: ``append``, ``overwrite``, ``merge``,
         and ``delete`` and ``update`` beside them. TableNotFoundError when it is used.
         """
-        from acidsql.session_tables import session_table
+        from acidsql.session.tables import session_table
 
         return session_table(self._spine, name, self.sql, self.explain)
 
@@ -216,7 +216,7 @@ class Session:
         InterfaceError for a name that is taken by a frame; AlreadyExistsError by a table of the
         current database or a view of Spark's: no one shadows the other.
         """
-        from acidsql.session_frames import register
+        from acidsql.session.frames import register
 
         register(self._spine, name, frame)
 

@@ -7,7 +7,7 @@ from typing import Any
 from acidsql.catalog.model import TableName
 from acidsql.errors import AlreadyExistsError, InterfaceError
 from acidsql.frames.matching import by_lower_name
-from acidsql.spine import Spine
+from acidsql.session.spine import Spine
 
 
 def is_sparks(frame: Any) -> bool:

@@ -28,7 +28,7 @@ from acidsql.planner.bind.bound_transactions import (
 from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import SessionCommand
 from acidsql.result import Result
-from acidsql.session_transaction import SessionTransaction
+from acidsql.session.transaction import SessionTransaction
 from acidsql.settings import Variables
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
 from acidsql.errors import InterfaceError
-from acidsql.retrying import Attempts
+from acidsql.session.retrying import Attempts
 
 Value = TypeVar("Value")
 

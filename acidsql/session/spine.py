@@ -57,12 +57,12 @@ from acidsql.planner.steps.plans import (
     transactional_reads,
 )
 from acidsql.result import Result, Stats
-from acidsql.retrying import Attempts
-from acidsql.session_queries import SessionQueries
-from acidsql.session_statements import run_session_statement
-from acidsql.session_transaction import SessionLocks, SessionTransaction
+from acidsql.session.queries import SessionQueries
+from acidsql.session.retrying import Attempts
+from acidsql.session.statements import run_session_statement
+from acidsql.session.transaction import SessionLocks, SessionTransaction
+from acidsql.session.turn import Turn
 from acidsql.settings import Settings, Variables
-from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.reading import Reads, ReadSnapshot
 from acidsql.txn.runs import ask_for_run

@@ -20,10 +20,10 @@ from acidsql.parser.nesting import placed_in
 from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads
 from acidsql.planner.steps.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
-from acidsql.session_transaction import SessionLocks, SessionTransaction
+from acidsql.session.transaction import SessionLocks, SessionTransaction
+from acidsql.session.turn import Turn
 from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
-from acidsql.turn import Turn
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.readers import gone_error
 from acidsql.txn.reading import Hold, Reads

@@ -31,8 +31,8 @@ from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.planner.steps.plans import ReadPlan, tables_of
 from acidsql.result import polars_of
-from acidsql.session_transaction import tables_changed
-from acidsql.spine import Spine
+from acidsql.session.spine import Spine
+from acidsql.session.transaction import tables_changed
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot

@@ -20,9 +20,9 @@ from acidsql.frames.registry import ONCE
 from acidsql.parser.parameters import Params
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.query_tree import parse_expression
-from acidsql.session_frames import is_sparks
-from acidsql.session_merges import MergeText, enclosed
-from acidsql.spine import Spine
+from acidsql.session.frames import is_sparks
+from acidsql.session.merges import MergeText, enclosed
+from acidsql.session.spine import Spine
 
 if TYPE_CHECKING:
     from acidsql.result import Result

@@ -1,0 +1,12 @@
+"""A user's session: the way of one statement, transactions over several, results that outlive them,
+scans, DataFrames into tables.
+"""
+
+from acidsql.session.session import (
+    DEFAULT_BATCH_ROWS,
+    DEFAULT_WAREHOUSE,
+    WAREHOUSE_VARIABLE,
+    Session,
+)
+
+__all__ = ["DEFAULT_BATCH_ROWS", "DEFAULT_WAREHOUSE", "WAREHOUSE_VARIABLE", "Session"]
