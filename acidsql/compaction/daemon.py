@@ -166,6 +166,7 @@ class Daemon:
         before = self._journal.steps
         if self._roles.initiator is not None:
             self._guarded("initiator", self._roles.initiator)
+        self._guarded("daemon", self._journal.look)  # sees what is to be merged before it is
         loops = [
             _Loop(name=f"worker {name}", turn=turn, pause=lambda _: 0.0)
             for name, turn in self._roles.workers.items()

@@ -219,7 +219,8 @@ def _of_column(values: pa.Array, part: str) -> pa.Scalar:
         return pc.sum(values)
     # Arrow's own sum adds in pairs.
     numbers = values.drop_null().to_numpy(zero_copy_only=False)
-    total = None if not len(numbers) else 0.0 + float(np.add.accumulate(numbers)[-1])
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity and NaN, as in Spark
+        total = None if not len(numbers) else 0.0 + float(np.add.accumulate(numbers)[-1])
     return pa.scalar(total, values.type)
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.model import Partition
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
+from acidsql.local.today import meeting
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import rows_of_values
 from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Semantics,
+)
 from acidsql.planner.steps.step import LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
@@ -49,8 +57,15 @@ class LocalQueries:
         batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
             if isinstance(step, LocalScan):
-                where = early_test(query) if isinstance(query, LocalQuery) else None
-                batches = self.batches(step, step.read, snapshots, trace, where)
+                local = query if isinstance(query, LocalQuery) else None
+                batches = self.batches(
+                    step,
+                    step.read,
+                    snapshots,
+                    trace,
+                    where := None if local is None else early_test(local),
+                    meaning=None if local is None else local.semantics,
+                )
                 if batches is None:
                     return None
                 if where is not None and isinstance(query, LocalQuery):
@@ -71,19 +86,20 @@ class LocalQueries:
         where: Where | None = None,
         *,
         beside: int = 0,
+        meaning: Semantics | None = None,
     ) -> Iterator[pa.RecordBatch] | None:
         """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
         the id fields if ROW_ID is among its columns; None if they weigh too much, ``beside`` so
         many bytes of other tables, or their files are Spark's. NeedsSpark for these where they may
         weigh what they will. ``where``: what the rows must meet; with it the batches raise
-        Uncertain, too.
+        Uncertain, too. ``meaning``: as for ``table_at``.
         """
         names = _names(step)
         batches, signal = None, None
         with trace.running(step) as figures:
             try:
                 with reading_files():
-                    taken = self.table_at(read, snapshots)
+                    taken = self.table_at(read, snapshots, meaning)
                     figures.files = len(taken.insert_files)
                     figures.bytes = self.scanner.weigh(taken, names)
                     if step.max_bytes is None or figures.bytes + beside <= step.max_bytes:
@@ -105,12 +121,20 @@ class LocalQueries:
         late = self.late(steps, snapshots, trace)
         return None if late is None else late.table()
 
-    def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
-        """A table, without the partitions that the conditions on it are known to leave out."""
-        columns, partitions = read.table.partition_columns, snapshots.partitions(read.table)
-        if partitions and read.partition_filter:
+    def table_at(
+        self, read: BoundRead, snapshots: Snapshots, meaning: Semantics | None = None
+    ) -> TableSnapshot:
+        """A table, without the partitions that the conditions on it are known to leave out.
+        ``meaning``: what they mean where they speak of the moment of the statement.
+        """
+        columns, conditions = read.table.partition_columns, read.partition_filter
+        partitions: Sequence[Partition] = snapshots.partitions(read.table)
+        if partitions and conditions:
             ansi = self._settings.flag("acidsql.ansi")
-            partitions = prune(columns, partitions, read.partition_filter, ansi=ansi).kept
+            pruning = prune(columns, partitions, conditions, ansi=ansi)
+            partitions = pruning.kept
+            if pruning.undecided and meaning is not None:
+                partitions = meeting(columns, partitions, conditions, meaning)
         return snapshots.take(read.table, partitions)
 
 

@@ -150,6 +150,9 @@ def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
     jvm.import_view(clone, spark, "classic_theirs")
     spark.range(5).createOrReplaceTempView("classic_theirs")
     assert clone.table("classic_theirs").count() == 3
+    jvm.make_view(clone, spark.range(7), "classic_given")
+    assert clone.table("classic_given").count() == 7
+    assert not spark.catalog.tableExists("classic_given")
     jvm.release_clone(clone)  # nothing: it lives in this process
     assert clone.range(1).count() == 1
     spark.catalog.dropTempView("classic_theirs")

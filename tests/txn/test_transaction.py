@@ -25,6 +25,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.reading import ReadSnapshot
+from acidsql.txn.runs import Run
 from acidsql.txn.transaction import Transaction, TransactionState
 
 T = TableName("default", "t")
@@ -326,9 +327,10 @@ class Unreliable(EmbeddedMetastore):
         txn_id: TxnId,
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
+        run: Run | None = None,
     ) -> None:
         if self.happens:
-            super().commit(txn_id, components, statistics)
+            super().commit(txn_id, components, statistics, run=run)
         raise self.failure
 
 

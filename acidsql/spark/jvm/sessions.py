@@ -193,7 +193,7 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
 
 def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None:
     """Makes the temporary view ``name`` of the session ``user_spark`` a view of ``ours``, as it
-    stands now.
+    stands now. Over Spark Connect as ``make_view``.
     """
     make_view(ours, user_spark.table(name), name)
 

@@ -1,0 +1,64 @@
+"""Partitions that a condition leaves out by today's date, of which pruning knows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.arrow_arrays import arrow_array
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
+from acidsql.expressions.pruning import columns_of
+from acidsql.expressions.stores import typed
+from acidsql.expressions.tree import PartitionCondition
+from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
+from acidsql.planner.bind.local.query_trees import Semantics
+
+
+def meeting(
+    columns: Sequence[Column],
+    partitions: Sequence[Partition],
+    conditions: Sequence[PartitionCondition],
+    meaning: Semantics,
+) -> Sequence[Partition]:
+    """The partitions that meet all ``conditions`` at the moment of a statement, ``meaning.now``. A
+    condition that is not understood, or not of these values, leaves none out.
+    """
+    for condition in conditions:
+        partitions = _meeting(columns, partitions, condition, meaning)
+    return partitions
+
+
+def _meeting(
+    columns: Sequence[Column],
+    partitions: Sequence[Partition],
+    condition: PartitionCondition,
+    meaning: Semantics,
+) -> Sequence[Partition]:
+    import pyarrow as pa
+
+    types = {column.name: column.type for column in columns}
+    vector = vectorized(
+        condition.tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now
+    )
+    if isinstance(vector, Refusal):
+        return partitions
+    used = columns_of(condition.tree)
+    arrays = {}
+    for number, column in enumerate(columns):
+        if column.name in used:
+            texts = [partition.values[number] for partition in partitions]
+            values = [
+                None if text == DEFAULT_PARTITION else typed(text, column.type) for text in texts
+            ]
+            if any(
+                v is None and t != DEFAULT_PARTITION for v, t in zip(values, texts, strict=True)
+            ):
+                return partitions
+            arrays[column.name] = arrow_array(values, arrow_type(column.type))
+    if not arrays or not partitions:
+        return partitions
+    try:
+        answers = vector.run(pa.RecordBatch.from_pydict(arrays))
+    except Uncertain:
+        return partitions
+    return [p for p, answer in zip(partitions, answers.to_pylist(), strict=True) if answer]
