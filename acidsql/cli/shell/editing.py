@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import select
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,7 @@ from acidsql.cli.shell.files import history_file
 from acidsql.cli.shell.reading import CONTINUATION, is_whole
 from acidsql.session import Session
 
+_GLANCE_SECONDS = 0.2
 _MODES = {"emacs": EditingMode.EMACS, "vi": EditingMode.VI}
 
 
@@ -42,7 +45,15 @@ class ToolkitReader:
         return self._prompts.prompt(prompt)
 
     def ask(self, question: str) -> str:
-        return input(question)
+        """One line. ``input`` loses a Ctrl-C that comes before it waits and behind the question."""
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        while not select.select([sys.stdin], [], [], _GLANCE_SECONDS)[0]:
+            pass
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
 
     def history(self) -> Sequence[str]:
         return tuple(reversed(list(self._history.load_history_strings())))
