@@ -168,7 +168,8 @@ class Transaction:
         its end; whether it had to wait.
 
         It fails as ``locking.wait`` does, and is open still. A transaction that has neither read
-        nor written yet has a snapshot from behind the waiting.
+        nor written yet has a snapshot from behind its first locks: whoever held them until it got
+        them is no conflict.
         """
         self.check()
         missing = tuple(c for c in request.components if not self._holds(c))
@@ -178,11 +179,17 @@ class Transaction:
         waited = answer.state is not LockState.ACQUIRED
         wait(self._manager, answer, request, patience, self.txn_id)
         self._note(request)
-        if waited and self._is_untouched:
+        if self._is_untouched and (waited or self._others_have_come_or_gone()):
             opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(self._registered))
             self._heartbeat.stop()
             self._follow(opened)
         return waited
+
+    def _others_have_come_or_gone(self) -> bool:
+        """Whether a transaction has been opened or has ended since this one was."""
+        now, then = self._manager.valid_txns(), self.txns
+        still_open = set(now.open) - {self.txn_id}
+        return now.high_watermark > self.txn_id or still_open != set(then.open) - {self.txn_id}
 
     def _holds(self, component: LockComponent) -> bool:
         return any(lock.settles(component) for lock in self._locks)

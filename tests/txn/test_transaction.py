@@ -22,6 +22,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.reading import ReadSnapshot
@@ -59,6 +60,29 @@ def states(manager: EmbeddedMetastore) -> list[str]:
 def visible(manager: EmbeddedMetastore) -> list[int]:
     seen = ReadSnapshot(manager).write_ids(T)
     return [write_id for write_id in range(1, 10) if seen.is_valid(write_id)]  # type: ignore[arg-type]
+
+
+def test_a_snapshot_is_from_behind_the_first_locks(manager: EmbeddedMetastore) -> None:
+    """Whoever held them is seen, and no conflict, though nobody had to wait; what has been read or
+    written stays under the first snapshot.
+    """
+    request = LockRequest(
+        components=(LockComponent(type=LockType.EXCLUSIVE, database="default", table="t"),)
+    )
+    before = Transaction.begin(manager)
+    used = Transaction.begin(manager)
+    used.write_ids(OTHER)
+    first = before.txn_id, used.txn_id
+    insert(manager, OperationType.UPDATE)
+    assert before.lock(request) is False
+    assert before.txn_id > first[0]
+    assert before.write_ids(T).is_valid(WriteId(1))
+    before.record([component(before, OperationType.UPDATE)])
+    before.commit()
+    used.lock(request)
+    assert used.txn_id == first[1]
+    assert not used.write_ids(T).is_valid(WriteId(1))
+    used.abort()
 
 
 def test_the_diagram_of_the_docstring(manager: EmbeddedMetastore) -> None:

@@ -137,7 +137,7 @@ with Session(sys.argv[1], settings={"acidsql.engine": "local"}) as session:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_million_rows_do_not_fill_memory(local: Session, tmp_path: Path) -> None:
-    """A stream of 10 M rows of some 40 bytes needs less than a quarter of them at a time."""
+    """A stream of 10 M rows of some 40 bytes needs less than half of them at a time."""
     with orc.ORCWriter(tmp_path / "big.orc", stripe_size=8 << 20) as writer:
         for start in range(0, 10_000_000, 250_000):
             ids = pa.array(range(start, start + 250_000))
@@ -151,7 +151,7 @@ def test_ten_million_rows_do_not_fill_memory(local: Session, tmp_path: Path) -> 
     )
     count, megabytes = map(int, done.stdout.split())
     assert count == 10_000_000
-    assert megabytes < 100
+    assert megabytes < 200
 
 
 def test_an_error_ends_a_stream(local: Session) -> None:

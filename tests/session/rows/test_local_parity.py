@@ -236,7 +236,7 @@ def test_a_change_by_the_driver_is_sparks(spark: SparkSession, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("tens", range(10))
+@pytest.mark.parametrize("tens", range(5))
 def test_changes_by_the_driver_are_sparks_at_length(
     spark: SparkSession, tmp_path: Path, tens: int
 ) -> None:
