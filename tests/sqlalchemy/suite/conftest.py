@@ -22,6 +22,10 @@ from sqlalchemy.schema import Table
 from sqlalchemy.testing import provision
 
 from acidsql.session import Session
+from acidsql.settings import values
+
+# As in the other tests, sessions compact by the way only where a test is about it.
+values._DEFAULTS["acidsql.compactor.auto"] = False
 
 
 @pytest.hookimpl(tryfirst=True)
