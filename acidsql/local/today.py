@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
+from acidsql.catalog.model import Column, Partition
 from acidsql.expressions.pruning import columns_of
-from acidsql.expressions.stores import typed
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
 from acidsql.planner.bind.local.query_trees import Semantics
+from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.storage.scan.scanner import key_value
 
 
 def meeting(
@@ -43,22 +44,18 @@ def _meeting(
     if isinstance(vector, Refusal):
         return partitions
     used = columns_of(condition.tree)
-    arrays = {}
-    for number, column in enumerate(columns):
-        if column.name in used:
-            texts = [partition.values[number] for partition in partitions]
-            values = [
-                None if text == DEFAULT_PARTITION else typed(text, column.type) for text in texts
-            ]
-            if any(
-                v is None and t != DEFAULT_PARTITION for v, t in zip(values, texts, strict=True)
-            ):
-                return partitions
-            arrays[column.name] = arrow_array(values, arrow_type(column.type))
-    if not arrays or not partitions:
-        return partitions
     try:
+        arrays = {
+            column.name: arrow_array(
+                [key_value(column, partition.values[number]) for partition in partitions],
+                arrow_type(column.type),
+            )
+            for number, column in enumerate(columns)
+            if column.name in used
+        }
+        if not arrays or not partitions:
+            return partitions
         answers = vector.run(pa.RecordBatch.from_pydict(arrays))
-    except Uncertain:
+    except (NeedsSpark, Uncertain):
         return partitions
     return [p for p, answer in zip(partitions, answers.to_pylist(), strict=True) if answer]

@@ -255,13 +255,19 @@ def _keys(snapshot: TableSnapshot, used: set[int]) -> tuple[tuple[pa.Scalar, ...
 
 
 def _key(column: Column, text: str | None) -> pa.Scalar:
-    kind = arrow_type(column.type)
+    return arrow_scalar(key_value(column, text), arrow_type(column.type))
+
+
+def key_value(column: Column, text: str | None) -> object:
+    """The value of a partition column that stands as ``text`` in the catalog, as Arrow takes it.
+    NeedsSpark for a text that is none.
+    """
     if text is None or text == DEFAULT_PARTITION:
-        return arrow_scalar(None, kind)
+        return None
     value = typed(text, column.type)
     if value is None:
         raise NeedsSpark(f'a partition has "{text}" as its value of column "{column.name}"')
-    return arrow_scalar(value, kind)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
