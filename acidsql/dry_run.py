@@ -30,9 +30,9 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
-from acidsql.spark.touched import Touched
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.write.touched import Touched
 
 _ANY_WRITE_ID = "<w>"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.types import HiveType
@@ -31,7 +31,7 @@ from acidsql.spark.read.answers import Answer, columns_of
 from acidsql.spark.read.queries import Queries
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
-from acidsql.spark.touched import Counts, Touched
+from acidsql.spark.touched import Counts
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.steps import WriteSteps
 from acidsql.spark.write.targets import Work, write_target
@@ -39,6 +39,7 @@ from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
+from acidsql.storage.write.touched import Touched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 Ways = Sequence[tuple[Step, ...]]
+_T = TypeVar("_T")
 
 
 class Engine:
@@ -252,23 +254,37 @@ class Engine:
         """What the local way of a plan has written; None where Spark's is to be taken.
         UnsupportedStatementError if there is no other.
         """
-        resources, snapshots = self.resources, work.snapshots
-        target = write_target(resources.settings, leg, work)
-        reason = "so many bytes"
-        try:
-            with translated():
-                if isinstance(leg, WritePlan):
-                    written = self._local_changes.write(leg, target, snapshots, trace)
-                else:
-                    written = self._local_merges.write(leg, target, snapshots, trace)
-        except NeedsSpark as signal:
-            written, reason = None, signal.reason
-        if written is None and not leg.has_spark:
-            raise only_spark(OnlySpark(reason=reason))
-        return written
+        target, snapshots = write_target(self.resources.settings, leg, work), work.snapshots
+        if isinstance(leg, WritePlan):
+            return _unless_spark(
+                leg, lambda: self._local_changes.write(leg, target, snapshots, trace)
+            )
+        return _unless_spark(leg, lambda: self._local_merges.write(leg, target, snapshots, trace))
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
-        if leg.local and not leg.has_spark:
-            raise only_spark(OnlySpark(reason="a dry run"))
-        return self._counts.touched(leg, work)
+        touched = self._touched_by_driver(leg, work) if leg.local else None
+        return self._counts.touched(leg, work) if touched is None else touched
+
+    def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched] | None:
+        target = write_target(self.resources.settings, leg, work)
+        if isinstance(leg, WritePlan):
+            return _unless_spark(
+                leg, lambda: self._local_changes.touched(leg, target, work.snapshots)
+            )
+        return _unless_spark(leg, lambda: self._local_merges.touched(leg, target, work.snapshots))
+
+
+def _unless_spark(leg: WritePlan | MergePlan, by_driver: Callable[[], _T | None]) -> _T | None:
+    """What the driver alone has made; None where Spark's way is to be taken.
+    UnsupportedStatementError if there is no other.
+    """
+    reason = "so many bytes"
+    try:
+        with translated():
+            result = by_driver()
+    except NeedsSpark as signal:
+        result, reason = None, signal.reason
+    if result is None and not leg.has_spark:
+        raise only_spark(OnlySpark(reason=reason))
+    return result

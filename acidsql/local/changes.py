@@ -10,7 +10,7 @@ from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
 from acidsql.local.queries import LocalQueries, reading_files
-from acidsql.local.trace import Trace
+from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
@@ -22,6 +22,7 @@ from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.target import WriteTarget, Written
+from acidsql.storage.write.touched import Touched, by_changes, by_new_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,9 +49,8 @@ class LocalChanges:
         rows, reason = None, ""
         with trace.running(step) as figures:
             try:
-                with reading_files():
-                    rows = _new_rows(plan, given_rows, trace)
-            except (NeedsSpark, Uncertain) as signal:
+                rows = _new_rows(plan, given_rows, trace)
+            except NeedsSpark as signal:
                 figures.in_vain, reason = True, signal.reason
             else:
                 written = write_files(self._files, target, rows, step.effect)
@@ -60,9 +60,29 @@ class LocalChanges:
             raise NeedsSpark(reason)
         return written
 
+    def touched(
+        self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots
+    ) -> list[Touched] | None:
+        """What ``write`` would write; None, or NeedsSpark, as there."""
+        given_rows = self._queries.rows(plan.local, snapshots)
+        if given_rows is None:
+            return None
+        rows = _new_rows(plan, given_rows, UNTRACED)
+        inserts = isinstance(plan.action, BoundInsert)
+        return list(by_new_rows(target, rows) if inserts else by_changes(target, rows))
+
 
 def _new_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
-    """What is written of the rows that the query has given. NeedsSpark, Uncertain."""
+    """What is written of the rows that the query has given. NeedsSpark."""
+    try:
+        with reading_files():
+            return _stored_rows(plan, given_rows, trace)
+    except Uncertain as signal:
+        raise NeedsSpark(signal.reason) from signal
+
+
+def _stored_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
+    """The given rows as the table stores them, held against its rules. NeedsSpark, Uncertain."""
     import pyarrow as pa
 
     table, batch = plan.table, one_batch(given_rows)

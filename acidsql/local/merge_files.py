@@ -21,6 +21,7 @@ from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.target import WritePath, WriteTarget, Written
+from acidsql.storage.write.touched import Touched, by_changes, by_new_rows
 
 
 def write_clauses(
@@ -32,12 +33,24 @@ def write_clauses(
     files: list[EventFile] = []
     counts: dict[int, int] = {}
     for number, sink in _targets(plan, target):
-        rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
-        of_clause = rows.filter(pc.equal(rows.column(CLAUSE), arrow_scalar(number, pa.int32())))
+        of_clause = _of_clause(plan, number, changes, inserts)
         counts[number] = of_clause.num_rows
         for values, part in by_values(target.table, of_clause) if of_clause.num_rows else ():
             files += _files(plan, number, sink.at(values), part)
     return driver_writer.write_files(io, target, files, counted(plan, counts, path="small"))
+
+
+def touched_by_clauses(
+    plan: MergePlan, target: WriteTarget, changes: pa.Table, inserts: pa.Table
+) -> Iterator[Touched]:
+    """What ``write_clauses`` would write of these rows."""
+    for number, clause in enumerate(plan.merge.clauses):
+        rows = _of_clause(plan, number, changes, inserts)
+        if clause.action is MergeAction.INSERT:
+            values = [*data_names(target.table.columns), *key_names(target.table)]
+            yield from by_new_rows(target, rows.select(values), number)
+        else:
+            yield from by_changes(target, rows, number)
 
 
 def once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Table:
@@ -55,6 +68,11 @@ def once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Tabl
         check_distinct(ordered)
         return changes
     return first_wins.take(arrow_array(order[~repeats(ordered)]))
+
+
+def _of_clause(plan: MergePlan, number: int, changes: pa.Table, inserts: pa.Table) -> pa.Table:
+    rows = inserts if plan.merge.clauses[number].action is MergeAction.INSERT else changes
+    return rows.filter(pc.equal(rows.column(CLAUSE), arrow_scalar(number, pa.int32())))
 
 
 def _targets(plan: MergePlan, target: WriteTarget) -> Iterator[tuple[int, WriteTarget]]:

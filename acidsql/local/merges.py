@@ -17,7 +17,7 @@ from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local import merge_source
-from acidsql.local.merge_files import once_each, write_clauses
+from acidsql.local.merge_files import once_each, touched_by_clauses, write_clauses
 from acidsql.local.merge_rows import ClauseRows, SourceRows
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import UNTRACED, Trace
@@ -42,6 +42,7 @@ from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.storage.stored import needs_java_writer
 from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
+from acidsql.storage.write.touched import Touched
 
 Marks = npt.NDArray[np.bool_]
 
@@ -73,6 +74,13 @@ class LocalMerges:
             written = write_clauses(self._files, plan, target, *gathered)
             figures.rows, figures.files = sum(written.clauses), len(written.directories)
         return written
+
+    def touched(
+        self, plan: MergePlan, target: WriteTarget, snapshots: Snapshots
+    ) -> list[Touched] | None:
+        """What ``write`` would write; None, or its errors, as there."""
+        gathered = self.rows(plan, target, snapshots)
+        return None if gathered is None else list(touched_by_clauses(plan, target, *gathered))
 
     def rows(
         self,

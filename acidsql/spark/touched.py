@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.catalog.model import Partition
 from acidsql.errors import InternalError
-from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED
 from acidsql.planner.bind.bound import BoundInsert, BoundUpdate, MergeAction
 from acidsql.planner.steps.merge import CLAUSE, LEADING_COLUMNS
@@ -23,27 +19,15 @@ from acidsql.spark.write import sinks, writer
 from acidsql.spark.write.bucket_expressions import bucket_number
 from acidsql.spark.write.steps import WriteSteps
 from acidsql.spark.write.targets import Work, enforcing, write_target
-from acidsql.storage.partitions import by_values, key_names
+from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
-from acidsql.storage.write.driver_writer import bucket_order, row_values
 from acidsql.storage.write.target import WriteTarget
+from acidsql.storage.write.touched import Touched, by_new_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _BUCKET = "acidsql_bucket"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
-    """Rows of one clause (0 for a statement that has none) in one partition and bucket; ``bucket``
-    None: any may be chosen.
-    """
-
-    clause: int
-    partition: Partition | None
-    bucket: int | None
-    rows: int
 
 
 class Counts:
@@ -70,7 +54,7 @@ class Counts:
     def _of_write(self, plan: WritePlan, target: WriteTarget, work: Work) -> list[Touched]:
         rows = self._writes.source(plan, target, work.snapshots, UNTRACED)
         if rows.table is not None:
-            return of_literals(target, rows.table)
+            return list(by_new_rows(target, rows.table))
         if rows.frame is None:
             raise InternalError("LOAD DATA is explained, not counted")
         with self._resources.running.tagged():
@@ -78,19 +62,6 @@ class Counts:
                 return of_inserts(target, rows.frame)
             updating = isinstance(plan.action, BoundUpdate)
             return of_changes(target, rows.frame, values=updating)
-
-
-def of_literals(target: WriteTarget, rows: pa.Table) -> list[Touched]:
-    """What an INSERT of literal rows touches."""
-    touched = []
-    for values, part in by_values(target.table, rows):
-        partition = target.at(values).partition
-        for bucket, of_bucket in bucket_order(target.table, row_values(part, target.table.columns)):
-            known = int(bucket) if target.table.bucketing is not None else None
-            touched.append(
-                Touched(clause=0, partition=partition, bucket=known, rows=len(of_bucket))
-            )
-    return touched
 
 
 def of_inserts(target: WriteTarget, rows: DataFrame) -> list[Touched]:

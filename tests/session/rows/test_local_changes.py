@@ -46,7 +46,7 @@ def staged(folder: Path) -> list[str]:
 @pytest.mark.parametrize("transaction", [False, True], ids=["alone", "in a transaction"])
 def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> None:
     """UPDATE, DELETE, MERGE of a table and of VALUES, INSERT of a query whose columns have no sure
-    names, and of rows in a query.
+    names, and of rows in a query. A dry run counts their rows before.
     """
     if transaction:
         alone.sql("START TRANSACTION")
@@ -69,6 +69,8 @@ def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> 
         "MERGE INTO t USING (SELECT * FROM VALUES (9, 'gone'), (40, 'new') AS x (id, w)) v ON t.id = v.id"
         " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.w, 0)": (1, 0, 1),
     }.items():
+        [heading], *_ = alone.sql(f"DRY RUN {sql}").rows()
+        assert f": {sum(counts)} row" in heading
         stats = alone.sql(sql).stats
         assert (stats.rows_inserted, stats.rows_updated, stats.rows_deleted) == counts, sql
         assert stats.path == "small"
