@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Self
 
 from acidsql.errors import ProgrammingError
-from acidsql.metastore.embedded_catalog import EmbeddedCatalog
-from acidsql.metastore.embedded_compactions import EmbeddedCompactions
-from acidsql.metastore.embedded_leftovers import EmbeddedLeftovers
-from acidsql.metastore.embedded_statistics import EmbeddedStatistics
+from acidsql.metastore.calls.catalog import EmbeddedCatalog
+from acidsql.metastore.calls.compactions import EmbeddedCompactions
+from acidsql.metastore.calls.leftovers import EmbeddedLeftovers
+from acidsql.metastore.calls.statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Clock
 from acidsql.metastore.stores import open_store

@@ -17,9 +17,9 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import InternalError
+from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
-from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.opening import purge
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
