@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from acidsql import errors
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.errors import Error, InterfaceError, ProgrammingError, Span
-from acidsql.parser.parameters import MARKER, Params, bind_rows, check_kind, find_markers
+from acidsql.errors import InterfaceError, ProgrammingError
+from acidsql.parser.parameters import Params, check_kind, many_rows
 from acidsql.session import Session
 
 if TYPE_CHECKING:
@@ -303,41 +303,6 @@ def _described(name: str, hive_type: HiveType) -> Description:
         else (None, None)
     )
     return name, str(hive_type), None, None, precision, scale, None
-
-
-def many_rows(operation: str, batch: Sequence[Params]) -> str | None:
-    """An INSERT of one row of markers as an INSERT of a row for each set; None for any other
-    statement.
-    """
-    row = _row_of_markers(operation, named=any(isinstance(params, Mapping) for params in batch))
-    return None if row is None else bind_rows(operation, row, batch)
-
-
-def _row_of_markers(operation: str, *, named: bool) -> Span | None:
-    """What follows VALUES in an INSERT with one row that holds every marker of the statement."""
-    from acidsql.parser.parse import parse
-    from acidsql.parser.statements import Insert, Values
-
-    spans = [marker.span for marker in find_markers(operation, named=named)]
-    try:
-        statement = parse(_unnamed(operation, spans))
-    except Error as error:
-        raise error.at(operation) from None
-    source = statement.source if isinstance(statement, Insert) else None
-    if not isinstance(source, Values) or len(source.rows) != 1:
-        return None
-    row = Span(source.span.start + len("VALUES"), source.span.end)
-    return row if all(row.start <= span.start < row.end for span in spans) else None
-
-
-def _unnamed(operation: str, markers: Sequence[Span]) -> str:
-    """The text with ``?`` for every marker, all else where it was: the grammar knows no
-    ``:name``.
-    """
-    letters = list(operation)
-    for span in markers:
-        letters[span.start : span.end] = MARKER.ljust(span.end - span.start)
-    return "".join(letters)
 
 
 # -- types

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from acidsql.catalog.catalog import Catalog
@@ -188,11 +189,8 @@ class Engine:
         """The answer of local steps; None where more would be read than they allow. ``others`` are
         taken where a value turns out to be Spark's, or Spark's DataFrame is asked for.
         """
-        try:
-            with translated():
-                late = self.resources.local.late(steps, snapshots, trace)
-        except NeedsSpark as signal:
-            raise only_spark(OnlySpark(reason=signal.reason)) from signal
+        with _without_spark():
+            late = self.resources.local.late(steps, snapshots, trace)
         if late is None:
             return None
 
@@ -207,11 +205,8 @@ class Engine:
                 return other.fetch()
 
         def stream() -> Iterator[pa.RecordBatch]:
-            try:
-                with translated():
-                    yield from late.stream()
-            except NeedsSpark as signal:
-                raise only_spark(OnlySpark(reason=signal.reason)) from signal
+            with _without_spark():
+                yield from late.stream()
 
         def frame() -> DataFrame | None:
             other = self._first(others, snapshots, UNTRACED)
@@ -288,3 +283,15 @@ def _unless_spark(leg: WritePlan | MergePlan, by_driver: Callable[[], _T | None]
     if result is None and not leg.has_spark:
         raise only_spark(OnlySpark(reason=reason))
     return result
+
+
+@contextmanager
+def _without_spark() -> Iterator[None]:
+    """What is done by the driver, with nobody to take over: UnsupportedStatementError, which says
+    why Spark would be needed.
+    """
+    try:
+        with translated():
+            yield
+    except NeedsSpark as signal:
+        raise only_spark(OnlySpark(reason=signal.reason)) from signal

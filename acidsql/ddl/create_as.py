@@ -21,7 +21,8 @@ from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.steps.new_table import new_table
-from acidsql.planner.steps.plans import check_runnable, plan_insert
+from acidsql.planner.steps.plans import plan_insert
+from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result
 from acidsql.storage.snapshots import Snapshots
 

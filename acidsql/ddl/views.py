@@ -16,7 +16,8 @@ from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.ddl.view import wrong_width
 from acidsql.planner.steps.choices import read_steps
-from acidsql.planner.steps.plans import ReadPlan, check_runnable
+from acidsql.planner.steps.plans import ReadPlan
+from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result
 
 

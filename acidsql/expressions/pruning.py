@@ -13,7 +13,7 @@ from typing import Any
 
 from acidsql.catalog.model import Column, Partition
 from acidsql.catalog.types import HiveType
-from acidsql.expressions.compiler import compile_condition
+from acidsql.expressions.rows.compiler import compile_condition
 from acidsql.expressions.tree import ColumnRef, Condition, PartitionCondition, parts_of
 from acidsql.expressions.values import UNKNOWN, partition_value
 from acidsql.lazy_dataclass import dataclass

@@ -14,10 +14,11 @@ from types import TracebackType
 from typing import Self
 
 from acidsql.errors import ProgrammingError
-from acidsql.metastore.embedded_catalog import EmbeddedCatalog
-from acidsql.metastore.embedded_compactions import EmbeddedCompactions
-from acidsql.metastore.embedded_leftovers import EmbeddedLeftovers
-from acidsql.metastore.embedded_statistics import EmbeddedStatistics
+from acidsql.metastore.calls.catalog import EmbeddedCatalog
+from acidsql.metastore.calls.compactions import EmbeddedCompactions
+from acidsql.metastore.calls.daemons import EmbeddedDaemons
+from acidsql.metastore.calls.leftovers import EmbeddedLeftovers
+from acidsql.metastore.calls.statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.store import Clock
 from acidsql.metastore.stores import open_store
@@ -35,10 +36,10 @@ POOL_TIMEOUT_SECONDS = 43_200.0
 
 
 class EmbeddedMetastore(
-    EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers, EmbeddedCompactions
+    EmbeddedCatalog, EmbeddedStatistics, EmbeddedLeftovers, EmbeddedCompactions, EmbeddedDaemons
 ):
     """Opens the warehouse, making it (with the database "default") where it is missing. Implements
-    Catalog, TxnManager and CompactionQueue.
+    Catalog, TxnManager, CompactionQueue and CompactorDaemons.
 
     ``metastore``: the URL of a PostgreSQL database; None for the file. ``clock`` gives epoch
     seconds; None for that of the database's server, or of this host. ``steady``: seconds that

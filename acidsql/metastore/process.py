@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import lru_cache
 
 from acidsql.lazy_dataclass import dataclass
+from acidsql.processes import boot_id, exists
 
 _TEXT = re.compile(r"acidsql pid=(\d+) start=(\d+) machine=(\S+)")
 _PID_FIELDS_SKIPPED = 2
@@ -61,7 +62,7 @@ class Process:
         if not observer.machine or self.machine != observer.machine or not self.start:
             return False
         start = _start_time(self.pid)
-        return start != self.start if start is not None else not _exists(self.pid)
+        return start != self.start if start is not None else not exists(self.pid)
 
 
 @lru_cache(maxsize=4)
@@ -85,21 +86,9 @@ def _start_time(pid: int) -> int | None:
     return int(fields[_START_TIME - _PID_FIELDS_SKIPPED - 1])
 
 
-def _exists(pid: int) -> bool:
-    """Whether a process exists, also one of another user, which /proc may hide."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def _machine() -> str:
+    boot = boot_id().replace("-", "")
     with suppress(OSError):
-        with open("/proc/sys/kernel/random/boot_id") as boot:
-            boot_id = boot.read().strip().replace("-", "")
         namespace = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
-        return f"{boot_id}.{namespace}"
+        return f"{boot}.{namespace}" if boot else ""
     return ""

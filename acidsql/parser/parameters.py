@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from acidsql.errors import ProgrammingError, Span
+from acidsql.errors import Error, ProgrammingError, Span
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, scan
 from acidsql.utf8 import check_text
@@ -88,6 +88,41 @@ def bind_rows(text: str, row: Span, batch: Sequence[Params]) -> str:
             error.message = f"row {number}: {error.message}"
             raise
     return text[: row.start] + ",".join(rows) + text[row.end :]
+
+
+def many_rows(operation: str, batch: Sequence[Params]) -> str | None:
+    """An INSERT of one row of markers as an INSERT of a row for each set; None for any other
+    statement.
+    """
+    row = _row_of_markers(operation, named=any(isinstance(params, Mapping) for params in batch))
+    return None if row is None else bind_rows(operation, row, batch)
+
+
+def _row_of_markers(operation: str, *, named: bool) -> Span | None:
+    """What follows VALUES in an INSERT with one row that holds every marker of the statement."""
+    from acidsql.parser.parse import parse
+    from acidsql.parser.statements import Insert, Values
+
+    spans = [marker.span for marker in find_markers(operation, named=named)]
+    try:
+        statement = parse(_unnamed(operation, spans))
+    except Error as error:
+        raise error.at(operation) from None
+    source = statement.source if isinstance(statement, Insert) else None
+    if not isinstance(source, Values) or len(source.rows) != 1:
+        return None
+    row = Span(source.span.start + len("VALUES"), source.span.end)
+    return row if all(row.start <= span.start < row.end for span in spans) else None
+
+
+def _unnamed(operation: str, markers: Sequence[Span]) -> str:
+    """The text with ``?`` for every marker, all else where it was: the grammar knows no
+    ``:name``.
+    """
+    letters = list(operation)
+    for span in markers:
+        letters[span.start : span.end] = MARKER.ljust(span.end - span.start)
+    return "".join(letters)
 
 
 # -- markers

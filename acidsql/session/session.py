@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
@@ -20,10 +21,10 @@ from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
 from acidsql.session.blocks import Block, run_again
 from acidsql.session.observing import Observed
+from acidsql.session.opening import check_spark_settings, default_warehouse, opened_store
 from acidsql.session.spine import Spine
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings
-from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,10 +38,7 @@ if TYPE_CHECKING:
     from acidsql.txn.runs import CommittedRun
 
 Value = TypeVar("Value")
-DEFAULT_WAREHOUSE = "warehouse"
 DEFAULT_BATCH_ROWS = 131_072
-WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
-METASTORE_VARIABLE = "ACIDSQL_METASTORE"
 
 
 class Session:
@@ -74,23 +72,19 @@ class Session:
     ) -> None:
         from acidsql.metastore.embedded import current_user
 
-        for setting in (
-            f"spark.master={master or ''}",
-            *(f"{k}={v}" for k, v in (conf or {}).items()),
-        ):
-            check_text(setting, of="a setting of Spark")
+        check_spark_settings(master, conf)
         self.settings = Settings(settings)
-        self.warehouse = warehouse_path(os.fspath(warehouse or _default_warehouse()))
+        self.warehouse = warehouse_path(os.fspath(warehouse or default_warehouse()))
         self.user = current_user()
-        store = self._open_store(metastore, clock)
-        self._store: EmbeddedMetastore | None = store
+        open_store = partial(
+            opened_store, self.warehouse, metastore, self.user, clock, self.settings
+        )
+        self._store: EmbeddedMetastore | None = open_store()
         self._spark_given = (spark, master, conf)
-        self._engine = Engine(self.settings, store, spark=spark, master=master, conf=conf)
+        self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
         self._background = Background(
-            settings=self.settings,
-            clock=clock or time.time,
-            open_store=lambda: self._open_store(metastore, clock),
+            settings=self.settings, clock=clock or time.time, open_store=open_store
         )
         self._spine = Spine(
             root=self.warehouse,
@@ -105,23 +99,6 @@ class Session:
         self._transaction = self._spine.transaction
         if database != DEFAULT_DATABASE:
             self.sql(f"USE {identifier(database)}")
-
-    def _open_store(
-        self, metastore: str | None, clock: Callable[[], float] | None
-    ) -> EmbeddedMetastore:
-        from acidsql.metastore.embedded import EmbeddedMetastore
-
-        return EmbeddedMetastore(
-            self.warehouse,
-            metastore=_default_metastore() if metastore is None else metastore or None,
-            user=self.user,
-            clock=clock,
-            txn_timeout_seconds=self.settings.number("hive.txn.timeout"),
-            max_open_txns=int(self.settings.number("hive.max.open.txns")),
-            worker_timeout_seconds=self.settings.number("hive.compactor.worker.timeout"),
-            pool_timeout_seconds=self.settings.number("metastore.compactor.worker.pool.timeout"),
-            mode=int(self.settings.text("acidsql.store.mode"), 8),
-        )
 
     def open_beside(self) -> Session:
         """Another session on the same warehouse and metastore, with this one's settings and
@@ -228,7 +205,7 @@ class Session:
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
         """A transaction. ``tables``: those that are sure to be written to."""
-        return self._spine.begin_work(tables)
+        return self._spine.changes.begin_work(tables)
 
     # ---- transactions over several statements
 
@@ -420,15 +397,3 @@ class Session:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a session cannot be sent to another process: open one there")
-
-
-def _default_warehouse() -> str:
-    """The warehouse of whoever names none; no other place reads the variable."""
-    return os.environ.get(WAREHOUSE_VARIABLE) or DEFAULT_WAREHOUSE
-
-
-def _default_metastore() -> str | None:
-    """The metastore of whoever names none, None for the file in the warehouse; no other place
-    reads the variable.
-    """
-    return os.environ.get(METASTORE_VARIABLE) or None

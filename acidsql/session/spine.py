@@ -4,16 +4,13 @@ change the catalog or the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
-from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableName
-from acidsql.changes.at_once import PlainWork
+from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.changes.recovery import Recovery
-from acidsql.changes.transactional import TransactionWork
-from acidsql.changes.unit_of_work import Leg, carry_out
 from acidsql.compaction.background import Background
 from acidsql.compaction.decision import decision_on
 from acidsql.ddl import run_catalog_command
@@ -26,7 +23,6 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.bind.bound import BoundInsert
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
     BoundAnalyze,
@@ -38,7 +34,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
-from acidsql.planner.steps.names import name_of_statement, words_of
+from acidsql.planner.steps.names import name_of_statement
 from acidsql.planner.steps.plans import (
     CatalogCommand,
     ChangePlan,
@@ -51,20 +47,18 @@ from acidsql.planner.steps.plans import (
     SessionCommand,
     WritePlan,
     carried_out,
-    check_runnable,
-    legs_of,
     plan,
-    transactional_reads,
 )
+from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result, Stats
+from acidsql.session.changes import SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
 from acidsql.session.statements import run_session_statement
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings, Variables
-from acidsql.txn.locks import LockRequest
-from acidsql.txn.reading import Reads, ReadSnapshot
+from acidsql.txn.reading import Reads
 from acidsql.txn.runs import ask_for_run
 
 if TYPE_CHECKING:
@@ -100,6 +94,7 @@ class Spine:
     locks: SessionLocks = field(init=False)
     reads: Reads = field(init=False)
     queries: SessionQueries = field(init=False)
+    changes: SessionChanges = field(init=False)
     recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
@@ -115,7 +110,7 @@ class Spine:
             plan_again=self._plan_again,
         )
         self.transaction = SessionTransaction(
-            self.begin_work,
+            lambda: self.changes.begin_work(),
             self.settings,
             self.reads.outlive,
             ask_for_run=lambda run_id: ask_for_run(
@@ -128,6 +123,14 @@ class Spine:
             transaction=self.transaction,
             locks=self.locks,
             reads=self.reads,
+        )
+        self.changes = SessionChanges(
+            root=self.root,
+            open_store=self.open_store,
+            engine=self.engine,
+            transaction=self.transaction,
+            locks=self.locks,
+            queries=self.queries,
         )
         self.recovery = Recovery(
             open_store=self.open_store,
@@ -236,7 +239,7 @@ class Spine:
             case ReadPlan():
                 return self.queries.read(plan, source)
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                return self._write(plan, source)
+                return self.changes.write(plan, source)
             case CatalogCommand():
                 return self._catalog_command(plan, source)
             case SessionCommand(action=action):
@@ -338,7 +341,7 @@ class Spine:
                 done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                done = self._write(plan, source)
+                done = self.changes.write(plan, source)
             case _:
                 hint = "EXPLAIN says what other statements do."
                 raise UnsupportedStatementError(
@@ -357,83 +360,3 @@ class Spine:
         with self.queries.reading(plan, source) as snapshots:
             lines = dry_run(self.engine, plan, snapshots)
         return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
-
-    # ---- writing
-
-    def _write(self, plan: ChangePlan, source: str) -> Result:
-        """Carries out one statement in one unit of work: the session's open transaction, one of its
-        own, or, for a table without transactions, none.
-        """
-        work = self.transaction.work()
-        legs = self._legs(plan)
-        if work is None and (not legs or legs[0].sinks):
-            return Result((), self._write_alone(plan, source) if legs else Stats())
-        with self.locks.around(plan, source, work) as locked:
-            legs = self._legs(locked)
-            if work is not None and (not legs or legs[0].sinks):
-                stats = Stats()
-                if legs:
-                    stats = carry_out(legs, work, ends=False, warehouse=self.root)
-                work.statements.append(source)
-                return Result((), stats)
-            if not legs:
-                return Result((), Stats())
-            with self.queries.reading(locked, source) as snapshots:
-                plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
-                stats = carry_out(legs, plain, ends=True, warehouse=self.root)
-        return Result((), stats, warnings=self._warnings(legs[0]))
-
-    def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
-        """Carries out a statement in a transaction of its own."""
-        request = self.locks.request(plan, source)
-        tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
-        work = self.begin_work(tables, request, transactional_reads(plan))
-        work.request = self.transaction.request
-        work.statements.append(source)
-        with work:
-            legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
-            return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
-
-    def _legs(self, plan: ChangePlan) -> list[Leg]:
-        """The legs of a statement, but for those whose rows are there already."""
-        return [leg for leg in legs_of(plan) if not self._is_done(leg)]
-
-    def _warnings(self, leg: Leg) -> list[Warning]:
-        if not self.transaction.takes_statements:
-            return []
-        why = f"table {leg.table.name} is not transactional"
-        what = f"{words_of(leg)} took effect at once and ROLLBACK will not take it back"
-        return [Warning(f"{why}: {what}")]
-
-    def begin_work(
-        self,
-        tables: Sequence[TableName] = (),
-        locks: LockRequest | None = None,
-        reads: Sequence[TableName] = (),
-    ) -> TransactionWork:
-        """A transaction that holds ``locks``. ``tables``: those that are sure to be written to, and
-        ``reads`` to be read.
-        """
-        return TransactionWork.begin(
-            self.store,
-            self.engine,
-            tables,
-            locks,
-            self.locks.patience(),
-            reads=reads,
-            heartbeat_seconds=self.locks.heartbeat_seconds(),
-        )
-
-    def _is_done(self, leg: Leg) -> bool:
-        """Whether an INSERT OVERWRITE .. IF NOT EXISTS finds its partition there."""
-        if (
-            not isinstance(leg, WritePlan)
-            or not isinstance(leg.action, BoundInsert)
-            or not leg.action.if_not_exists
-        ):
-            return False
-        values = leg.action.partition.values if leg.action.partition is not None else None
-        work = self.transaction.work()
-        visible = ReadSnapshot(self.store)  # no files are looked at, so none are kept
-        snapshots = self.engine.snapshots(visible) if work is None else work.snapshots()
-        return any(partition.values == values for partition in snapshots.partitions(leg.table))

@@ -20,7 +20,6 @@ from acidsql.sqlalchemy.compiler import (
 )
 from acidsql.sqlalchemy.types import COLUMN_SPECIFICATIONS, column_type
 
-_ARGUMENTS = ("metastore", "database", "master")
 _SPARK = "spark."
 SNAPSHOT, AUTOCOMMIT = "SNAPSHOT", "AUTOCOMMIT"
 

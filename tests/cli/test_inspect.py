@@ -7,24 +7,16 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from acidsql.cli.main import main
 from acidsql.session import Session
+from tests.cli.running import Ran, called
 from tests.compaction.openmetrics import parse_openmetrics
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 FIRST = "delta_0000001_0000001_0000"
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
 
 
 Run = Callable[..., Ran]
@@ -47,12 +39,7 @@ def run(
     capsys.readouterr()
 
     def call(*arguments: str) -> Ran:
-        try:
-            code = main(arguments)
-        except SystemExit as left:
-            code = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return Ran(code, out, err)
+        return called(capsys, *arguments)
 
     return call
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -18,18 +17,11 @@ import pytest
 
 from acidsql.cli.console import Console
 from acidsql.cli.ctrl_c import left_by_ctrl_c
-from acidsql.cli.main import main
 from acidsql.cli.runner import ExitCode, Runner, Script, Tally
 from acidsql.session import Session
+from tests.cli.running import Ran, called
 
 CREATE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
 
 
 Run = Callable[..., Ran]
@@ -43,12 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def call(*arguments: str, stdin: str | TextIO = "") -> Ran:
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin)
-        try:
-            code = main(arguments)
-        except SystemExit as left:
-            code = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return Ran(code, out, err)
+        return called(capsys, *arguments)
 
     return call
 

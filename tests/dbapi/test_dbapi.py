@@ -13,7 +13,8 @@ import pytest
 
 import acidsql
 from acidsql import dbapi
-from acidsql.dbapi import Connection, many_rows
+from acidsql.dbapi import Connection
+from acidsql.parser.parameters import many_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

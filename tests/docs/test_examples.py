@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import fnmatch
 import io
+import logging
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from acidsql import errors
 from acidsql.errors import Error
 from acidsql.parser.script import split
 from acidsql.rendering.formats import Format, Layout, write_rows
@@ -25,6 +28,8 @@ pytestmark = pytest.mark.spark
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("tutorial", "how-it-works", "index", "errors")
+PROGRAMS = ("dataframes", "python")
+"""Pages whose examples open a session of their own."""
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -73,30 +78,81 @@ def files(warehouse: Path, pattern: str) -> str:
     return "".join(f"{path}\n" for path in paths if fnmatch.fnmatch(path, f"{wanted or '*'}*"))
 
 
-def run_page(session: Session, warehouse: Path, page: str) -> None:
-    printed, namespace = "", dict[str, Any]()
+def run_python(code: str, page: str, names: dict[str, Any]) -> str:
+    """What a block prints that knows the names of those before it."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        exec(compile(code, f"{page}.md", "exec"), names)
+    return out.getvalue()
+
+
+def run_page(session: Session, warehouse: Path, page: str, names: dict[str, Any]) -> None:
+    """Each block in its turn. A program of which no text follows prints nothing."""
+    printed, is_shown = "", True
     for block in blocks(page):
+        assert is_shown or block.language == "text", printed
+        is_shown = True
         match block.language, block.note:
             case "sql", "error":
                 printed = failure(session, block.text)
             case "sql", "":
                 printed = run_sql(session, block.text)
             case "python", "":
-                exec(compile(block.text, f"{page}.md", "exec"), namespace)
-                printed = ""
+                printed = run_python(block.text, page, names)
+                is_shown = not printed
             case "text", "":
                 assert printed == block.text
             case "text", note if note.startswith("files "):
                 assert files(warehouse, note.removeprefix("files ")) == block.text
             case _:
                 assert (block.language, block.note) in (("sh", ""), ("text", "picture")), block
+    assert is_shown, printed
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    """That of the package, which is as it was when the examples have ended."""
+    logger = logging.getLogger("acidsql")
+    yield logger
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(page: str, session: Session, warehouse: Path, monkeypatch: Any) -> None:
     """What it prints is what the page says, files included."""
     monkeypatch.chdir(warehouse.parent)
-    run_page(session, warehouse, page)
+    run_page(session, warehouse, page, {})
+
+
+@pytest.mark.parametrize("page", PROGRAMS)
+def test_a_program_runs(
+    page: str,
+    session: Session,
+    warehouse: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    logger: logging.Logger,
+) -> None:
+    """It prints what the page says, and has more than some blocks."""
+    monkeypatch.chdir(tmp_path_factory.mktemp(page))
+    names: dict[str, Any] = {}
+    try:
+        run_page(session, warehouse, page, names)
+    finally:
+        if "session" in names:
+            names["session"].close()
+    assert len(list(blocks(page))) > 10
+
+
+def test_every_retryable_error_is_on_the_page() -> None:
+    """With its state; and no other."""
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+Error)` \| (\w{5}) \|", page, re.MULTILINE)
+    classes = [
+        c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.Error)
+    ]
+    assert sorted(rows) == sorted((c.__name__, c.default_sqlstate) for c in classes if c.retryable)
 
 
 def test_a_table_moves(session: Session, tmp_path: Path) -> None:

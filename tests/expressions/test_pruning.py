@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.types import parse_type
-from acidsql.expressions.compiler import compile_condition
 from acidsql.expressions.functions import FUNCTIONS
 from acidsql.expressions.pruning import Pruning, prune, rejects_nulls
 from acidsql.expressions.reader import read_condition
+from acidsql.expressions.rows.compiler import compile_condition
 from acidsql.expressions.spark_words import spark_type, text_literal
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.expressions.values import UNKNOWN, partition_value
@@ -396,7 +396,7 @@ def test_terms_that_are_looked_up_answer_as_asked(terms: list[str], joint: str) 
     ]
     found = answers(joint.join(terms), columns, rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("acidsql.expressions.compiler._FEWEST_KEYS", 1000)
+        patch.setattr("acidsql.expressions.rows.compiler._FEWEST_KEYS", 1000)
         assert answers(joint.join(terms), columns, rows) == found
 
 

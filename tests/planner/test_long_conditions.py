@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.expressions.compiler import compile_condition
 from acidsql.expressions.query_text import QueryText, edited
 from acidsql.expressions.reader import read_expression
+from acidsql.expressions.rows.compiler import compile_condition
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
 from acidsql.expressions.tree import Condition
 from acidsql.expressions.values import UNKNOWN

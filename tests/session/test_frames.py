@@ -17,18 +17,13 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Session]:
-    """A session without Spark, with a table, whose frames wait in a folder of the test."""
-    frames = tmp_path / "frames"
-    frames.mkdir()
-    with Session(
-        tmp_path / "w",
-        settings={"acidsql.frames.directory": str(frames), "acidsql.engine": "local"},
-    ) as session:
-        session.sql(f"CREATE TABLE t (id INT, name STRING) {ACID}")
-        yield session
+def alone(alone: Session, frames_folder: Path) -> Iterator[Session]:
+    """With a table; when the session is gone no frame is left."""
+    alone.sql(f"CREATE TABLE t (id INT, name STRING) {ACID}")
+    yield alone
+    alone.close()
     gc.collect()
-    assert os.listdir(frames) == []
+    assert os.listdir(frames_folder) == []
 
 
 FRAME = pa.table({"ID": pa.array([1, 2], pa.int32()), "name": ["a", None]})

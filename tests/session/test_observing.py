@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from acidsql.errors import BindError, NotNullError, ParseError
+from acidsql.errors import BindError, InterfaceError, NotNullError, ParseError
 from acidsql.session import Session
 from acidsql.session.observing import without_values
 
@@ -71,6 +72,18 @@ def test_a_failure_is_logged_without_its_words(
     assert "NotNullError (sqlstate 23502)" in caplog.records[0].getMessage()
     assert caplog.records[1].acidsql_text == ""  # type: ignore[attr-defined]
     assert caplog.records[2].acidsql_retryable is False  # type: ignore[attr-defined]
+    assert "secret" not in caplog.text
+
+
+def test_what_is_no_text_is_refused_as_ever(
+    alone: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log does not stand in the way of the error, and shows nothing of what was given."""
+    caplog.set_level(logging.INFO, "acidsql")
+    statement: Any = b"SELECT 'secret'"
+    with pytest.raises(InterfaceError, match="a statement is a str, not bytes"):
+        alone.sql(statement)
+    assert "InterfaceError" in caplog.text
     assert "secret" not in caplog.text
 
 

@@ -31,31 +31,20 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Session]:
-    """A session that never starts Spark, with a table, whose frames wait in a folder of the test."""
-    frames = tmp_path / "frames"
-    frames.mkdir()
-    with Session(
-        tmp_path / "w",
-        settings={"acidsql.frames.directory": str(frames), "acidsql.engine": "local"},
-    ) as session:
-        session.sql(f"CREATE TABLE t (id INT, name STRING, n DECIMAL(6,2)) {ACID}")
-        yield session
-        assert not session.spark_started
+def alone(alone: Session) -> Session:
+    """With a table."""
+    alone.sql(f"CREATE TABLE t (id INT, name STRING, n DECIMAL(6,2)) {ACID}")
+    return alone
 
 
 def _rows(session: Session, table: str = "t") -> list[tuple[Any, ...]]:
     return sorted(session.sql(f"SELECT * FROM {table}"), key=repr)
 
 
-def _left(tmp_path: Path) -> list[str]:
-    return os.listdir(tmp_path / "frames")
-
-
 SAMPLE = {"Name": ["a", None], "ID": [1, 2], "n": [1.25, 2.0]}
 
 
-def test_every_kind_of_frame_is_taken(alone: Session, tmp_path: Path) -> None:
+def test_every_kind_of_frame_is_taken(alone: Session, frames_folder: Path) -> None:
     """pandas, Arrow's tables, batches and readers, results, and whatever gives a stream."""
     table = pa.table(SAMPLE)
     alone.register("df", table)
@@ -78,7 +67,7 @@ def test_every_kind_of_frame_is_taken(alone: Session, tmp_path: Path) -> None:
         assert _rows(alone) == expected
     alone.unregister("df")
     del frames, frame
-    assert _left(tmp_path) == []
+    assert os.listdir(frames_folder) == []
 
 
 def test_polars_frames_are_taken(alone: Session) -> None:
@@ -129,14 +118,18 @@ def test_columns_are_matched_by_name(alone: Session) -> None:
     ],
 )
 def test_values_that_would_change_are_refused(
-    alone: Session, tmp_path: Path, column: dict[str, Any], message: str
+    alone: Session,
+    tmp_path: Path,
+    frames_folder: Path,
+    column: dict[str, Any],
+    message: str,
 ) -> None:
     """Before anything is written: no transaction has begun, no file is left."""
     frame = pd.DataFrame({"id": [1, 2], "name": ["a", "b"], "n": [1, 2]} | column)
     with pytest.raises((DataError, BindError), match=message):
         alone.table("t").append(frame)
     assert _rows(alone) == []
-    assert _left(tmp_path) == []
+    assert os.listdir(frames_folder) == []
     assert list(alone.sql("SHOW TRANSACTIONS")) == []
     assert not [p for p in (tmp_path / "w" / "t").rglob("*") if "delta" in p.name]
 
@@ -294,7 +287,7 @@ def test_a_stream_is_read_once(alone: Session) -> None:
     assert len(_rows(alone)) == 4
 
 
-def test_a_stream_that_breaks_writes_nothing(alone: Session, tmp_path: Path) -> None:
+def test_a_stream_that_breaks_writes_nothing(alone: Session, frames_folder: Path) -> None:
     """Its error comes out as it is; the rows before it are not there."""
     schema = pa.schema({"id": pa.int32(), "name": pa.string(), "n": pa.int32()})
 
@@ -304,7 +297,7 @@ def test_a_stream_that_breaks_writes_nothing(alone: Session, tmp_path: Path) -> 
 
     with pytest.raises(OSError, match="the source is gone"):
         alone.table("t").append(pa.RecordBatchReader.from_batches(schema, batches()))
-    assert (_rows(alone), _left(tmp_path)) == ([], [])
+    assert (_rows(alone), os.listdir(frames_folder)) == ([], [])
 
 
 def test_rows_of_a_stream_survive_a_statement_that_is_run_again(

@@ -1,4 +1,4 @@
-"""Bucket numbers inside Spark: the same as those of acid.bucketing, which are Hive's."""
+"""Bucket numbers inside Spark: the same as those of acid.hashing.bucketing, which are Hive's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from acidsql.acid.bucketing import bucket_numbers
-from acidsql.acid.murmur import SEED
+from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.hashing.murmur import SEED
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type
@@ -176,7 +176,7 @@ def test_version_1_of_every_type(spark: SparkSession) -> None:
 
 
 def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
-    """The vectors of the native types, without the way through acid.bucketing."""
+    """The vectors of the native types, without the way through acid.hashing.bucketing."""
     cases = json.loads((shared / "vectors" / "bucket_hash.json").read_text(encoding="utf-8"))[
         "cases"
     ]

@@ -1,4 +1,4 @@
-"""The row-wise functions of conditions (``expressions.compiled``) over arrays, value by value."""
+"""The row-wise functions (``expressions.rows.compiled``) over arrays, value by value."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType
-from acidsql.expressions.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.coercion import (
     FLOAT,
     adjusted,
@@ -17,6 +16,7 @@ from acidsql.expressions.coercion import (
     wider_type,
 )
 from acidsql.expressions.decimals import rounded_double
+from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, UNKNOWN, bits_of
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied

@@ -29,7 +29,13 @@ from acidsql.planner.bind.columns import (
     shorter,
 )
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
-from acidsql.planner.bind.query_scopes import Clauses, QueryScopes, asks_results, joined_tables
+from acidsql.planner.bind.query_scopes import (
+    Clauses,
+    QueryScopes,
+    asks_results,
+    is_plain_table,
+    joined_tables,
+)
 from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
 
 if TYPE_CHECKING:
@@ -323,13 +329,7 @@ class _Walk:
         on its partitions.
         """
         read = self.tables.get(id(node))
-        plain = {name for name, value in node.args.items() if value} <= {
-            "this",
-            "db",
-            "catalog",
-            "alias",
-        } and not node.alias_column_names
-        if read is None or not plain:
+        if read is None or not is_plain_table(node):
             return Relation(Visible(alias=node.alias_or_name.lower(), name=node.alias_or_name))
         return _relation(read)
 
@@ -366,12 +366,7 @@ class _Walk:
                 continue
             levels = self.levels(select)
             if levels:
-                names = {
-                    e.alias.lower()
-                    for level in self.queries.enclosing(select)
-                    for e in level.selects
-                    if isinstance(e, exp.Alias)
-                }
+                names = self.queries.result_names(select)
                 for node in self.queries.columns_of(select):
                     self.finder.check(list(node.parts), levels, names, partial(asks_results, node))
 

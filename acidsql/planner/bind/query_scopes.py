@@ -71,6 +71,17 @@ class QueryScopes:
     def in_hint(self, node: exp.Expr) -> bool:
         return self._around[id(node)].hint
 
+    def result_names(self, select: exp.Select) -> set[str]:
+        """The names that a query and those around it give to their results, in lower case."""
+        from sqlglot import exp
+
+        return {
+            result.alias.lower()
+            for level in self.enclosing(select)
+            for result in level.selects
+            if isinstance(result, exp.Alias)
+        }
+
     def columns_of(self, select: exp.Expr) -> Iterator[exp.Column]:
         """The columns of ``select`` whose offset is known, without those of the queries inside."""
         from sqlglot import exp
@@ -271,3 +282,9 @@ def asks_results(node: exp.Expr) -> bool:
         exp.Select, exp.Order, exp.Sort, exp.Cluster, exp.Distribute, exp.Having
     )
     return not isinstance(clause, exp.Select)
+
+
+def is_plain_table(node: exp.Expr) -> bool:
+    """Whether it is a name, perhaps with an alias: no sample, no version, no names of columns."""
+    said = {name for name, value in node.args.items() if value}
+    return said <= {"this", "db", "catalog", "alias"} and not node.alias_column_names

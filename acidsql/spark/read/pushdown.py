@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.hashing.bucketing import bucket_numbers
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.predicate import Comparison, Predicate, Scalar

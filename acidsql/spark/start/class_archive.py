@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acidsql.errors import ExecutionError
+from acidsql.processes import boot_id, exists
 from acidsql.spark import jvm
 from acidsql.spark.start.java import cache_directory, java_version
 
@@ -131,7 +132,7 @@ class _Archive:
         """
         if not self.new.exists() or not self.note.exists():
             return
-        if self._noted().get("boot") != _boot():
+        if self._noted().get("boot") != boot_id():
             self._drop_candidate()
         elif _is_whole(self.new):
             self.keep(self.new)
@@ -147,7 +148,7 @@ class _Archive:
         except FileExistsError:
             return False
         with open(handle, "w") as file:
-            json.dump({"pid": os.getpid(), "boot": _boot()}, file)
+            json.dump({"pid": os.getpid(), "boot": boot_id()}, file)
         return True
 
     def _noted(self) -> Mapping[str, object]:
@@ -159,10 +160,10 @@ class _Archive:
     def _is_abandoned(self) -> bool:
         """Whether nobody writes any more. Java may be writing for a while after its process."""
         noted = self._noted()
-        if noted.get("boot") != _boot():
+        if noted.get("boot") != boot_id():
             return True
         pid = noted.get("pid")
-        alive = isinstance(pid, int) and _is_alive(pid)
+        alive = isinstance(pid, int) and exists(pid)
         return not alive and time.time() - self.note.stat().st_mtime > _ABANDONED_SECONDS
 
     def _drop_candidate(self) -> None:
@@ -262,22 +263,3 @@ def _is_whole(candidate: Path) -> bool:
 
 def _has_its_size(path: Path) -> bool:
     return path.stem.rpartition("-")[2] == str(path.stat().st_size)
-
-
-def _boot() -> str:
-    """What tells this run of the machine from another; "" where nothing does, as if all were
-    one.
-    """
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return ""
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

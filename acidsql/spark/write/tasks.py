@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.model import Bucketing, Table
 from acidsql.spark import jvm
 from acidsql.spark.write import sinks
 from acidsql.spark.write.bucket_expressions import bucket_number
@@ -13,7 +14,7 @@ from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
@@ -21,14 +22,7 @@ def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(rows)
-    columns = {
-        c.name: (name, c.type)
-        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
-    }
-    number = bucket_number(
-        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
-    )
-    return rows.repartitionById(bucketing.count, number)
+    return rows.repartitionById(bucketing.count, _bucket_of_row(target.table, bucketing))
 
 
 def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> DataFrame:
@@ -40,18 +34,23 @@ def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> D
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(rows)
-    columns = {
-        c.name: (name, c.type)
-        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
-    }
-    new = bucket_number(
-        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
-    )
+    new = _bucket_of_row(target.table, bucketing)
     located = rows.withColumn("acidsql_new_bucket", new)
     number = F.when(F.expr(inserting), F.col("acidsql_new_bucket")).otherwise(
         sinks.expression(sinks.DECODED_BUCKET)
     )
     return located.repartitionById(bucketing.count, number.cast("int")).drop("acidsql_new_bucket")
+
+
+def _bucket_of_row(table: Table, bucketing: Bucketing) -> Column:
+    """The bucket of a row that is written anew, by the values of its columns."""
+    columns = {
+        c.name: (name, c.type)
+        for name, c in zip(data_names(table.columns), table.columns, strict=True)
+    }
+    return bucket_number(
+        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
+    )
 
 
 def _in_few_tasks(rows: DataFrame) -> DataFrame:

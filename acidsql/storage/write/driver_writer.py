@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
-from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.hashing.bucketing import bucket_numbers
 from acidsql.acid.ids import BucketId, StatementId
 from acidsql.acid.orc_tail import edit_tail
 from acidsql.acid.orc_types import ID_FIELDS

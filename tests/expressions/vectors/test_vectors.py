@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import parse_type
 from acidsql.errors import Span
-from acidsql.expressions.compiler import compile_condition
 from acidsql.expressions.functions import FUNCTIONS
 from acidsql.expressions.reader import read_expression
+from acidsql.expressions.rows.compiler import compile_condition
 from acidsql.expressions.tree import Call, parts_of
 from acidsql.expressions.values import UNKNOWN
 from acidsql.expressions.vectors import Refusal, Uncertain, Vector, store_cast, vectorized

@@ -4,7 +4,6 @@ Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,24 +29,10 @@ from acidsql.errors import (
 from acidsql.files.local_files import LocalFileIO
 from acidsql.planner.bind.ddl.alter_columns import convertible
 from acidsql.session import Session
+from tests.session.ddl.conftest import NOW, found
 
-NOW = 1_700_000_000
 FULL = "'transactional'='true'"
 INSERT_ONLY = "'transactional'='true', 'transactional_properties'='insert_only'"
-
-
-@pytest.fixture
-def plain(warehouse: Path) -> Iterator[Session]:
-    """A session that must not start Spark, on a clock that stands still."""
-    with Session(warehouse, clock=lambda: NOW) as session:
-        yield session
-        assert not session.spark_started
-
-
-def found(session: Session, name: str, database: str = "default") -> Table:
-    table = session.store.find_table(TableName(database, name))
-    assert table is not None
-    return table
 
 
 def names(session: Session, name: str) -> list[str]:

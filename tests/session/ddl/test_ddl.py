@@ -4,13 +4,12 @@ deleted. No Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from acidsql.catalog.model import Table, TableKind, TableName
+from acidsql.catalog.model import TableKind
 from acidsql.catalog.statistics import KEYS
 from acidsql.errors import (
     BindError,
@@ -18,23 +17,8 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.session import Session
+from tests.session.ddl.conftest import NOW, found
 from tests.spark.naive_reader import read_files
-
-NOW = 1_700_000_000
-
-
-@pytest.fixture
-def plain(warehouse: Path) -> Iterator[Session]:
-    """A session that must not start Spark, on a clock that stands still."""
-    with Session(warehouse, clock=lambda: NOW) as session:
-        yield session
-        assert not session.spark_started
-
-
-def found(session: Session, name: str, database: str = "default") -> Table:
-    table = session.store.find_table(TableName(database, name))
-    assert table is not None
-    return table
 
 
 def rows(session: Session, sql: str) -> list[tuple[str | None, ...]]:

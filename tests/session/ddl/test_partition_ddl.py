@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,14 +28,6 @@ from acidsql.txn.manager import OperationType, TxnComponent
 P = TableName("default", "p")
 COLUMNS = "(id INT) PARTITIONED BY (ds STRING, hr INT) STORED AS ORC"
 ACID = f"CREATE TABLE p {COLUMNS} TBLPROPERTIES ('transactional'='true')"
-
-
-@pytest.fixture
-def plain(warehouse: Path) -> Iterator[Session]:
-    """A session that must not start Spark, on a clock that stands still."""
-    with Session(warehouse, clock=lambda: 1_700_000_000) as session:
-        yield session
-        assert not session.spark_started
 
 
 def partitions(session: Session) -> dict[str, str]:

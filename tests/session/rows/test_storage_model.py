@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.acid.bucket_codec import decode
-from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.hashing.bucketing import bucket_numbers
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import is_accurate
 from acidsql.catalog.types import parse_type

@@ -10,8 +10,8 @@ from typing import Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType
 from acidsql.expressions.coercion import as_decimal, decimal_result, operand_type, wider_number
-from acidsql.expressions.compiled import UNCERTAIN, Compiled, cast, strict
 from acidsql.expressions.decimals import EXACT, rescaled
+from acidsql.expressions.rows.compiled import UNCERTAIN, Compiled, cast, strict
 from acidsql.expressions.values import BIGINT, DOUBLE, UNKNOWN, bits_of
 
 

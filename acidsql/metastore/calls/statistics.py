@@ -14,7 +14,7 @@ from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics, Parameters, StatisticsChange
 from acidsql.errors import TableNotFoundError
-from acidsql.metastore.embedded_txns import find_valid_write_ids
+from acidsql.metastore.calls.txns import find_valid_write_ids
 from acidsql.metastore.rows.column_statistics import (
     put_of_partition,
     put_of_table,

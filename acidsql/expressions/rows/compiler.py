@@ -10,9 +10,10 @@ from operator import itemgetter
 from typing import Any
 
 from acidsql.catalog.types import HiveType
-from acidsql.expressions.arithmetic import OPERATORS, arithmetic
 from acidsql.expressions.coercion import common_type, common_type_of_list, unified_type
-from acidsql.expressions.compiled import (
+from acidsql.expressions.functions import CASTS, FUNCTIONS, PARSE_DAY, like, regular
+from acidsql.expressions.rows.arithmetic import OPERATORS, arithmetic
+from acidsql.expressions.rows.compiled import (
     UNCERTAIN,
     Compiled,
     Row,
@@ -22,7 +23,6 @@ from acidsql.expressions.compiled import (
     constant,
     strict,
 )
-from acidsql.expressions.functions import CASTS, FUNCTIONS, PARSE_DAY, like, regular
 from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.expressions.values import (
     BOOLEAN,

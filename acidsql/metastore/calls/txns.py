@@ -20,13 +20,13 @@ from acidsql.errors import (
     RunCommittedError,
     WriteConflictError,
 )
+from acidsql.metastore.calls.locks import EmbeddedLocks
 from acidsql.metastore.committing import (
     UncomparedError,
     finish,
     insert_components,
     refuse_moved,
 )
-from acidsql.metastore.embedded_locks import EmbeddedLocks
 from acidsql.metastore.opening import (
     PURGED_BELOW,
     allocate,

@@ -7,7 +7,7 @@ silent for hive.compactor.worker.timeout, or when the worker's transaction is no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,10 +17,9 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import InternalError
+from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.committing import finish, insert_components
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
-from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
-from acidsql.metastore.opening import purge
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
@@ -37,12 +36,6 @@ from acidsql.metastore.rows.compactions import (
     purge_history,
     read_compactions,
     read_entry,
-)
-from acidsql.metastore.rows.daemons import (
-    beat_daemon,
-    delete_daemons,
-    insert_daemon,
-    select_daemons,
 )
 from acidsql.metastore.rows.txns import (
     AbortReason,
@@ -69,7 +62,6 @@ from acidsql.txn.compactions import (
     EnqueueAnswer,
     OpenedCompaction,
 )
-from acidsql.txn.daemons import CompactorDaemon
 from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 
@@ -83,7 +75,7 @@ _CQ = COMPACTION_QUEUE.c
 
 
 class EmbeddedCompactions(EmbeddedTxns):
-    """Implements CompactionQueue and CompactorDaemons."""
+    """Implements CompactionQueue."""
 
     _worker_timeout: float
     _pool_timeout: float
@@ -333,39 +325,6 @@ class EmbeddedCompactions(EmbeddedTxns):
     def written_since(self, time: int) -> Collection[tuple[TableName, str | None]]:
         with self._store.read() as connection:
             return find_written(connection, time)
-
-    # ---- daemons
-
-    def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
-        process = Process.current()
-        with self._store.write(durable=False) as connection:
-            now = self._time(connection)
-            _, dead = select_daemons(
-                connection, host=self._host, observer=process, cutoff=self._cutoff(now)
-            )
-            delete_daemons(connection, dead)
-            return insert_daemon(
-                connection, host=self._host, process=process, roles=roles, pools=pools, now=now
-            )
-
-    def heartbeat_daemon(self, daemon_id: int) -> bool:
-        with self._store.write(durable=False) as connection:
-            return beat_daemon(connection, daemon_id, now=self._time(connection))
-
-    def end_daemon(self, daemon_id: int) -> None:
-        with self._store.write(durable=False) as connection:
-            delete_daemons(connection, [daemon_id])
-
-    def compactor_daemons(self) -> tuple[CompactorDaemon, ...]:
-        process = Process.current()
-        with self._store.read() as connection:
-            cutoff = self._cutoff(self._now(connection)) - self._jump(connection)
-            living, _ = select_daemons(connection, host=self._host, observer=process, cutoff=cutoff)
-        return tuple(living)
-
-    def keep_house(self) -> None:
-        with self._store.write(durable=False) as connection:
-            purge(connection, self._now(connection))
 
 
 def _abort(connection: Connection, row: Row[Any]) -> None:

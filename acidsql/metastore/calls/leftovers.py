@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
-from acidsql.metastore.embedded_txns import EmbeddedTxns, find_valid_write_ids
+from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.locking import find_dead_locks, give_up
 from acidsql.metastore.opening import open_txns, purged_below
 from acidsql.metastore.process import Process

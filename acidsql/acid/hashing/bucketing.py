@@ -19,8 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.acid.murmur import hash_bytes, hash_shorts, hash_words
-from acidsql.acid.value_bytes import decimal_bytes, strip_decimals, timestamp_bytes
+from acidsql.acid.hashing.murmur import hash_bytes, hash_shorts, hash_words
+from acidsql.acid.hashing.value_bytes import decimal_bytes, strip_decimals, timestamp_bytes
 from acidsql.arrow_arrays import filled, numpy_array
 from acidsql.errors import NotSupportedError
 

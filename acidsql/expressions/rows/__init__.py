@@ -1,0 +1,1 @@
+"""Conditions as functions of one row of partition values."""

@@ -1,0 +1,1 @@
+"""The calls of the protocols, each one SQL transaction on the store."""

@@ -1,0 +1,121 @@
+"""A session's statements that change rows: in which unit of work each is carried out, and what it
+warns of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import TableName
+from acidsql.changes.at_once import PlainWork
+from acidsql.changes.transactional import TransactionWork
+from acidsql.changes.unit_of_work import Leg, carry_out
+from acidsql.engine import Engine
+from acidsql.errors import Warning
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.bound import BoundInsert
+from acidsql.planner.steps.names import words_of
+from acidsql.planner.steps.plans import ChangePlan, WritePlan, legs_of, transactional_reads
+from acidsql.result import Result, Stats
+from acidsql.session.queries import SessionQueries
+from acidsql.session.transaction import SessionLocks, SessionTransaction
+from acidsql.txn.locks import LockRequest
+from acidsql.txn.reading import ReadSnapshot
+
+if TYPE_CHECKING:
+    from acidsql.metastore.embedded import EmbeddedMetastore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChanges:
+    """What the changes of one session need of it."""
+
+    root: str
+    open_store: Callable[[], EmbeddedMetastore]
+    engine: Engine
+    transaction: SessionTransaction
+    locks: SessionLocks
+    queries: SessionQueries
+
+    @property
+    def store(self) -> EmbeddedMetastore:
+        return self.open_store()
+
+    def write(self, plan: ChangePlan, source: str) -> Result:
+        """Carries out one statement in one unit of work: the session's open transaction, one of its
+        own, or, for a table without transactions, none.
+        """
+        work = self.transaction.work()
+        legs = self._legs(plan)
+        if work is None and (not legs or legs[0].sinks):
+            return Result((), self._write_alone(plan, source) if legs else Stats())
+        with self.locks.around(plan, source, work) as locked:
+            legs = self._legs(locked)
+            if work is not None and (not legs or legs[0].sinks):
+                stats = Stats()
+                if legs:
+                    stats = carry_out(legs, work, ends=False, warehouse=self.root)
+                work.statements.append(source)
+                return Result((), stats)
+            if not legs:
+                return Result((), Stats())
+            with self.queries.reading(locked, source) as snapshots:
+                plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
+                stats = carry_out(legs, plain, ends=True, warehouse=self.root)
+        return Result((), stats, warnings=self._warnings(legs[0]))
+
+    def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
+        """Carries out a statement in a transaction of its own."""
+        request = self.locks.request(plan, source)
+        tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
+        work = self.begin_work(tables, request, transactional_reads(plan))
+        work.request = self.transaction.request
+        work.statements.append(source)
+        with work:
+            legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
+            return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
+
+    def _legs(self, plan: ChangePlan) -> list[Leg]:
+        """The legs of a statement, but for those whose rows are there already."""
+        return [leg for leg in legs_of(plan) if not self._is_done(leg)]
+
+    def _warnings(self, leg: Leg) -> list[Warning]:
+        if not self.transaction.takes_statements:
+            return []
+        why = f"table {leg.table.name} is not transactional"
+        what = f"{words_of(leg)} took effect at once and ROLLBACK will not take it back"
+        return [Warning(f"{why}: {what}")]
+
+    def begin_work(
+        self,
+        tables: Sequence[TableName] = (),
+        locks: LockRequest | None = None,
+        reads: Sequence[TableName] = (),
+    ) -> TransactionWork:
+        """A transaction that holds ``locks``. ``tables``: those that are sure to be written to, and
+        ``reads`` to be read.
+        """
+        return TransactionWork.begin(
+            self.store,
+            self.engine,
+            tables,
+            locks,
+            self.locks.patience(),
+            reads=reads,
+            heartbeat_seconds=self.locks.heartbeat_seconds(),
+        )
+
+    def _is_done(self, leg: Leg) -> bool:
+        """Whether an INSERT OVERWRITE .. IF NOT EXISTS finds its partition there."""
+        if (
+            not isinstance(leg, WritePlan)
+            or not isinstance(leg.action, BoundInsert)
+            or not leg.action.if_not_exists
+        ):
+            return False
+        values = leg.action.partition.values if leg.action.partition is not None else None
+        work = self.transaction.work()
+        visible = ReadSnapshot(self.store)  # no files are looked at, so none are kept
+        snapshots = self.engine.snapshots(visible) if work is None else work.snapshots()
+        return any(partition.values == values for partition in snapshots.partitions(leg.table))

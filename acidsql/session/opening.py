@@ -1,0 +1,65 @@
+"""What a session is opened on: the warehouse and the metastore of whoever names none, and its store
+with what the settings say of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from acidsql.settings import Settings
+from acidsql.utf8 import check_text
+
+if TYPE_CHECKING:
+    from acidsql.metastore.embedded import EmbeddedMetastore
+
+DEFAULT_WAREHOUSE = "warehouse"
+WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
+METASTORE_VARIABLE = "ACIDSQL_METASTORE"
+
+
+def default_warehouse() -> str:
+    """The warehouse of whoever names none; no other place reads the variable."""
+    return os.environ.get(WAREHOUSE_VARIABLE) or DEFAULT_WAREHOUSE
+
+
+def default_metastore() -> str | None:
+    """The metastore of whoever names none, None for the file in the warehouse; no other place
+    reads the variable.
+    """
+    return os.environ.get(METASTORE_VARIABLE) or None
+
+
+def check_spark_settings(master: str | None, conf: Mapping[str, str] | None) -> None:
+    """ProgrammingError if one of them is no text that can be stored."""
+    for setting in (
+        f"spark.master={master or ''}",
+        *(f"{name}={value}" for name, value in (conf or {}).items()),
+    ):
+        check_text(setting, of="a setting of Spark")
+
+
+def opened_store(
+    warehouse: str,
+    metastore: str | None,
+    user: str,
+    clock: Callable[[], float] | None,
+    settings: Settings,
+) -> EmbeddedMetastore:
+    """The store of a warehouse, by settings as they are now. ``metastore``: a URL; "" stands for
+    the file in the warehouse, None for the default.
+    """
+    from acidsql.metastore.embedded import EmbeddedMetastore
+
+    return EmbeddedMetastore(
+        warehouse,
+        metastore=default_metastore() if metastore is None else metastore or None,
+        user=user,
+        clock=clock,
+        txn_timeout_seconds=settings.number("hive.txn.timeout"),
+        max_open_txns=int(settings.number("hive.max.open.txns")),
+        worker_timeout_seconds=settings.number("hive.compactor.worker.timeout"),
+        pool_timeout_seconds=settings.number("metastore.compactor.worker.pool.timeout"),
+        mode=int(settings.text("acidsql.store.mode"), 8),
+    )
