@@ -1,18 +1,16 @@
 """Hive SQL as words, names, strings, numbers and marks, each with its place in the text.
 
-The tokenizer is sqlglot's for Hive with the keyword tables emptied: every word comes out alone, and
-whether it is a keyword is the grammar's business. Comments and hints are no tokens; they lie in the
-gaps, so ``text`` is tokens and gaps concatenated. Offsets are code points.
+Every word comes out alone, and whether it is a keyword is the grammar's business. Comments and
+hints are no tokens; they lie in the gaps, so ``text`` is tokens and gaps concatenated. Offsets are
+code points. What is one token follows sqlglot's tokenizer for Hive, by which queries are analysed;
+to import that takes longer than a small statement does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from contextlib import suppress
 from enum import StrEnum
-from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 from acidsql.errors import ParseError, Span
 
@@ -63,9 +61,23 @@ class Scan(NamedTuple):
 
 # As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name
 # (Hive allows `1st`).
-_NUMBER = re.compile(
-    r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?", re.ASCII
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?", re.ASCII)
+_MARKS = r"()\[\]{}&^:,.\-=><%!|+;\\*~?@#$"
+_WORD = rf"""[^\s{_MARKS}/'"`]++"""
+_TOKEN = re.compile(
+    rf"""
+    (?P<zero>     0(?=[xX]) )
+    | (?P<number> [0-9]++(?:\.[0-9]*+)?+(?:[eE](?:[+-]?[0-9]++)?+)?+ )
+    | (?P<raw>    [rR](?: '[^']*+' | "[^"]*+" ) )
+    | (?P<string> [nN]?(?: '[^'\\]*+(?:\\.[^'\\]*+)*+' | "[^"\\]*+(?:\\.[^"\\]*+)*+" ) )
+    | (?P<quoted> `[^`]*+(?:``[^`]*+)*+` )
+    | (?P<word>   (?![rRnN]['"]) {_WORD} )
+    | (?P<mark>   [{_MARKS}] | /(?!\*) )
+    """,
+    re.VERBOSE | re.DOTALL,
 )
+"""No match at what is never closed: a quote, or a comment, which is no token."""
+_REST_OF_WORD = re.compile(_WORD)
 _BLANK = re.compile(r"\s+")
 _OPENERS = {"'": "string", '"': "string", "`": "quoted name", "/": "comment"}
 
@@ -90,43 +102,80 @@ def unclosed_error(text: str, span: Span) -> ParseError:
 def scan(text: str, start: int = 0) -> Scan:
     """The tokens from ``start`` up to the end or to an unclosed quote or comment; never raises."""
     tokens: list[Token] = []
-    base = start
-    while True:
-        run = _run(text, base)
-        tokens += run
-        rest = skip_blank(text, run[-1].end if run else base)
-        if rest == len(text):
-            return Scan(tokens, None)
-        if rest == base and not run:
-            return Scan(tokens, Span(rest, rest + 1))
-        base = rest
+    at = skip_blank(text, start)
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            return Scan(tokens, Span(at, at + 1))
+        token = _token(text, match)
+        tokens.append(token)
+        at = skip_blank(text, token.end)
+    return Scan(tokens, None)
 
 
-def _run(text: str, base: int) -> list[Token]:
-    """The tokens from ``base`` on, as far as sqlglot's tokenizer comes and can be believed."""
-    from sqlglot.errors import TokenError
+def _token(text: str, match: re.Match[str]) -> Token:
+    written, start, end = match[0], match.start(), match.end()
+    match match.lastgroup:
+        case "word":
+            return Token(TokenKind.WORD, written, start, end)
+        case "mark":
+            return Token(TokenKind.MARK, written, start, end)
+        case "number":
+            return _number(text, start, end)
+        case "zero":
+            return Token(TokenKind.NUMBER, written, start, end)
+        case "quoted":
+            return Token(TokenKind.QUOTED, written[1:-1].replace("``", "`"), start, end)
+        case "raw":
+            return Token(TokenKind.STRING, written[2:-1], start, end)
+        case _:
+            content = written[:-1].lstrip("nN")[1:]
+            return Token(TokenKind.STRING, _unescaped(content), start, end)
 
-    tokenizer = _tokenizer_class()(dialect=_hive())
-    with suppress(TokenError):
-        tokenizer.tokenize(text[base:] if base else text)
-    kinds = _kinds()
-    tokens = [_token(token, kinds, base) for token in tokenizer.tokens]
-    return _believable(text, tokens, base) if _MISREAD in text else tokens
+
+def _number(text: str, start: int, end: int) -> Token:
+    """The number that ends at ``end``, or the word that it begins."""
+    if not text[end : end + 1].isidentifier():
+        return Token(TokenKind.NUMBER, text[start:end], start, end)
+    rest = _REST_OF_WORD.match(text, end)
+    end = rest.end() if rest else end
+    kind = TokenKind.NUMBER if _NUMBER.fullmatch(text, start, end) else TokenKind.WORD
+    return Token(kind, text[start:end], start, end)
 
 
-# sqlglot takes the last two of these three characters for the start of another comment and swallows
-# what follows.
-_MISREAD = "*/*"
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|u([0-9a-fA-F]{4})|([01][0-7]{2})|(.))",
+    re.DOTALL,
+)
+"""A pair of surrogates, a code unit, an octal number of ASCII, or any character."""
+_ESCAPED = {
+    "0": "\0",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "Z": "\x1a",
+    "%": "\\%",
+    "_": "\\_",
+}
+"""What characters stand for behind a backslash; the others for themselves."""
 
 
-def _believable(text: str, tokens: list[Token], base: int) -> list[Token]:
-    """The tokens before the first gap that is more than blanks and comments."""
-    end = base
-    for index, token in enumerate(tokens):
-        if skip_blank(text, end) != token.start:
-            return tokens[:index]
-        end = token.end
-    return tokens
+def _unescaped(content: str) -> str:
+    return _ESCAPE.sub(_escaped, content) if "\\" in content else content
+
+
+def _escaped(escape: re.Match[str]) -> str:
+    high, low, unit, octal, character = escape.groups()
+    if high is not None:
+        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
+    if unit is not None:
+        code = int(unit, 16)
+        return "?" if 0xD800 <= code <= 0xDFFF else chr(code)  # half a pair is no character
+    if octal is not None:
+        return chr(int(octal, 8))
+    return _ESCAPED.get(character, character)
 
 
 def skip_blank(text: str, at: int) -> int:
@@ -165,50 +214,3 @@ def _comment_end(text: str, at: int) -> int | None:
         if depth == 0:
             return edge.end()
     return None
-
-
-def _token(token: Any, kinds: Mapping[Any, TokenKind], base: int) -> Token:
-    kind = kinds.get(token.token_type, TokenKind.MARK)
-    if kind is TokenKind.WORD and token.text[0] in "0123456789" and _NUMBER.fullmatch(token.text):
-        kind = TokenKind.NUMBER
-    return Token(kind, token.text, base + token.start, base + token.end + 1)
-
-
-@cache
-def _kinds() -> Mapping[Any, TokenKind]:
-    """sqlglot's token types; every other one is a single character."""
-    from sqlglot import TokenType
-
-    return {
-        TokenType.VAR: TokenKind.WORD,
-        TokenType.IDENTIFIER: TokenKind.QUOTED,
-        TokenType.STRING: TokenKind.STRING,
-        TokenType.RAW_STRING: TokenKind.STRING,
-        TokenType.NATIONAL_STRING: TokenKind.STRING,
-        TokenType.NUMBER: TokenKind.NUMBER,
-    }
-
-
-@cache
-def _hive() -> Any:
-    from sqlglot.dialects.hive import Hive
-
-    return Hive()
-
-
-@cache
-def _tokenizer_class() -> Any:
-    """Hive's tokenizer without keywords and commands, plus Spark's raw strings; made late, because
-    sqlglot loads slowly.
-    """
-    from sqlglot.dialects.hive import Hive
-
-    class AcidTokenizer(Hive.Tokenizer):
-        KEYWORDS: ClassVar[dict[str, Any]] = {}
-        COMMANDS: ClassVar[set[Any]] = set()
-        RAW_STRINGS: ClassVar[list[Any]] = [("r'", "'"), ("R'", "'"), ('r"', '"'), ('R"', '"')]
-        STRING_ESCAPES_ALLOWED_IN_RAW_STRINGS = False
-
-    # sqlglot reads "{#" as a template comment in every dialect; in SQL it is two marks.
-    AcidTokenizer._COMMENTS = {"--": None, "/*": "*/"}
-    return AcidTokenizer

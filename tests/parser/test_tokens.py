@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sqlglot import TokenType
+from sqlglot.dialects.hive import Hive
+from sqlglot.errors import TokenError
 
 from acidsql.errors import ParseError
 from acidsql.parser.tokens import Token, TokenKind, scan, skip_blank, tokenize
@@ -116,3 +122,55 @@ def test_marks_and_words_are_the_text_itself(text: str) -> None:
     for token in scan(text).tokens:
         if token.kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.MARK):
             assert token.text == token.span.cut(text)
+
+
+class WordsOnly(Hive.Tokenizer):
+    """sqlglot's tokenizer for Hive without its keywords, and with Spark's raw strings."""
+
+    KEYWORDS: ClassVar[dict[str, Any]] = {}
+    COMMANDS: ClassVar[set[Any]] = set()
+    RAW_STRINGS: ClassVar[list[Any]] = [("r'", "'"), ("R'", "'"), ('r"', '"'), ('R"', '"')]
+    STRING_ESCAPES_ALLOWED_IN_RAW_STRINGS = False
+
+
+QUOTES = {
+    TokenType.IDENTIFIER: TokenKind.QUOTED,
+    TokenType.STRING: TokenKind.STRING,
+    TokenType.RAW_STRING: TokenKind.STRING,
+    TokenType.NATIONAL_STRING: TokenKind.STRING,
+}
+ESCAPES = (
+    "\\", "u", "00e9", "\\uD83D\\uDE00", "\\uD800", "\\101", "\\377", "\\07", "0", "\\0", "\\Z", "\\%", "\\_", "\\n", "\n", "n'",
+    "'", '"', "`", "r'", 'N"', "a", "1", "1e", "0x1F", ".", " ", "\u00b2", "\u0663", "\x1c",
+)  # fmt: skip
+
+
+@given(st.one_of(any_text(), st.lists(st.sampled_from(ESCAPES), max_size=12).map("".join)))
+def test_tokens_are_those_of_sqlglot(text: str) -> None:
+    """Queries are analysed by sqlglot: what is a token, and what a quoted one stands for, is the
+    same for both. (But sqlglot takes "1e5+3" for one number, and "{#" and "*/*" for comments.)
+    """
+    assume(not re.search(r"[eE][+-]?\d*[.+-]|[$@]|\{#|\*/\*", text))
+    try:
+        expected = WordsOnly(dialect=Hive()).tokenize(text)
+    except TokenError:
+        assert scan(text).unclosed is not None
+        return
+    scanned = scan(text)
+    assert scanned.unclosed is None
+    assert [
+        (token.start, token.end, token.text, token.kind)
+        if token.kind in QUOTES.values()
+        else (token.start, token.end, token.text)
+        for token in scanned.tokens
+    ] == [
+        (token.start, token.end + 1, token.text, QUOTES[token.token_type])
+        if token.token_type in QUOTES
+        else (token.start, token.end + 1, token.text)
+        for token in expected
+    ]
+
+
+def test_a_sign_belongs_to_an_exponent_right_behind_its_letter_only() -> None:
+    """The sum of a number with an exponent and another is three tokens."""
+    assert [text for _, text in kinds("1e5+3 1e+5-2")] == ["1e5", "+", "3", "1e+5", "-", "2"]
