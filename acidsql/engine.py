@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from acidsql.catalog.catalog import Catalog
@@ -16,7 +17,6 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.local.changes import LocalChanges
-from acidsql.local.merges import LocalMerges
 from acidsql.local.queries import columns_made
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
@@ -27,24 +27,26 @@ from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.merge.steps import MergeSteps
 from acidsql.spark.read.answers import Answer, columns_of
 from acidsql.spark.read.queries import Queries
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
-from acidsql.spark.touched import Counts
 from acidsql.spark.write.publishing import Publisher
-from acidsql.spark.write.steps import WriteSteps
 from acidsql.spark.write.targets import Work, write_target
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
-from acidsql.storage.write.touched import Touched
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.local.merges import LocalMerges
+    from acidsql.spark.merge.steps import MergeSteps
+    from acidsql.spark.touched import Counts
+    from acidsql.spark.write.steps import WriteSteps
+    from acidsql.storage.write.touched import Touched
 
 
 Ways = Sequence[tuple[Step, ...]]
@@ -79,13 +81,33 @@ class Engine:
         )
         self.queries = Queries(self.resources)
         self.publisher = Publisher(self.resources)
-        self._writes = WriteSteps(self.resources, self.queries)
-        self._merges = MergeSteps(self.resources, self.queries)
         self._local_changes = LocalChanges(self.files, self.resources.local)
-        self._local_merges = LocalMerges(self.files, self.resources.local, settings)
-        self._counts = Counts(self.resources, self._writes, self._merges)
 
-    # ---- the parts
+    # ---- the parts, some of which most sessions never ask for
+
+    @cached_property
+    def _writes(self) -> WriteSteps:
+        from acidsql.spark.write.steps import WriteSteps
+
+        return WriteSteps(self.resources, self.queries)
+
+    @cached_property
+    def _merges(self) -> MergeSteps:
+        from acidsql.spark.merge.steps import MergeSteps
+
+        return MergeSteps(self.resources, self.queries)
+
+    @cached_property
+    def _local_merges(self) -> LocalMerges:
+        from acidsql.local.merges import LocalMerges
+
+        return LocalMerges(self.files, self.resources.local, self.resources.settings)
+
+    @cached_property
+    def _counts(self) -> Counts:
+        from acidsql.spark.touched import Counts
+
+        return Counts(self.resources, self._writes, self._merges)
 
     @property
     def files(self) -> FileIO:

@@ -146,7 +146,8 @@ class TransactionWork(UnitOfWork):
             statistics = self._engine.publisher.statistics(self._pending)
             self.txn.record((), statistics)
             for table, partitions in self._partitions.items():
-                self._store.add_partitions(table, partitions.values(), if_not_exists=True)
+                if partitions:
+                    self._store.add_partitions(table, partitions.values(), if_not_exists=True)
             crash_points.reached("written")
             interrupts.too_late()
             by_rows = self._engine.publisher.by_rows

@@ -13,7 +13,6 @@ from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.background import Background
 from acidsql.compaction.decision import decision_on
-from acidsql.ddl import run_catalog_command
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
@@ -260,6 +259,8 @@ class Spine:
     # ---- the catalog
 
     def _catalog_command(self, plan: CatalogCommand, source: str) -> Result:
+        from acidsql.ddl.commands import run_catalog_command
+
         with self.locks.around(plan, source) as locked:
             action = locked.action
             if not isinstance(action, _LONG_COMMANDS):

@@ -299,7 +299,9 @@ class SessionLocks:
         """
         if isinstance(plan, CatalogCommand):
             return self.request(plan, "") is not None
-        return any(self.find_table(table.name) != table for table in tables_of(plan))
+        tables = tables_of(plan)
+        stored = {name: self.find_table(name) for name in {table.name for table in tables}}
+        return any(stored[table.name] != table for table in tables)
 
     def _planned_again(self, before: Locked, source: str) -> Locked:
         again = self.plan_again(source)

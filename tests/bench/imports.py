@@ -28,6 +28,10 @@ STATEMENTS = {
     ),
     "point SELECT": "SELECT * FROM t WHERE k = 2",
     "count(*)": "SELECT count(*) FROM t",
+    "GROUP BY": (
+        "SET acidsql.engine=local; SELECT v, count(*), sum(k), avg(k), min(v) FROM t GROUP BY v"
+    ),
+    "DISTINCT": "SET acidsql.engine=local; SELECT DISTINCT v FROM t ORDER BY v LIMIT 2",
     "CREATE TABLE": "CREATE TABLE IF NOT EXISTS t (k INT)",
     "SHOW TABLES": "SHOW TABLES",
 }

@@ -1,5 +1,5 @@
 """Statements to bound statements: every one is checked against the catalog here, before anything is
-opened. Pure but for look-ups.
+opened. Pure but for look-ups. A process imports the binders of the statements that it runs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,8 @@ from acidsql.planner.bind.bound import (
     BoundSet,
     BoundStatement,
 )
-from acidsql.planner.bind.ddl.catalog import bind_catalog
-from acidsql.planner.bind.insert import bind_insert, bind_multi_insert
-from acidsql.planner.bind.merge import bind_merge
 from acidsql.planner.bind.names import Names, Surroundings
 from acidsql.planner.bind.rows import bind_delete, bind_update
-from acidsql.planner.bind.transactions import bind_transaction
 
 __all__ = ["Surroundings", "bind"]
 
@@ -43,6 +39,8 @@ def _bind(  # noqa: C901  (one arm for each statement)
         case ast.Query():
             return names.query(statement.body)
         case ast.Insert():
+            from acidsql.planner.bind.insert import bind_insert
+
             return bind_insert(names, statement)
         case ast.Update():
             return bind_update(names, statement)
@@ -55,8 +53,12 @@ def _bind(  # noqa: C901  (one arm for each statement)
                 statement=_bind(names, statement.statement), mode=explain_mode(statement)
             )
         case ast.MultiInsert():
+            from acidsql.planner.bind.insert import bind_multi_insert
+
             return bind_multi_insert(names, statement)
         case ast.Merge():
+            from acidsql.planner.bind.merge import bind_merge
+
             return bind_merge(names, statement)
         case ast.SetVariable():
             return BoundSet(
@@ -75,8 +77,12 @@ def _bind(  # noqa: C901  (one arm for each statement)
             | ast.ShowCompactions() | ast.AbortCompactions() | ast.ShowLocks()
             | ast.LockTable() | ast.UnlockTable() | ast.LockDatabase() | ast.UnlockDatabase()
         ):  # fmt: skip
+            from acidsql.planner.bind.transactions import bind_transaction
+
             return bind_transaction(names, statement)
         case _:
+            from acidsql.planner.bind.ddl.catalog import bind_catalog
+
             return bind_catalog(names, statement)
 
 

