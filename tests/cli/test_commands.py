@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -177,6 +178,31 @@ def test_load_of_quoted_csv_says_how(session: Session, tmp_path: Path) -> None:
     assert '".import a.csv x" reads them as CSV' in notes
     assert "warning" not in type_lines(session, load.format("b", "x"))[1]
     assert ".import FILE TABLE" in type_lines(session, CREATE, load.format("a", "t"))[1]
+
+
+def test_ctrl_c_at_the_prompt_breaks_no_commit(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the commit nothing is done; from then on the statement is carried out, and said so."""
+    pressed = []
+
+    def reached(point: str) -> None:
+        if point in ("written", "committed") and point not in pressed:
+            pressed.append(point)
+            signal.raise_signal(signal.SIGINT)
+
+    insert = "INSERT INTO t VALUES (1, 'a');"
+    type_lines(session, CREATE)
+    monkeypatch.setattr("acidsql.crash_points.hook", reached)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        rows, notes, _ = type_lines(session, insert, "SELECT * FROM t;", insert, "SELECT * FROM t;")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == ["written", "committed"]
+    assert rows == "1\ta\n"
+    told = [line for line in notes.splitlines() if line.startswith("interrupted")]
+    assert told == ["interrupted", "interrupted; the statement had been carried out"]
 
 
 # -- care

@@ -107,7 +107,12 @@ def test_a_scan_is_logged_at_its_end(alone: Session, caplog: pytest.LogCaptureFi
     assert whole.getMessage().endswith(" s: SELECT `id` FROM `t` WHERE ( name = ? )")
     assert (whole.acidsql_rows_read, whole.acidsql_batches) == (2, 2)  # type: ignore[attr-defined]
     assert dropped.getMessage().startswith("SCAN: 1 read; given up; 0.")
-    assert [r.acidsql_whole for r in (whole, dropped, closed, failed)] == [True, False, False, False]  # type: ignore[attr-defined]
+    assert [r.acidsql_whole for r in (whole, dropped, closed, failed)] == [
+        True,
+        False,
+        False,
+        False,
+    ]  # type: ignore[attr-defined]
     assert closed.acidsql_rows_read == 0  # type: ignore[attr-defined]
     assert (failed.levelname, failed.acidsql_error) == ("WARNING", "BindError")  # type: ignore[attr-defined]
     assert unreadable.acidsql_text == ""  # type: ignore[attr-defined]
