@@ -34,7 +34,11 @@ _CANCEL_AGAIN_SECONDS = 0.1
 Handler = Callable[[int, FrameType | None], Any]
 
 
-class InTwoSteps:
+class OurHandler:
+    """A handler of Ctrl-C that gives way while a statement runs, and has it back afterwards."""
+
+
+class InTwoSteps(OurHandler):
     """A handler of Ctrl-C: the first one is a KeyboardInterrupt, the next one goes to ``again``."""
 
     def __init__(self, again: Handler) -> None:
@@ -45,7 +49,7 @@ class InTwoSteps:
         raise KeyboardInterrupt
 
 
-class _Watch:
+class _Watch(OurHandler):
     """Over one statement. ``previous``: who handles Ctrl-C before and after it."""
 
     def __init__(self, cancel: Callable[[], object], previous: Handler) -> None:
@@ -185,6 +189,6 @@ def _replaceable_handler() -> Handler | None:
     if not callable(handler):
         return None
     owner = getattr(handler, "__self__", handler)
-    known = handler is signal.default_int_handler or isinstance(owner, InTwoSteps | _Watch)
+    known = handler is signal.default_int_handler or isinstance(owner, OurHandler)
     of_pyspark = getattr(handler, "__module__", None) == "pyspark.core.context"
     return handler if known or of_pyspark else None

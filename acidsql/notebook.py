@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -25,6 +25,7 @@ from acidsql.errors import Error, ProgrammingError
 from acidsql.interrupts import CARRIED_OUT
 from acidsql.parser.parameters import find_markers
 from acidsql.parser.script import split
+from acidsql.rendering.progress import progress
 from acidsql.result import Result
 from acidsql.session import Session
 
@@ -111,9 +112,12 @@ class Magic:
 
     @contextmanager
     def _bar(self) -> Iterator[None]:
-        """In a notebook a progress bar, once the statement has run for PATIENCE_SECONDS."""
+        """A progress bar, or on IPython's terminal a line, once the statement has run for
+        PATIENCE_SECONDS.
+        """
         if not hasattr(self.shell, "kernel"):
-            yield
+            with self._line():
+                yield
             return
         done = threading.Event()
         context = copy_context()  # which says the cell that the bar belongs to
@@ -129,6 +133,11 @@ class Magic:
         finally:
             done.set()
             thread.join()
+
+    def _line(self) -> AbstractContextManager[None]:
+        if not sys.stderr.isatty():
+            return nullcontext()
+        return progress(sys.stderr, self.session.running_tasks, patience=PATIENCE_SECONDS)
 
 
 # -- options and variables

@@ -18,6 +18,7 @@ from acidsql.errors import ParseError, UnsupportedStatementError
 from acidsql.parser import parse as parsing
 from acidsql.parser import statements
 from acidsql.parser.grammar import grammar_file, load
+from acidsql.parser.grammar_page import markdown_grammar
 from acidsql.parser.parse import parse
 from acidsql.parser.parse_table import lark_of
 from acidsql.parser.script import split
@@ -362,6 +363,24 @@ def _codes(node: ast.AST) -> Iterator[int]:
             yield value
         case ast.Tuple(elts=[_, ast.Constant(value=int(value))]):
             yield value
+
+
+def test_the_grammar_has_a_page_of_its_own() -> None:
+    """The page that is made of the grammar has each rule with the words that it is written with, and
+    no name without a meaning."""
+    blocks = "\n".join(re.findall(r"```text\n(.*?)```", markdown_grammar(), re.DOTALL))
+    rules = dict(re.findall(r"^([a-z_]+): (.*(?:\n .*)*)", blocks, re.MULTILINE))
+    assert {name for name in _expansions() if not name.startswith("__")} == set(rules)
+    for statement in _statement_rules():
+        text, todo = "", [statement]
+        seen = {*todo, *_statement_rules(), "_alter_table", "_changing", "explainable"}
+        while todo:
+            text += " " + rules[todo.pop()]
+            todo += [w for w in re.findall(r"(?<!<)\b[a-z_]+\b", text) if w not in seen]
+            seen |= set(todo)
+        assert keywords_of(statement) <= set(re.findall(r"\b[A-Z]+\b", text)), statement
+    described = set(re.findall(r"`<([a-z_]+)>`", markdown_grammar()))
+    assert set(re.findall(r"<([a-z_]+)>", blocks)) <= described
 
 
 # ---- examples

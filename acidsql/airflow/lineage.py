@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 _ROW_ID_COLUMNS = 3
 """The first columns of the query of an UPDATE."""
 
+_ROW_ID = {"row__id": "struct<writeid:bigint,bucketid:int,rowid:bigint>"}
+
+_MADE_UP = "_col_"
+"""How sqlglot calls columns without a name."""
+
 Source = tuple[str, str]
 """A table's name, db.t, and one of its columns."""
 
@@ -70,14 +75,24 @@ def lineage_of(plans: Iterable[Plan]) -> Lineage:
             case WritePlan() | MergePlan() | MultiInsertPlan() as change:
                 for leg in legs_of(change):
                     _write(lineage, leg)
-            case CatalogCommand(action=BoundCreateTableAs(table=table, query=query)):
-                _read(lineage, query.reads)
-                lineage.outputs[str(table.name)] = table
+            case CatalogCommand(action=BoundCreateTableAs() as action):
+                _create(lineage, action)
     return lineage
 
 
 def _read(lineage: Lineage, reads: Iterable[BoundRead]) -> None:
     lineage.inputs.update((str(read.table.name), read.table) for read in reads)
+
+
+def _create(lineage: Lineage, action: BoundCreateTableAs) -> None:
+    """The columns of a new table are called as those of its query; one whose name is Spark's to
+    choose is left out.
+    """
+    query, name = action.query, str(action.table.name)
+    _read(lineage, query.reads)
+    lineage.outputs[name] = action.table
+    for column, sources in _traced(query.text, query.reads, query.views, None).items():
+        lineage.columns[name, column] = sources
 
 
 def _write(lineage: Lineage, leg: WritePlan | MergePlan) -> None:
@@ -138,49 +153,73 @@ def _target(merge: BoundMerge) -> Iterator[Piece]:
 
 
 def _traced(
-    text: QueryText, reads: Sequence[BoundRead], views: Sequence[str], wanted: Mapping[int, str]
+    text: QueryText,
+    reads: Sequence[BoundRead],
+    views: Sequence[str],
+    wanted: Mapping[int, str] | None,
 ) -> dict[str, set[Source]]:
-    """What the columns of a query are made of; ``wanted``: names for their places. {} where that is
-    not certain.
+    """What the columns of a query are made of; ``wanted``: names for their places, None: those of
+    the query itself. {} where that is not certain.
     """
     from sqlglot.errors import SqlglotError
     from sqlglot.lineage import lineage
     from sqlglot.optimizer.scope import build_scope
 
-    if views or not wanted:
+    if views or (wanted is not None and not wanted):
         return {}
     tables = {f"acidsql_read_{number}": read.table for number, read in enumerate(reads)}
     try:
         tree = _qualified(text.render(list(tables)), tables)
-        if len(tree.selects) <= max(wanted):
+        names = _own_names(tree) if wanted is None else wanted
+        if not names or len(tree.selects) <= max(names):
             return {}
+        _call_by_place(tree)
         scope = build_scope(tree)
         return {
             name: _leaves(lineage(f"c{position}", tree, {}, scope=scope, dialect="spark"), tables)
-            for position, name in wanted.items()
+            for position, name in names.items()
         }
     except (SqlglotError, Error, KeyError, ValueError):
         return {}
 
 
+def _own_names(tree: exp.Query) -> dict[int, str]:
+    """The names of a query's columns by their places, but for those that sqlglot made up."""
+    names = [item.alias_or_name.lower() for item in tree.selects]
+    return {
+        position: name
+        for position, name in enumerate(names)
+        if name and not name.startswith(_MADE_UP) and names.count(name) == 1
+    }
+
+
 def _qualified(sql: str, tables: Mapping[str, Table]) -> exp.Query:
-    """The tree of a query with every column under its table's name, stars written out, and its own
-    columns called c0, c1, ..
-    """
+    """The tree of a query with every column under its table's name, and stars written out."""
     from sqlglot import exp
     from sqlglot.optimizer.qualify import qualify
+    from sqlglot.schema import MappingSchema
 
     parsed = parse_query(sql, Span(0, len(sql)))
-    schema: dict[str, object] = {
-        name: {
-            column.name: str(column.type) for column in (*table.columns, *table.partition_columns)
-        }
-        | {"row__id": "struct<writeid:bigint,bucketid:int,rowid:bigint>"}
+    columns: dict[str, dict[str, str]] = {
+        name: {c.name: str(c.type) for c in (*table.columns, *table.partition_columns)}
         for name, table in tables.items()
     }
+    # a star has no ROW__ID
+    schema = MappingSchema(
+        {name: {**typed, **_ROW_ID} for name, typed in columns.items()},
+        visible=dict(columns),
+        dialect="spark",
+    )
     tree = qualify(parsed, schema=schema, dialect="spark", expand_stars=True)
     if not isinstance(tree, exp.Query):
         raise ValueError(sql)
+    return tree
+
+
+def _call_by_place(tree: exp.Query) -> None:
+    """Calls the columns of a query c0, c1, .."""
+    from sqlglot import exp
+
     leftmost = tree
     while isinstance(leftmost, exp.SetOperation):
         leftmost.set("order", None)
@@ -188,7 +227,6 @@ def _qualified(sql: str, tables: Mapping[str, Table]) -> exp.Query:
     leftmost.set("order", None)  # it may ask for columns by the names that they had
     for position, item in enumerate(list(leftmost.selects)):
         item.replace(exp.alias_(item.unalias(), f"c{position}", copy=False))
-    return tree
 
 
 def _leaves(root: Node, tables: Mapping[str, Table]) -> set[Source]:

@@ -19,8 +19,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from acidsql.airflow.statements import Kind, TaskStatement
-from acidsql.errors import NotRecordableError, ProgrammingError, RunCommittedError
+from acidsql.errors import Error, NotRecordableError, ProgrammingError, RunCommittedError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.steps.plans import ExplainPlan
 from acidsql.txn.runs import LONGEST_RUN_ID, CommittedRun, digest_of
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class TaskRun:
                 self._changes += 1
                 self._change(cursor, statement, params)
             case Kind.DEFINITION if self._is_past(session):
-                self._skip(cursor, statement)
+                self._skip(cursor, statement, params)
             case _:
                 self._execute(cursor, statement, params)
 
@@ -137,7 +138,7 @@ class TaskRun:
 
     def _change(self, cursor: Cursor, statement: TaskStatement, params: Params | None) -> None:
         if self._before is not None:
-            self._skip(cursor, statement)
+            self._skip(cursor, statement, params)
         elif self.run_id is not None and self.autocommit:
             self._change_alone(cursor, statement, params)
         else:
@@ -157,7 +158,7 @@ class TaskRun:
             if before is None:  # forgotten between two breaths
                 raise
             self._note_before(before, [statement.source])
-            self._skip(cursor, statement)
+            self._skip(cursor, statement, params)
         except NotRecordableError as error:
             if not self.is_default:
                 raise
@@ -183,9 +184,22 @@ class TaskRun:
             before.txn_id,
         )
 
-    def _skip(self, cursor: Cursor, statement: TaskStatement) -> None:
+    def _skip(self, cursor: Cursor, statement: TaskStatement, params: Params | None) -> None:
         self.log.info("Skipped, as it was done before: %s", statement.text)
+        self._note_plan(cursor.connection.session, statement, params)
         cursor.executemany(statement.text, [])
+
+    def _note_plan(self, session: Session, statement: TaskStatement, params: Params | None) -> None:
+        """What is told of a statement that was done before is what its plan would be now; nothing
+        if there is none any more, as of a table that was dropped since.
+        """
+        try:
+            plan = session.sql(f"EXPLAIN {statement.text}", params).plan
+        except Error as error:
+            self.log.info("What it has read and written is not told: %s", error.message)
+            return
+        if isinstance(plan, ExplainPlan):
+            self.plans.append(plan.plan)
 
     def _execute(
         self,

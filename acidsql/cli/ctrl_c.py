@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from acidsql.interrupts import InTwoSteps
+from acidsql.interrupts import InTwoSteps, OurHandler
 
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C has ended."""
@@ -40,7 +40,7 @@ def left_by_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-class PromptGuard:
+class PromptGuard(OurHandler):
     """The handler of Ctrl-C at a prompt: while it is armed the first one is a KeyboardInterrupt,
     and those behind it are as good as that one. Between two prompts there is nothing to interrupt.
     """

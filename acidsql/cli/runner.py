@@ -25,11 +25,11 @@ from acidsql.cli.console import Console, change_summary, rows_summary
 from acidsql.cli.ctrl_c import left_by_ctrl_c
 from acidsql.cli.output.kept import Kept
 from acidsql.cli.output.showing import CUT_HINT, Destination, show_rows
-from acidsql.cli.progress import progress
 from acidsql.errors import Error, InternalError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.rendering.formats import Format, Layout
+from acidsql.rendering.progress import progress
 from acidsql.result import Result, Stats
 from acidsql.session import Session
 from acidsql.settings import Variables

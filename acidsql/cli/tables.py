@@ -13,9 +13,9 @@ from typing import Any
 
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.types import PrimitiveType
-from acidsql.cli.progress import progress
 from acidsql.errors import TableNotFoundError
 from acidsql.rendering.formats import Layout, parse_format, write_rows
+from acidsql.rendering.progress import progress
 from acidsql.result import ResultColumn
 from acidsql.session import Session
 

@@ -1,6 +1,6 @@
-"""What is told of each statement to those who listen: a line in the log ``acidsql``, a span of
-OpenTelemetry. Never a value: literals and comments are left out of the text, and so is what an
-error says.
+"""What is told of each statement and each scan to those who listen: a line in the log ``acidsql``,
+a span of OpenTelemetry. Never a value: literals and comments are left out of the text, and so is
+what an error says.
 
 Nothing is imported for it. Who listens to a log has imported ``logging``, and who has set up
 OpenTelemetry its API.
@@ -9,6 +9,7 @@ OpenTelemetry its API.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -54,7 +55,7 @@ class Observed:
 
     def __enter__(self) -> Self:
         if self._span is not None:
-            self._span.__enter__()
+            self._span.begin_current()
         return self
 
     def done(self, stats: _Stats) -> None:
@@ -69,13 +70,7 @@ class Observed:
     ) -> None:
         if self._logger is None and self._span is None:
             return
-        facts = self._facts(error)
-        try:
-            if self._span is not None:
-                _end_span(self._span, facts)
-        finally:
-            if self._logger is not None:
-                _log(self._logger, facts)
+        _tell(self._logger, self._span, self._facts(error))
 
     def _facts(self, error: BaseException | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"seconds": round(time.perf_counter() - self._started, 6)}
@@ -95,12 +90,64 @@ class Observed:
             facts |= {"txn": stats.txn_id} if stats.txn_id is not None else {}
             facts |= {"path": stats.path} if stats.path else {}
             facts |= {"write_ids": dict(stats.write_ids)} if stats.write_ids else {}
-        if error is not None:
-            facts["error"] = type(error).__name__
-            for name in ("sqlstate", "code", "retryable"):
-                if (value := getattr(error, name, None)) is not None:
-                    facts[name] = value
-        return facts | {"text": text, "database": self._database}
+        return facts | _of_error(error) | {"text": text, "database": self._database}
+
+
+class ObservedScan:
+    """A scan, from its call until it ends: its last batch was read, it was closed or has failed.
+    It is told once, from whichever thread ends it; one that nobody reads or closes is not.
+    """
+
+    def __init__(self, text: str, database: str) -> None:
+        self._text = text
+        self._database = database
+        self._started = time.perf_counter()
+        self._logger = _logger()
+        self._span = _span()
+        self._ended = threading.Lock()
+        self._rows = self._batches = 0
+        if self._span is not None:
+            self._span.begin()
+
+    def read(self, rows: int) -> None:
+        """Counts a batch of so many rows."""
+        self._rows += rows
+        self._batches += 1
+
+    def end(self, error: BaseException | None = None, *, whole: bool = True) -> None:
+        """Tells of the scan, unless that was done before. ``whole``: its last row was read."""
+        if not self._ended.acquire(blocking=False):
+            return
+        if self._logger is None and self._span is None:
+            return
+        facts: dict[str, Any] = {
+            "seconds": round(time.perf_counter() - self._started, 6),
+            "statement": "SCAN",
+            "rows_read": self._rows,
+            "batches": self._batches,
+            "whole": whole and error is None,
+        }
+        text = "" if _is_unreadable(error) else without_values(self._text)
+        facts |= _of_error(error)
+        _tell(self._logger, self._span, facts | {"text": text, "database": self._database})
+
+
+def _of_error(error: BaseException | None) -> dict[str, Any]:
+    if error is None:
+        return {}
+    names = ("sqlstate", "code", "retryable")
+    values = {name: getattr(error, name, None) for name in names}
+    facts = {name: value for name, value in values.items() if value is not None}
+    return {"error": type(error).__name__} | facts
+
+
+def _tell(logger: logging.Logger | None, span: _Span | None, facts: dict[str, Any]) -> None:
+    try:
+        if span is not None:
+            _end_span(span, facts)
+    finally:
+        if logger is not None:
+            _log(logger, facts)
 
 
 def without_values(text: str) -> str:
@@ -150,8 +197,9 @@ def _logger() -> logging.Logger | None:
 
 def _log(logger: logging.Logger, facts: dict[str, Any]) -> None:
     """A line, at INFO, or at WARNING for a statement that failed; the facts are the record's."""
-    counts = [f"{facts[f'rows_{word}']} {word}" for word in _CHANGES if f"rows_{word}" in facts]
+    counts = [f"{facts[f'rows_{word}']} {word}" for word in _COUNTS if f"rows_{word}" in facts]
     parts = [", ".join(counts)] if counts else []
+    parts += ["given up"] if facts.get("whole") is False and "error" not in facts else []
     parts += [f"txn {facts['txn']}"] if "txn" in facts else []
     if "error" in facts:
         retry = ", may be run again" if facts.get("retryable") else ""
@@ -166,27 +214,37 @@ def _log(logger: logging.Logger, facts: dict[str, Any]) -> None:
 
 
 _CHANGES = ("inserted", "updated", "deleted")
+_COUNTS = (*_CHANGES, "read")
 
 
 # ---- spans
 
 
 class _Span:
-    """A span of OpenTelemetry, which is the current one while its statement runs."""
+    """A span of OpenTelemetry below the current one. A statement's is the current one while it
+    runs; a scan's is not, for its rows are read between other things.
+    """
 
     def __init__(self, api: Any) -> None:
         self.api = api
-        tracer = api.get_tracer("acidsql")
-        self._scope = tracer.start_as_current_span(
-            "statement", record_exception=False, set_status_on_exception=False
-        )
+        self._tracer = api.get_tracer("acidsql")
+        self._scope: Any = None
         self.span: Any = None
 
-    def __enter__(self) -> None:
+    def begin(self) -> None:
+        self.span = self._tracer.start_span("statement")
+
+    def begin_current(self) -> None:
+        self._scope = self._tracer.start_as_current_span(
+            "statement", record_exception=False, set_status_on_exception=False
+        )
         self.span = self._scope.__enter__()
 
-    def leave(self) -> None:
-        self._scope.__exit__(None, None, None)
+    def end(self) -> None:
+        if self._scope is None:
+            self.span.end()
+        else:
+            self._scope.__exit__(None, None, None)
 
 
 def _span() -> _Span | None:
@@ -208,10 +266,11 @@ def _end_span(span: _Span, facts: dict[str, Any]) -> None:
             "acidsql.txn": facts.get("txn"),
             "acidsql.path": facts.get("path"),
             "acidsql.retryable": facts.get("retryable"),
+            "db.response.returned_rows": facts.get("rows_read"),
         }
         attributes |= {f"acidsql.rows_{w}": facts.get(f"rows_{w}") for w in _CHANGES}
         span.span.set_attributes({k: v for k, v in attributes.items() if v not in (None, "")})
         if "error" in facts:
             span.span.set_status(span.api.StatusCode.ERROR, facts["error"])
     finally:
-        span.leave()
+        span.end()

@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.planner.steps.plans import ReadPlan, tables_of
 from acidsql.result import polars_of
+from acidsql.session.observing import ObservedScan
 from acidsql.session.spine import Spine
 from acidsql.session.transaction import tables_changed
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -56,9 +57,15 @@ class TableScan:
     """
 
     def __init__(
-        self, schema: pa.Schema, batches: Iterator[pa.RecordBatch], reads: Reads, hold: Hold | None
+        self,
+        schema: pa.Schema,
+        batches: Iterator[pa.RecordBatch],
+        reads: Reads,
+        hold: Hold | None,
+        observed: ObservedScan,
     ) -> None:
         self.schema = schema
+        self._observed = observed
         self._batches = batches
         self._reads = reads
         self._hold = hold
@@ -74,8 +81,24 @@ class TableScan:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         try:
+            yield from self._kept()
+        except GeneratorExit:
+            self._observed.end(whole=False)
+            raise
+        except BaseException as error:
+            self._observed.end(error)
+            raise
+        self._observed.end()
+
+    def _kept(self) -> Iterator[pa.RecordBatch]:
+        try:
             with _of_spark():
-                yield from self._batches
+                for batch in self._batches:
+                    self._observed.read(batch.num_rows)
+                    yield batch
+        except GeneratorExit:
+            self._stop()
+            raise
         except (ExecutionError, FormatError) as error:
             if self._hold is not None and self._reads.is_lost(self._hold):
                 raise lost_error() from error
@@ -105,11 +128,15 @@ class TableScan:
     def close(self) -> None:
         """Gives up what is left to be read; closing twice is no error."""
         self._is_begun = True
+        self._stop()
+        if self._hold is not None:
+            self._reads.drop(self._hold)
+        self._observed.end(whole=False)
+
+    def _stop(self) -> None:
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
-        if self._hold is not None:
-            self._reads.drop(self._hold)
 
     def __enter__(self) -> TableScan:
         return self
@@ -144,6 +171,22 @@ class SessionScan:
         batch_rows: int,
     ) -> TableScan:
         """See ``Session.scan``."""
+        observed = ObservedScan(_text(table, columns, condition), self.spine.database)
+        try:
+            return self._scan(table, columns, condition, as_of, batch_rows, observed)
+        except BaseException as error:
+            observed.end(error)
+            raise
+
+    def _scan(
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        condition: str | None,
+        as_of: int | None,
+        batch_rows: int,
+        observed: ObservedScan,
+    ) -> TableScan:
         if batch_rows < 1:
             raise InterfaceError("a batch has one row at least")
         source, plan, read = self._read(table, condition)
@@ -171,13 +214,11 @@ class SessionScan:
                 with _of_spark():
                     batches = iter(list(batches))
         hold = holds[0] if holds else None
-        return TableScan(shown.schema, batches, self.spine.reads, hold)
+        return TableScan(shown.schema, batches, self.spine.reads, hold, observed)
 
     def _read(self, table: str, condition: str | None) -> tuple[str, ReadPlan, BoundRead]:
         """The query that asks for the same rows, its plan, and how it reads the table."""
-        name = ".".join(map(identifier, table.split(".")))
-        where = "" if condition is None else f" WHERE (\n{condition}\n)"
-        source, plan = self.spine.plan(f"SELECT * FROM {name}{where}")
+        source, plan = self.spine.plan(_text(table, None, condition))
         if condition is not None and read_expression(condition, tokenize(condition)) is None:
             raise _not_understood("it is not one expression")
         reads = plan.query.reads if isinstance(plan, ReadPlan) else ()
@@ -236,6 +277,13 @@ class SessionScan:
             yield spine.engine.snapshots(visible)
             if tables:
                 holds.append(hold)
+
+
+def _text(table: str, columns: Sequence[str] | None, condition: str | None) -> str:
+    """The query that a scan stands for."""
+    names = "*" if columns is None else ", ".join(map(identifier, columns))
+    where = "" if condition is None else f" WHERE (\n{condition}\n)"
+    return f"SELECT {names} FROM {'.'.join(map(identifier, table.split('.')))}{where}"
 
 
 def _check_same_table(plan: ReadPlan, locked: ReadPlan) -> None:

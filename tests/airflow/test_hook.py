@@ -311,3 +311,24 @@ def test_open_lineage(hook: Callable[..., Any], warehouse: Path) -> None:
         for name, field in target["columnLineage"].fields.items()
     }
     assert made == {"id": [("default.s", "id")], "name": [("default.s", "name")]}
+
+
+def test_open_lineage_of_what_was_done_before(hook: Callable[..., Any]) -> None:
+    """A task that is skipped under its run id tells what it had told; of a table that is gone,
+    nothing."""
+    pytest.importorskip("airflow.providers.openlineage")
+    hook().run(TABLE.replace("t (id", "s (id"))
+    statements = (
+        "INSERT INTO t SELECT id, name FROM s WHERE id > ?; UPDATE s SET name = 'x' WHERE id = ?"
+    )
+    told = []
+    for _ in range(2):
+        one = hook(run_id="copy")
+        one.run(statements.split(";"), parameters=[0])
+        told.append(one.get_openlineage_database_specific_lineage(None))
+    assert [d.name for d in told[0].outputs] == ["default.t", "default.s"]
+    assert told[0] == told[1]
+    hook().run("DROP TABLE s")
+    last = hook(run_id="copy")
+    last.run(statements.split(";"), parameters=[0])
+    assert last.plans == []

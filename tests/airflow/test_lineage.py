@@ -110,7 +110,37 @@ def columns(told: Lineage) -> dict[str, str]:
             {"name": "default.b.w", "v": "default.a.v", "id": "default.b.id"},
         ),
         ("SELECT id FROM a", "default.a", "", {}),
-        ("CREATE TABLE z AS SELECT * FROM b", "default.b", "default.z", {}),
+        (
+            "CREATE TABLE z AS SELECT * FROM b",
+            "default.b",
+            "default.z",
+            {"id": "default.b.id", "w": "default.b.w", "d": "default.b.d"},
+        ),
+        (
+            f"CREATE TABLE z {ACID} AS SELECT x.ID AS Key, t.*, count(*), concat(x.name, w) AS both"
+            " FROM a x JOIN (SELECT id AS i, w FROM b) t ON x.id = t.i GROUP BY x.id, t.i, t.w, x.name",
+            "default.a default.b",
+            "default.z",
+            {
+                "key": "default.a.id",
+                "i": "default.b.id",
+                "w": "default.b.w",
+                "both": "default.a.name default.b.w",
+            },
+        ),
+        (
+            "CREATE TABLE z AS SELECT id AS i, name FROM a UNION ALL SELECT id, w FROM b ORDER BY i",
+            "default.a default.b",
+            "default.z",
+            {"i": "default.a.id default.b.id", "name": "default.a.name default.b.w"},
+        ),
+        (
+            "INSERT INTO a SELECT x.*, b.id FROM sales.c x JOIN b ON x.ROW__ID.writeid = b.id",
+            "default.b sales.c",
+            "default.a",
+            {"id": "sales.c.id", "name": "sales.c.odd name", "v": "default.b.id"},
+        ),
+        ("CREATE TABLE z AS SELECT 1 AS one", "", "default.z", {"one": ""}),
         ("EXPLAIN INSERT INTO a SELECT id, w, 1 FROM b", "", "", {}),
         ("SHOW TABLES", "", "", {}),
     ],

@@ -1,4 +1,4 @@
-"""The shell as a process on a pseudo-terminal, driven by what it prints."""
+"""The shell, or another module, as a process on a pseudo-terminal, driven by what it prints."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Self
 
 PROMPT = "acidsql (default)>"
 _START = """\
-import fcntl, runpy, termios
+import fcntl, runpy, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-runpy.run_module("acidsql", run_name="__main__", alter_sys=True)
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
 """Makes the terminal the one that Ctrl-C comes from."""
 
@@ -28,7 +28,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
 
 class Terminal:
     """A process on a pseudo-terminal of a size, with files of its own below ``cwd``; gone when the
-    block is left. ``start_spark``: behind the prompt, as users have it."""
+    block is left. ``start_spark``: behind the prompt, as users have it; ``module``: what to run."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Terminal:
         columns: int = 80,
         lines: int = 24,
         start_spark: bool = False,
+        module: str = "acidsql",
         **variables: str,
     ) -> None:
         self.master, slave = pty.openpty()
@@ -50,8 +51,9 @@ class Terminal:
             "XDG_CONFIG_HOME": str(cwd / "config"),
         }
         environment.pop("PAGER", None)
+        options = [] if start_spark or module != "acidsql" else ["--lazy-spark"]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, *([] if start_spark else ["--lazy-spark"]), *arguments],
+            [sys.executable, "-c", _START, module, *options, *arguments],
             cwd=cwd, env=environment | variables, stdin=slave, stdout=slave, stderr=slave,
             start_new_session=True,
         )  # fmt: skip

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import csv
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import parse_type
+from acidsql.cli.commands.csv_file import Counted, CsvFile
 from acidsql.cli.commands.help import help_of_statement, statement_sections
 from acidsql.cli.shell.loop import prompt
 from acidsql.session import Session
@@ -149,21 +154,94 @@ def test_csv_comes_back_as_it_went(session: Session, tmp_path: Path) -> None:
 
 
 def test_import_takes_all_rows_or_none(session: Session, tmp_path: Path) -> None:
-    """A file of many rows whose last one has a cell too many changes nothing; a value that does not
-    fit is told; a file of other columns is refused."""
-    good = "".join(f"{i},x\n" for i in range(6000))
-    (tmp_path / "bad.csv").write_text(good + "1,2,3\n")
-    (tmp_path / "odd.csv").write_text("word,x\n")
+    """A row with a cell too many, a value that does not fit, a text that is none: each is told by
+    its line, however far behind it is, and nothing is inserted."""
+    good = "".join(f'{i},"x\n,y"\n' for i in range(6000))
+    (tmp_path / "bad.csv").write_text(good + "\n1,2,3\n")
+    (tmp_path / "odd.csv").write_text(f"id,name\n{good}12345678901,x\n")
+    (tmp_path / "bytes.csv").write_bytes(good.encode() + b"1,a\n2,\xff\n")
+    (tmp_path / "empty.csv").write_text("1,a\n,b\n")
     (tmp_path / "other.csv").write_text("a\n")
-    (tmp_path / "good.csv").write_text("name\nonly\n")
-    _, notes, _ = type_lines(session, CREATE, ".import bad.csv t", ".import other.csv t")
-    assert "cannot be read as CSV" in notes
+    _, notes, _ = type_lines(session, CREATE, ".import other.csv t", ".import x.csv t")
     assert 'the first line of "other.csv" has 1 cell, the table 2 columns' in notes
-    assert list(session.sql("SELECT count(*) FROM t").rows()) == [(0,)]
-    _, notes, _ = type_lines(session, ".import odd.csv t", ".import good.csv t", ".import x.csv t")
-    assert "column \"id\" of type int cannot hold 'word': NULL is stored" in notes
     assert 'cannot read "x.csv"' in notes
-    assert list(session.sql("SELECT * FROM t").rows()) == [(None, "x"), (None, "only")]
+    files = ("bad", "odd", "bytes", "empty")
+    _, notes, _ = type_lines(session, *(f".import {name}.csv t" for name in files))
+    assert 'line 12002 of "bad.csv" has 3 cells instead of 2' in notes
+    assert 'line 12002 of "odd.csv": column "id" of type int cannot hold "12345678901"' in notes
+    assert 'line 12002 of "bytes.csv" is not UTF-8' in notes
+    assert 'line 2 of "empty.csv": column "id" of type int cannot hold ""' in notes
+    assert list(session.sql("SELECT count(*) FROM t").rows()) == [(0,)]
+    _, notes, _ = type_lines(session, ".null ''", ".import empty.csv t")
+    assert "2 rows inserted" in notes
+    assert list(session.sql("SELECT * FROM t").rows()) == [(1, "a"), (None, "b")]
+
+
+def test_how_much_is_read_is_known(tmp_path: Path) -> None:
+    """For the line on the terminal: nothing at first, all of it in the end."""
+    path = tmp_path / "large.csv"
+    path.write_text("".join(f"{i},{'x' * 100}\n" for i in range(30_000)))
+    columns = [Column(name=n, type=parse_type(t)) for n, t in (("id", "int"), ("name", "string"))]
+    counted = Counted()
+    file = CsvFile(path=str(path), columns=columns, skipped=0, null="NULL", counted=counted)
+    reader = file.reader()
+    assert counted.bytes == 0
+    assert reader.read_all().num_rows == 30_000
+    assert counted.bytes == path.stat().st_size
+
+
+CELLS = {
+    "tinyint": ["1", "-128", " 7 ", "+5"],
+    "bigint": ["9223372036854775807", "-9223372036854775808", "12"],
+    "float": ["0.1", "3.4028234e38", "16777217", "inf", "1e-3"],
+    "double": ["0.1", "1e300", "-.5", "nan", "0.12345678901234567"],
+    "decimal(6,2)": ["1", "-9999.99", "1e2", "0.5", " 1.256 "],
+    "boolean": ["true", "F", "yes", "0"],
+    "date": ["2024-02-29", "2024-2-9", "1999"],
+    "timestamp": ["2024-01-02 03:04:05", "2024-01-02T03:04:05.123456", "2024-1-2", "1969-12-31 01:02:03"],
+    "char(3)": ["a", "abc ", ""],
+    "varchar(3)": ["abc", "äöü"],
+    "binary": ["ab", ""],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hive_type", CELLS)
+def test_cells_are_what_literals_are(session: Session, tmp_path: Path, hive_type: str) -> None:
+    """A cell is stored as the INSERT of its text stores it, in each of its forms."""
+    session.sql(f"CREATE TABLE c (id INT, v {hive_type}) STORED AS ORC")
+    session.sql(f"CREATE TABLE l (id INT, v {hive_type}) STORED AS ORC")
+    cells = list(enumerate([*CELLS[hive_type], None]))
+    with (tmp_path / "c.csv").open("w", newline="") as file:
+        csv.writer(file).writerows((i, "NULL" if cell is None else cell) for i, cell in cells)
+    _, notes, _ = type_lines(session, ".import c.csv c")
+    assert f"{len(cells)} rows inserted" in notes
+    certain = [(i, cell) for i, cell in cells if cell not in ("3.4028234e38", "16777217")]
+    session.sql(f"INSERT INTO l VALUES {', '.join(str((i, cell)) if cell is not None else f'({i}, NULL)' for i, cell in certain)}")  # fmt: skip
+    stored = {row[0]: row[1] for row in session.sql("SELECT * FROM c").rows()}
+    for i, value in session.sql("SELECT * FROM l").rows():
+        assert stored[i] == value or value != value
+    if hive_type == "float":
+        assert stored[1] == float(np.float32("3.4028234e38"))
+        assert stored[2] == 16777216.0
+
+
+@pytest.mark.parametrize(
+    ("hive_type", "cell"),
+    [
+        ("tinyint", "128"), ("int", "1.5"), ("int", "2147483648"), ("decimal(4,2)", "100"),
+        ("date", "2024-02-30"), ("timestamp", "2024-02-30 01:02:03"), ("boolean", "maybe"),
+        ("timestamp", "2024-01-02T03:04:05Z"), ("varchar(2)", "abc"), ("double", "x"),
+    ],
+)  # fmt: skip
+def test_a_cell_that_does_not_fit_is_refused(
+    session: Session, tmp_path: Path, hive_type: str, cell: str
+) -> None:
+    """Its line is told, and nothing becomes NULL or shorter."""
+    session.sql(f"CREATE TABLE c (v {hive_type}) STORED AS ORC")
+    (tmp_path / "c.csv").write_text(f"v\nNULL\n{cell}\n")
+    _, notes, _ = type_lines(session, ".import c.csv c")
+    assert f'line 3 of "c.csv": column "v" of type {hive_type} cannot hold "{cell}"' in notes
+    assert list(session.sql("SELECT * FROM c").rows()) == []
 
 
 def test_load_of_quoted_csv_says_how(session: Session, tmp_path: Path) -> None:
@@ -177,6 +255,31 @@ def test_load_of_quoted_csv_says_how(session: Session, tmp_path: Path) -> None:
     assert '".import a.csv x" reads them as CSV' in notes
     assert "warning" not in type_lines(session, load.format("b", "x"))[1]
     assert ".import FILE TABLE" in type_lines(session, CREATE, load.format("a", "t"))[1]
+
+
+def test_ctrl_c_at_the_prompt_breaks_no_commit(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the commit nothing is done; from then on the statement is carried out, and said so."""
+    pressed = []
+
+    def reached(point: str) -> None:
+        if point in ("written", "committed") and point not in pressed:
+            pressed.append(point)
+            signal.raise_signal(signal.SIGINT)
+
+    insert = "INSERT INTO t VALUES (1, 'a');"
+    type_lines(session, CREATE)
+    monkeypatch.setattr("acidsql.crash_points.hook", reached)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        rows, notes, _ = type_lines(session, insert, "SELECT * FROM t;", insert, "SELECT * FROM t;")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == ["written", "committed"]
+    assert rows == "1\ta\n"
+    told = [line for line in notes.splitlines() if line.startswith("interrupted")]
+    assert told == ["interrupted", "interrupted; the statement had been carried out"]
 
 
 # -- care

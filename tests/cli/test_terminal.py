@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +131,32 @@ def test_ctrl_c_gives_the_prompt_back(beside: Session, tmp_path: Path) -> None:
         assert "customers" in shown
         terminal.type("\x04")
         assert terminal.close() == 0
+
+
+@pytest.mark.spark
+def test_ctrl_c_does_not_wait_for_spark_to_start(beside: Session, tmp_path: Path) -> None:
+    """A statement that needs Spark is given up while Spark looks for a master that never answers,
+    as often as it is asked for; the shell goes on, and ends."""
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        address = f"spark://127.0.0.1:{master.getsockname()[1]}"
+        with Terminal(tmp_path, "--master", address) as terminal:
+            terminal.wait_for(PROMPT)
+            terminal.type("SELECT count(*) AS n FROM wide a JOIN wide b USING (column_1);\r")
+            terminal.wait_for("waiting for Spark to start: more than one table")
+            master.settimeout(60)
+            silent, _ = master.accept()
+            with silent:
+                terminal.type("\x03")
+                terminal.wait_for("interrupted", seconds=10)
+                terminal.wait_for(PROMPT)
+                terminal.type("SELECT uuid();\r")
+                terminal.wait_for("waiting for Spark to start")
+                terminal.type("\x03")
+                terminal.wait_for("interrupted", seconds=10)
+                terminal.wait_for(PROMPT)
+                terminal.run("SHOW TABLES;", until="2 rows (")
+                terminal.type("\x04")
+                assert terminal.close() == 0
 
 
 def _interrupt(terminal: Terminal, times: int = 1) -> None:

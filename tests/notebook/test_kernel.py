@@ -2,68 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from acidsql.session import Session
+from tests.notebook.kernel import SECONDS, Notebook, notebook_in
 
-jupyter_client = pytest.importorskip("jupyter_client", reason="needs the extra notebook")
 pytestmark = pytest.mark.processes
-SECONDS = 60
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
 TABLE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-
-
-class Cell(NamedTuple):
-    """What a cell came to: the reply, the HTML of what it showed, its text streams, the traceback
-    that it showed.
-    """
-
-    reply: dict[str, Any]
-    html: list[str]
-    text: str
-    traceback: str
-
-
-class Notebook:
-    """A client of one kernel."""
-
-    def __init__(self, client: Any, manager: Any) -> None:
-        self.client, self.manager = client, manager
-
-    def send(self, code: str) -> str:
-        return str(self.client.execute(code))
-
-    def run(self, code: str) -> Cell:
-        """The outcome of a cell that ends."""
-        return self.outcome(self.send(code))
-
-    def outcome(self, message_id: str) -> Cell:
-        html, text, shown = [], "", ""
-        while True:
-            message = self.client.get_iopub_msg(timeout=SECONDS)
-            if message["parent_header"].get("msg_id") != message_id:
-                continue
-            content = message["content"]
-            match message["msg_type"]:
-                case "execute_result" | "display_data" | "update_display_data":
-                    html.append(content["data"].get("text/html", content["data"]["text/plain"]))
-                case "error":
-                    shown = "\n".join(content["traceback"])
-                case "stream":
-                    text += content["text"]
-                case "status" if content["execution_state"] == "idle":
-                    break
-        while True:
-            reply = self.client.get_shell_msg(timeout=SECONDS)
-            if reply["parent_header"].get("msg_id") == message_id:
-                return Cell(reply["content"], html, text, shown)
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +26,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def notebook(folder: Path) -> Iterator[Notebook]:
     """One kernel, which is started in ``folder``, with the extension and a table ``t``."""
-    manager = jupyter_client.KernelManager(kernel_name="python3")
-    manager.start_kernel(cwd=str(folder), env={**os.environ, "IPYTHONDIR": str(folder / "i")})
-    client = manager.client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=SECONDS)
-        opened = Notebook(client, manager)
+    with notebook_in(folder) as opened:
         assert opened.run("%load_ext acidsql").reply["status"] == "ok"
         done = opened.run(f"%%acidsql\n{TABLE};\nINSERT INTO t VALUES (1, 'a<b>$x$'), (2, NULL);")
         assert done.reply["status"] == "ok", done.traceback
         yield opened
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel()
 
 
 def test_a_cell_shows_rows_with_their_types(notebook: Notebook) -> None:

@@ -99,8 +99,43 @@ def test_transactions_are_logged(alone: Session, caplog: pytest.LogCaptureFixtur
     assert kinds == ["START TRANSACTION", "SELECT", "COMMIT", "START TRANSACTION", "ROLLBACK"]
 
 
+def test_a_scan_is_logged_at_its_end(alone: Session, caplog: pytest.LogCaptureFixture) -> None:
+    """Once, with what was read; one that fails or is given up says so; none is told before."""
+    alone.sql("INSERT INTO t VALUES (1, 'Ada'), (2, 'Bob'), (3, 'Ada')")
+    caplog.set_level(logging.INFO, "acidsql")
+    scan = alone.scan("t", ["id"], "name = 'Ada'", batch_size=1)
+    assert not caplog.records
+    assert scan.to_arrow().num_rows == 2
+    scan.close()
+    for _ in alone.scan("t", batch_size=1):
+        break
+    with alone.scan("t"):
+        pass
+    with pytest.raises(BindError):
+        alone.scan("t", ["nix"])
+    with pytest.raises(ParseError):
+        alone.scan("t", None, "name = secret secret secret")
+    whole, dropped, closed, failed, unreadable = caplog.records
+    assert whole.getMessage().startswith("SCAN: 2 read; 0.")
+    assert whole.getMessage().endswith(" s: SELECT `id` FROM `t` WHERE ( name = ? )")
+    assert (whole.acidsql_rows_read, whole.acidsql_batches) == (2, 2)  # type: ignore[attr-defined]
+    assert dropped.getMessage().startswith("SCAN: 1 read; given up; 0.")
+    assert [r.acidsql_whole for r in (whole, dropped, closed, failed)] == [
+        True,
+        False,
+        False,
+        False,
+    ]  # type: ignore[attr-defined]
+    assert closed.acidsql_rows_read == 0  # type: ignore[attr-defined]
+    assert (failed.levelname, failed.acidsql_error) == ("WARNING", "BindError")  # type: ignore[attr-defined]
+    assert unreadable.acidsql_text == ""  # type: ignore[attr-defined]
+    assert "Ada" not in caplog.text
+    assert "secret" not in caplog.text
+
+
 def test_spans(alone: Session) -> None:
-    """A statement is a span, below the one of its caller, with OpenTelemetry's names."""
+    """A statement is a span, below the one of its caller, with OpenTelemetry's names; so is a scan,
+    which is not the current one."""
     trace = pytest.importorskip("opentelemetry.trace")
     sdk = pytest.importorskip("opentelemetry.sdk.trace")
     memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
@@ -113,7 +148,19 @@ def test_spans(alone: Session) -> None:
         alone.sql("INSERT INTO t VALUES (1, 'secret')")
         with pytest.raises(NotNullError):
             alone.sql("INSERT INTO t VALUES (NULL, 'secret')")
-    inserted, failed, job = exporter.get_finished_spans()
+        scan = alone.scan("t", ["id"], "name = 'secret'")
+        between = trace.get_current_span()
+        scan.to_arrow()
+    inserted, failed, scanned, job = exporter.get_finished_spans()
+    assert between.get_span_context() == scanned.parent == job.context
+    assert scanned.name == "SCAN"
+    assert dict(scanned.attributes) == {
+        "db.system.name": "acidsql",
+        "db.namespace": "default",
+        "db.operation.name": "SCAN",
+        "db.query.text": "SELECT `id` FROM `t` WHERE ( name = ? )",
+        "db.response.returned_rows": 1,
+    }
     assert inserted.parent.span_id == job.context.span_id
     assert (inserted.name, failed.name) == ("INSERT", "INSERT")
     assert dict(inserted.attributes) == {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,6 +135,54 @@ def test_superset_finds_what_it_asks_for(warehouse: Path, spark: SparkSession) -
         assert written.endswith("WHERE t.name = 'it\\'s 50%'")
         assert connection.exec_driver_sql(written).all() == []
     engine.dispose()
+
+
+def test_superset_shows_a_table_and_a_range_of_time(engine: sa.Engine) -> None:
+    """Its list of columns with their types as text, keys and comment, its sample of the rows from
+    a bare cursor, and a filter on time, which it writes as text."""
+    columns = "id INT COMMENT 'the key', price DECIMAL(8,2), tags ARRAY<STRING>, at TIMESTAMP"
+    day = date(2024, 5, 1)
+    rows = [
+        {"id": 1, "price": Decimal("2.50"), "at": datetime(2024, 5, 1, 10), "day": day},
+        {"id": 2, "price": Decimal(3), "at": None, "day": day},
+    ]
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TABLE sold ({columns}) PARTITIONED BY (day DATE) STORED AS ORC"
+            " TBLPROPERTIES ('transactional'='true', 'comment'='what was sold')"
+        )
+        reflected = sa.Table("sold", sa.MetaData(), autoload_with=connection)
+        connection.execute(reflected.insert(), rows)
+    inspector = sa.inspect(engine)
+    shown = inspector.get_columns("sold", schema="default")
+    assert {c["name"]: c["type"].compile(engine.dialect) for c in shown} == {
+        "id": "INT", "price": "DECIMAL(8,2)", "tags": "ARRAY<STRING>", "at": "TIMESTAMP", "day": "DATE",
+    }  # fmt: skip
+    assert shown[0]["comment"] == "the key"
+    assert inspector.get_indexes("sold", schema="default") == []
+    assert inspector.get_pk_constraint("sold", schema="default")["constrained_columns"] == []
+    assert inspector.get_table_comment("sold", schema="default") == {"text": "what was sold"}
+    names = [sa.column(c["name"]) for c in shown]
+    sample = sa.select(*names).select_from(sa.table("sold", schema="default")).limit(100)
+    text = str(sample.compile(engine, compile_kwargs={"literal_binds": True}))
+    raw = engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        cursor.execute(text)
+        assert [(name, kind) for name, kind, *_ in cursor.description] == [
+            ("id", "int"), ("price", "decimal(8,2)"), ("tags", "array<string>"), ("at", "timestamp"), ("day", "date"),
+        ]  # fmt: skip
+        first, second = sorted(cursor.fetchall())
+        assert first == (1, Decimal("2.50"), None, datetime(2024, 5, 1, 10), date(2024, 5, 1))
+        assert second[2:4] == (None, None)
+        within = "at >= '2024-05-01 00:00:00.000000' AND at < '2024-05-02 00:00:00.000000'"
+        cursor.execute(
+            f"SELECT id FROM default.sold WHERE {within} AND day >= '2024-05-01' LIMIT 1000"
+        )
+        assert cursor.fetchall() == [(1,)]
+        cursor.close()
+    finally:
+        raw.close()
 
 
 @pytest.mark.spark

@@ -6,29 +6,23 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from itertools import chain, islice
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import FileFormat, Table, TableName
+from acidsql.catalog.model import Column, FileFormat, Table, TableName
 from acidsql.cli.commands.command import needed, unquoted
+from acidsql.cli.commands.csv_file import Counted, CsvFile
 from acidsql.cli.console import counted
-from acidsql.errors import Error, ProgrammingError, Warning
-from acidsql.expressions.spark_words import identifier
-from acidsql.parser.parameters import literal
+from acidsql.errors import Error, ProgrammingError
 from acidsql.parser.parse import parse
 from acidsql.parser.statements import LoadData
+from acidsql.rendering.progress import progress
 from acidsql.session import Session
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from acidsql.cli.runner import Runner
-
-ROWS = 5000
-"""Rows of one INSERT."""
 
 _MOST_WARNINGS = 5
 _BEGINNING = 1 << 16
@@ -38,7 +32,7 @@ _LOAD = re.compile(r"\s*load\b", re.IGNORECASE)
 
 
 def import_file(runner: Runner, argument: str) -> bool:
-    """Inserts the rows of a CSV file: in one statement, or in a transaction of several."""
+    """Inserts the rows of a CSV file by one statement."""
     usage = ".import FILE TABLE"
     match = _ARGUMENT.fullmatch(needed(argument, usage))
     if match is None:
@@ -46,19 +40,34 @@ def import_file(runner: Runner, argument: str) -> bool:
     session = runner.session
     path, table = unquoted(match[1]), _table(session, match[2])
     columns, skipped = _columns(path, table)
-    null = session.settings.text("acidsql.shell.null")
-    batches = _batches(path, columns, skipped, null)
-    target = f"{identifier(table.name.database)}.{identifier(table.name.table)}"
-    insert = f"INSERT INTO {target} ({', '.join(map(identifier, columns))})"
-    rows, warnings = _inserted(session, insert, batches)
-    for warning in warnings[:_MOST_WARNINGS]:
+    file = CsvFile(
+        path=path,
+        columns=columns,
+        skipped=skipped,
+        null=session.settings.text("acidsql.shell.null"),
+        counted=Counted(),
+    )
+    target = session.table(str(table.name))
+    with _progress(runner, file):
+        result = target.append(file.reader(), columns=[c.name for c in columns])
+    for warning in result.warnings[:_MOST_WARNINGS]:
         runner.console.say(f"warning: {warning.message}")
-    if len(warnings) > _MOST_WARNINGS:
-        runner.console.say(f"warning: {len(warnings) - _MOST_WARNINGS:,} more values do not fit")
-    runner.tally.changed |= bool(rows) and not session.in_transaction
-    runner.tally.uncommitted |= bool(rows) and session.in_transaction
-    runner.note(f"{counted(rows, 'row')} inserted")
+    runner.count(result.stats)
+    runner.note(f"{counted(result.stats.rows_inserted, 'row')} inserted")
     return True
+
+
+def _progress(runner: Runner, file: CsvFile) -> AbstractContextManager[None]:
+    """Shows on a terminal how much of the file is read."""
+    notes = runner.console.notes
+    if runner.silent or not notes.isatty():
+        return nullcontext()
+    size = Path(file.path).expanduser().stat().st_size
+
+    def read() -> tuple[int, int]:
+        return file.counted.bytes // 1024, size // 1024
+
+    return progress(notes, read, noun="kB of the file")
 
 
 def _table(session: Session, text: str) -> Table:
@@ -69,11 +78,12 @@ def _table(session: Session, text: str) -> Table:
     return table
 
 
-def _columns(path: str, table: Table) -> tuple[Sequence[str], int]:
+def _columns(path: str, table: Table) -> tuple[Sequence[Column], int]:
     """The columns of the file, and how many lines come before its rows: one, if that has names of
     columns and nothing else. ProgrammingError.
     """
-    known = [c.name for c in (*table.columns, *table.partition_columns)]
+    columns = {c.name: c for c in (*table.columns, *table.partition_columns)}
+    known = list(columns)
     try:
         with Path(path).expanduser().open(encoding="utf-8-sig", newline="") as file:
             first = [cell.strip().lower() for cell in next(csv.reader(file), [])]
@@ -82,7 +92,7 @@ def _columns(path: str, table: Table) -> tuple[Sequence[str], int]:
     except UnicodeDecodeError as error:
         raise ProgrammingError(f'"{path}" is not UTF-8') from error
     if first and set(first) <= set(known) and len(set(first)) == len(first):
-        return first, 1
+        return [columns[name] for name in first], 1
     if len(first) != len(known):
         hint = f"A first line with names says which of {', '.join(known)} it has."
         cells = counted(len(first), "cell")
@@ -90,62 +100,7 @@ def _columns(path: str, table: Table) -> tuple[Sequence[str], int]:
             f'the first line of "{path}" has {cells}, the table {counted(len(known), "column")}',
             hint=hint,
         )
-    return known, 0
-
-
-def _batches(
-    path: str, columns: Sequence[str], skipped: int, null: str
-) -> Iterator[pa.RecordBatch]:
-    """The rows as text. A cell that reads like NULL is NULL unless it is quoted."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    convert = arrow_csv.ConvertOptions(
-        column_types={name: pa.string() for name in columns},
-        null_values=[null],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    try:
-        with arrow_csv.open_csv(
-            Path(path).expanduser(),
-            arrow_csv.ReadOptions(column_names=list(columns), skip_rows=skipped),
-            arrow_csv.ParseOptions(newlines_in_values=True),
-            convert,
-        ) as reader:
-            yield from reader
-    except pa.ArrowInvalid as error:
-        if "Empty CSV file" not in str(error):
-            raise ProgrammingError(f'"{path}" cannot be read as CSV', detail=str(error)) from error
-
-
-def _inserted(
-    session: Session, insert: str, batches: Iterator[pa.RecordBatch]
-) -> tuple[int, list[Warning]]:
-    """Inserts all rows or none; how many, and what did not fit its column."""
-    parts = _parts(batches)
-    begun = list(islice(parts, 2))
-    is_own = len(begun) > 1 and session.autocommit and not session.in_transaction
-    with session.transaction() if is_own else nullcontext():
-        return _run(session, insert, chain(begun, parts))
-
-
-def _run(session: Session, insert: str, parts: Iterable[str]) -> tuple[int, list[Warning]]:
-    rows, warnings = 0, list[Warning]()
-    for values in parts:
-        result = session.sql(f"{insert} VALUES {values}")
-        rows += result.stats.rows_inserted
-        warnings += result.warnings
-    return rows, warnings
-
-
-def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
-    """Rows as the values of an INSERT."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, ROWS):
-            columns = batch.slice(start, ROWS).columns
-            rows = zip(*(column.to_pylist() for column in columns), strict=True)
-            yield ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+    return list(columns.values()), 0
 
 
 def quotes_taken(session: Session, text: str) -> str | None:

@@ -8,6 +8,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,7 @@ class RunningSpark:
             return ours
         if self._wait_notice is not None and self._may_start:
             self._wait_notice(self.needed_for)
+            return self._started_aside()
         return self.start()
 
     def start(self) -> SparkSession:
@@ -102,9 +104,27 @@ class RunningSpark:
                 self._set_what_changed(given)
             return self._ours
 
+    def _started_aside(self) -> SparkSession:
+        """The session, started in a thread of its own: Ctrl-C need not wait for Java, and the start
+        goes on behind it.
+        """
+        outcome: Future[SparkSession] = Future()
+
+        def start() -> None:
+            try:
+                outcome.set_result(self.start())
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
+        while not wait([outcome], timeout=_BEAT_SECONDS).done:
+            interrupts.check()
+        return outcome.result()
+
     def when_waiting(self, notice: WaitNotice) -> None:
         """``notice`` is called whenever a statement is about to wait for Spark's start, with what
-        it needs Spark for (``needed_for``).
+        it needs Spark for (``needed_for``). It waits for another thread then, so that Ctrl-C ends
+        the statement at once.
         """
         self._wait_notice = notice
 

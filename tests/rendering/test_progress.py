@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 
-from acidsql.cli.progress import progress, progress_line
+from acidsql.rendering.progress import progress, progress_line
 
 
 class Terminal(io.StringIO):
