@@ -1,11 +1,12 @@
 """A chain of small updates with automatic compaction, and what it does to statements and to the end of
 a session.
 
-    python -m tests.bench.chain [--updates 500] [--rows 100000] [--inserts 200]
+    python -m tests.bench.chain [--updates 500] [--rows 100000] [--inserts 200] [--engine auto] [--only-chain]
 
-Prints how long an update takes at the end of the chain against its beginning, what a scan takes against
-one of a fresh table, and how the process has grown; then what a session that compacts by the way adds to
-small statements and to its own end, against one that does not.
+Prints what a session that compacts by the way adds to small statements and to its own end, against one
+that does not; then how long an update takes at the end of the chain against its beginning, what a scan
+takes against one of a fresh table, by the driver and by Spark, and how the process has grown: what it
+holds of the machine, and what is alive in Java's heap (jcmd tells, behind a collection).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from __future__ import annotations
 import argparse
 import glob
 import os
+import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from acidsql.session import Session
@@ -27,6 +31,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 SCAN = "SELECT count(*), sum(v) FROM {} WHERE k >= 0"
 SHARE = 50
 """Updates at either end that are compared."""
+SCANS = 16
 LEAVES = f"""
 import sys, time
 from acidsql.session import Session
@@ -44,12 +49,14 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=500)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--inserts", type=int, default=200)
+    parser.add_argument("--engine", choices=("auto", "local", "spark"), default="auto")
+    parser.add_argument("--only-chain", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="acidsql-chain-") as folder:
-        for auto in ("false", "true"):
+        for auto in () if args.only_chain else ("false", "true"):
             delays(Path(folder, f"delays-{auto}"), auto, args.inserts)
             leaving(Path(folder, f"leaving-{auto}"), auto)
-        chain(Path(folder, "chain"), args.updates, args.rows)
+        chain(Path(folder, "chain"), args.updates, args.rows, args.engine)
 
 
 def delays(warehouse: Path, auto: str, inserts: int) -> None:
@@ -85,43 +92,64 @@ def leaving(warehouse: Path, auto: str) -> None:
     )
 
 
-def chain(warehouse: Path, updates: int, rows: int) -> None:
+def chain(warehouse: Path, updates: int, rows: int, engine: str) -> None:
     """Updates of .1 % each, one after the other."""
-    with Session(warehouse) as session:
+    with Session(warehouse, settings={"acidsql.engine": engine}) as session:
+        session.start_spark()
         for table in ("c", "fresh"):
             session.sql(f"CREATE TABLE {table} (k BIGINT, v BIGINT, t STRING) {ACID}")
         source = f"SELECT id, id, concat('text ', id) FROM range({rows})"
         session.sql(f"INSERT INTO c {source}")
         seconds: list[float] = []
-        sizes: list[int] = []
+        processor: list[float] = []
+        grown: list[Memory] = []
         most = 0
         for number in range(updates):
             statement = f"UPDATE c SET v = v + 1 WHERE k % 1000 = {number % 1000}"
+            began = time.process_time()
             seconds.append(seconds_of(session, statement))
+            processor.append(time.process_time() - began)
             most = max(most, len(directories(warehouse, "c")))
-            sizes.append(resident())
             if number % SHARE == SHARE - 1:
+                grown.append(memory(collect=number + 1 in (SHARE, updates)))
                 median = statistics.median(seconds[-SHARE:])
-                print(f"  to {number + 1}: median {median:.3f} s, {sizes[-1]} MB", flush=True)
-        first, last = (statistics.median(s) for s in (seconds[:SHARE], seconds[-SHARE:]))
+                print(f"  to {number + 1}: median {median:.3f} s, {grown[-1]}", flush=True)
+        flat, flat_of_processor = map(last_against_first, (seconds, processor))
         session.sql(f"INSERT INTO fresh {source}")
-        at_once = scan_ratio(session)
+        at_once = scan_ratios(session)
         session._background.wait()
-        settled = scan_ratio(session)
+        settled = scan_ratios(session)
         [(counted, total)] = session.sql(SCAN.format("c")).rows()
         assert (counted, total) == (rows, rows * (rows - 1) // 2 + updates * rows // 1000)
         print(
-            f"chain of {updates}: last {SHARE} / first {SHARE} {last / first:.2f} (goal 1.3),"
-            f" scan / fresh {at_once:.2f} at once, {settled:.2f} when the thread is idle (goal 1.3),"
-            f" at most {most} directories, {len(directories(warehouse, 'c'))} at the end,"
-            f" from {sizes[min(SHARE, len(sizes) - 1)]} to {sizes[-1]} MB"
+            f"chain of {updates}: last {SHARE} / first {SHARE} {flat:.2f} (goal 1.3),"
+            f" of Python's processor time {flat_of_processor:.2f},"
+            f" scan / fresh {at_once} at once, {settled} when the thread is idle (goal 1.3),"
+            f" at most {most} directories, {len(directories(warehouse, 'c'))} at the end"
         )
+        if len(grown) > 1:
+            print(f"  memory, at the end / after {SHARE}: {grown[-1].against(grown[0])}")
+
+
+def last_against_first(seconds: list[float]) -> float:
+    return statistics.median(seconds[-SHARE:]) / statistics.median(seconds[:SHARE])
+
+
+def scan_ratios(session: Session) -> str:
+    """The ratios of both ways of reading, in words."""
+    before = session.settings.text("acidsql.engine")
+    words = []
+    for engine in ("local", "spark"):
+        session.settings.set("acidsql.engine", engine)
+        words.append(f"{scan_ratio(session):.2f} ({engine})")
+    session.settings.set("acidsql.engine", before)
+    return " ".join(words)
 
 
 def scan_ratio(session: Session) -> float:
     """What a scan of the chain's table takes against one of the fresh table, in turns, both warm."""
     seconds: dict[str, list[float]] = {"c": [], "fresh": []}
-    for _ in range(6):
+    for _ in range(SCANS):
         for table, taken in seconds.items():
             taken.append(seconds_of(session, SCAN.format(table)))
     chained, fresh = (statistics.median(taken[1:]) for taken in seconds.values())
@@ -140,15 +168,53 @@ def directories(warehouse: Path, table: str) -> list[str]:
     return [name for name in os.listdir(warehouse / table) if not name.startswith(".")]
 
 
-def resident() -> int:
-    """Megabytes that this process and its children hold."""
-    pages = 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Megabytes: what Python and Java hold of the machine, and what is alive in Java's heap, None
+    where that was not asked, or jcmd is not there to tell.
+    """
+
+    python: int
+    java: int
+    live: int | None
+
+    def __str__(self) -> str:
+        alive = "" if self.live is None else f", {self.live} MB of it alive in the heap"
+        return f"Python {self.python} MB, Java {self.java} MB{alive}"
+
+    def against(self, other: Memory) -> str:
+        live = ""
+        if self.live is not None and other.live:
+            live = f", alive in the heap {self.live / other.live:.2f}"
+        return f"Python {self.python / other.python:.2f}, Java {self.java / other.java:.2f}{live}"
+
+
+def memory(*, collect: bool) -> Memory:
+    """What this process and its children hold, Java before it collects. ``collect``: and what is alive
+    in its heap.
+    """
+    pages = {"java": 0, "other": 0}
+    live: list[int] = []
     for process in tree(os.getpid()):
-        try:
-            pages += int(Path(f"/proc/{process}/statm").read_text().split()[1])
-        except OSError:
-            continue
-    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+        with suppress(OSError):  # a process that has ended
+            name = Path(f"/proc/{process}/comm").read_text().strip()
+            held = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            pages["java" if name == "java" else "other"] += held
+            if name == "java" and collect:
+                live += alive_in(process)
+    java, python = (pages[of] * os.sysconf("SC_PAGE_SIZE") >> 20 for of in ("java", "other"))
+    return Memory(python=python, java=java, live=sum(live) if live else None)
+
+
+def alive_in(process: int) -> list[int]:
+    """The megabytes that are left of a Java process's heap by a full collection, if jcmd tells."""
+    if shutil.which("jcmd") is None:
+        return []
+    for command in ("GC.run", "GC.heap_info"):
+        asked = ["jcmd", str(process), command]
+        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    used = re.search(r"used (\d+)K", done.stdout)
+    return [] if used is None else [int(used[1]) >> 10]
 
 
 def tree(process: int) -> list[int]:

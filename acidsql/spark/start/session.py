@@ -74,6 +74,11 @@ _DERIVED_CONF = {
 
 # Whoever sets one of these, here or in spark-defaults.conf, has tables in Spark's own catalog.
 _CATALOG_CONF = ("spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
+_REMEMBERED = (
+    "spark.ui.retainedJobs",
+    "spark.ui.retainedStages",
+    "spark.sql.ui.retainedExecutions",
+)
 _STARTING = threading.Lock()
 """A process has one Java process, whoever of its sessions and threads is the first to want it."""
 
@@ -208,6 +213,8 @@ def _settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
         "spark.app.name": "acidsql",
         "spark.log.level": "OFF",
         "spark.ui.enabled": "false",
+        # Of jobs that have ended, where nobody looks at pages about them: each is some kilobytes.
+        **({} if given.get("spark.ui.enabled") == "true" else dict.fromkeys(_REMEMBERED, "100")),
         "spark.ui.showConsoleProgress": "false",
         # Else every function of PySpark's asks Java seven times more, to know which line of ours
         # called it.

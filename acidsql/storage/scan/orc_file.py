@@ -4,36 +4,38 @@ alive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from pyarrow import orc
 
-from acidsql.acid.orc_tail import OrcTail
-from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, column_numbers
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
+from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.model import Column
-from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout
-from acidsql.storage.footers import RowIdRange, ScanFile, read_footer
+from acidsql.storage.footers import RowIdRange, ScanFile
+from acidsql.storage.id_runs import IdColumns, IdRuns, may_be_hit
+from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_unseen_times
-from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
+from acidsql.storage.scan.stripe_reader import Mask, StripeReader
 from acidsql.storage.stored import arrow_type
 
 CURRENT = EVENT_FIELDS[4]
-Mask = npt.NDArray[np.bool_]
 ID_TYPES = (pa.int64(), pa.int32(), pa.int64())
 
+_FEW_ROWS = 4096
+"""Files with at most so many rows are read with all columns at once, and tested together."""
+
+_NOTHING: Mapping[int | None, pa.Array] = {}
 
 Keep = Callable[[pa.RecordBatch], pa.Array]
 """What tells for each row whether it is wanted; NULL is no."""
@@ -54,8 +56,8 @@ class FileRead:
     """How a file is read.
 
     ``ids``: whether the rows' ids are given; ``id_columns``: those that are read for that, or to
-    tell the dead. ``first_row``: of an original file. ``keep``: what the rows of ``tested`` must
-    meet, before any other column is read.
+    tell the dead, where they are not ``known``. ``first_row``: of an original file. ``keep``: what
+    the rows of ``tested`` must meet, before any other column is read.
     """
 
     file: ScanFile
@@ -67,6 +69,15 @@ class FileRead:
     dead: DeadIds | None
     write_ids: ValidWriteIdList | None
     first_row: int
+    known: KnownFiles
+
+    @property
+    def needs_ids(self) -> bool:
+        return self.ids or self.dead is not None
+
+    @property
+    def few_rows(self) -> bool:
+        return self.file.rows <= _FEW_ROWS
 
 
 class Columns(NamedTuple):
@@ -86,24 +97,25 @@ def plan_file(
     dead: DeadIds | None,
     write_ids: ValidWriteIdList | None,
     first_row: int,
+    known: KnownFiles,
 ) -> FileRead | None:
     """How the file is read; None if all its rows are dead. NeedsSpark.
 
     ``dead``: None if no delete event hits this file's partition. ``write_ids``: None if the file
     needs no filter.
     """
-    if dead is not None and (known := _known_ids(file, first_row)) is not None:
-        hits = dead.within(file.partition_number, known)
-        if hits == file.rows:
-            return None
-        dead = dead if hits else None
+    if dead is not None:
+        if (own_ids := _known_ids(file, first_row)) is not None:
+            hits = dead.within(file.partition_number, own_ids)
+            if hits == file.rows:
+                return None
+            dead = dead if hits else None
+        elif not may_be_hit(file, dead):
+            dead = None
     id_columns: tuple[str, ...] = ()
-    if not file.file.original:
-        if ids or dead is not None:
-            # One id column tells all where the footer tells the others.
-            id_columns = ID_FIELDS if file.ids is None else ID_FIELDS[2:]
-        if write_ids is not None:
-            id_columns = (*id_columns, CURRENT)
+    if not file.file.original and (ids or dead is not None):
+        # One id column tells all where the footer tells the others.
+        id_columns = ID_FIELDS if file.ids is None else ID_FIELDS[2:]
     return FileRead(
         file=file,
         values=_values(file, columns.given, columns.of_table),
@@ -114,6 +126,7 @@ def plan_file(
         dead=dead,
         write_ids=write_ids,
         first_row=first_row,
+        known=known,
     )
 
 
@@ -166,7 +179,8 @@ def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch |
     counts = [rows for _, rows in plan.file.stripes]
     first_row = plan.first_row + sum(counts[: stripes.start])
     parts = []
-    with _Reader(io, plan.file) as reader:
+    few = plan.known.few_rows if plan.few_rows else None
+    with StripeReader(io, plan.file, few) as reader:
         for number in stripes:
             part = _stripe(reader, plan, number, first_row)
             first_row += counts[number]
@@ -177,148 +191,95 @@ def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch |
     return pa.concat_batches(parts)
 
 
-class _Reader:
-    """One file, opened when its columns are first asked for."""
-
-    def __init__(self, io: FileIO, file: ScanFile) -> None:
-        self._io = io
-        self._file = file
-        self._opened: pa.NativeFile | None = None
-        self._orc: orc.ORCFile | None = None
-        self._tail: OrcTail | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
-
-    def _open(self) -> pa.NativeFile:
-        if self._opened is None:
-            self._opened = self._io.open_input(self._file.path)
-        return self._opened
-
-    def read(
-        self, stripe: int, id_columns: Sequence[str], ordinals: Iterable[int]
-    ) -> tuple[dict[str, pa.Array], dict[int, pa.Array]]:
-        """The id columns of a stripe by their names, and data columns by their ordinals."""
-        wanted = sorted(set(ordinals))
-        if not wanted and not id_columns:
-            return {}, {}
-        batch = self._batch(stripe, id_columns, wanted)
-        if len(batch) != self._file.stripes[stripe][1]:
-            raise FormatError(
-                f'file "{self._file.path}" does not hold the rows its footer tells of',
-                detail=f"{len(batch)} instead of {self._file.stripes[stripe][1]}",
-            )
-        ids = {name: batch.column(name) for name in id_columns}
-        if any(column.null_count for column in ids.values()):
-            raise FormatError(f'file "{self._file.path}" holds events without ids')
-        if not wanted:
-            return ids, {}
-        arrays = batch.columns
-        if not self._file.file.original:
-            row = batch.column(ROW_FIELD)
-            if row.null_count:
-                raise FormatError(f'file "{self._file.path}" holds insert events without rows')
-            arrays = row.flatten()
-        if len(arrays) > len(wanted):
-            return ids, {ordinal: arrays[ordinal] for ordinal in wanted}
-        return ids, dict(zip(wanted, arrays, strict=True))
-
-    def groups(self, stripe: int, wanted: Mask) -> RowGroups | None:
-        """The row groups of a stripe that hold the rows wanted; None where they are not few."""
-        if int(np.count_nonzero(wanted)) * SHARE > len(wanted):
-            return None
-        if self._tail is None:
-            self._tail = read_footer(self._io, self._file.path)
-        return few_groups(self._open(), self._tail, stripe, wanted)
-
-    def read_groups(self, groups: RowGroups, ordinals: set[int]) -> dict[int, pa.Array]:
-        """Data columns of some row groups of a stripe by their ordinals."""
-        wanted = sorted(ordinals)
-        in_events = not self._file.file.original
-        numbers = column_numbers(self._file.columns, in_events=in_events)
-        kinds = self._file.columns.children
-        arrays = dict(
-            zip(
-                wanted,
-                groups.columns([(numbers[at], kinds[at]) for at in wanted], in_events=in_events),
-                strict=True,
-            )
-        )
-        left = [ordinal for ordinal, array in arrays.items() if array is None]
-        whole = self.read(groups.stripe, (), left)[1]
-        return arrays | {ordinal: groups.cut(whole[ordinal]) for ordinal in left}
-
-    def _batch(
-        self, stripe: int, id_columns: Sequence[str], ordinals: Sequence[int]
-    ) -> pa.RecordBatch:
-        try:
-            if self._orc is None:
-                self._orc = orc.ORCFile(self._open())
-            return self._orc.read_stripe(stripe, columns=self._names(id_columns, ordinals))
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            if "out of range" in str(error):
-                raise NeedsSpark("a timestamp lies outside of the years 1677 to 2262") from error
-            detail = str(error).splitlines()[0] if str(error) else None
-            raise FormatError(f'cannot read file "{self._file.path}"', detail=detail) from error
-
-    def _names(self, id_columns: Sequence[str], ordinals: Sequence[int]) -> list[str] | None:
-        """The columns as Arrow is told of them; None, all of them, where it could not be told."""
-        names = [self._file.columns.names[ordinal] for ordinal in ordinals]
-        if any("." in name or "`" in name for name in names):
-            return None
-        if self._file.file.original:
-            return names
-        return [*id_columns, *(f"{ROW_FIELD}.{name}" for name in names)]
-
-
 def _no_columns(rows: int) -> pa.RecordBatch:
     nothing = pa.StructArray.from_buffers(pa.struct([]), rows, [None])
     return pa.RecordBatch.from_struct_array(nothing)
 
 
-def _stripe(reader: _Reader, plan: FileRead, number: int, first_row: int) -> pa.RecordBatch | None:
+def read_few(io: FileIO, plans: Sequence[FileRead]) -> pa.RecordBatch | None:
+    """What ``read_stripes`` gives of whole files of one partition that have ``few_rows``; their
+    rows are tested together.
+    """
+    parts = []
+    for plan in plans:
+        all_values = replace(plan, values=(*plan.values, *plan.tested), tested=(), keep=None)
+        part = read_stripes(io, all_values, range(len(plan.file.stripes)))
+        if part is not None:
+            parts.append(part)
+    if not parts:
+        return None
+    rows = parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+    keep = plans[0].keep
+    if keep is None:
+        return rows
+    columns = dict(enumerate(rows.columns))
+    values = [Value(number, array.type, _as_it_is) for number, array in columns.items()]
+    given = len(values) - len(plans[0].tested)
+    tested = _batch((), columns, values[given:], len(rows), None)
+    wanted = _wanted(keep, tested, None)
+    if wanted is not None and not wanted.any():
+        return None
+    return _batch((), columns, values[:given], len(rows), wanted)
+
+
+def _stripe(
+    reader: StripeReader, plan: FileRead, number: int, first_row: int
+) -> pa.RecordBatch | None:
     """The rows of a stripe that are visible, alive and wanted. ``first_row``: the number of its
     first row, in an original file.
     """
     count = plan.file.stripes[number][1]
-    first = plan.values if plan.keep is None else plan.tested
-    known, stored = reader.read(number, plan.id_columns, _ordinals(first))
-    alive = _alive(known, plan, count, first_row)
+    first = _ordinals(plan.values if plan.keep is None else plan.tested)
+    ids: IdRuns | IdColumns | None = None
+    if plan.needs_ids:
+        ids = _ids_without_reading(plan, number, first_row)
+    id_columns = () if ids is not None else plan.id_columns
+    if plan.write_ids is not None:
+        id_columns = (*id_columns, CURRENT)
+    known, stored = reader.read(number, id_columns, first)
+    if plan.needs_ids and ids is None:
+        ids = _ids_read(plan, number, known)
+    alive = _alive(known, ids, plan)
+    done: dict[int | None, pa.Array] = {}
     if plan.keep is not None:
-        alive = _wanted(plan.keep, _batch([], stored, plan.tested, count, alive), alive)
-        if not alive.any():
+        tested = _batch((), stored, plan.tested, count, alive)
+        wanted = _wanted(plan.keep, tested, alive)
+        if wanted is alive:
+            pairs = zip(plan.tested, tested.columns, strict=True)
+            done = {value.ordinal: array for value, array in pairs if value.ordinal is not None}
+        alive = wanted
+        if alive is not None and not alive.any():
             return None
-    ids = _ids(known, plan, count, first_row) if plan.ids else []
+    given = () if ids is None or not plan.ids else _arrow_ids(ids, alive)
     if plan.keep is not None and (left := _ordinals(plan.values) - stored.keys()):
-        assert alive is not None
-        groups = reader.groups(number, alive)
-        if groups is None:
+        groups = None if alive is None else reader.groups(number, alive)
+        if groups is None or alive is None:
             stored |= reader.read(number, (), left)[1]
         else:
-            ids = [groups.cut(array) for array in ids]
             stored = {ordinal: groups.cut(array) for ordinal, array in stored.items()}
             stored |= reader.read_groups(groups, left)
             alive = groups.cut_mask(alive)
             count = len(alive)
-    return _batch(ids, stored, plan.values, count, alive)
+    return _batch(given, stored, plan.values, count, alive, done)
 
 
 def _ordinals(values: Sequence[Value]) -> set[int]:
     return {value.ordinal for value in values if value.ordinal is not None}
 
 
-def _wanted(keep: Keep, rows: pa.RecordBatch, alive: Mask | None) -> Mask:
-    """Which of all rows of a stripe are alive and wanted; ``rows`` are those alive."""
+def _wanted(keep: Keep, rows: pa.RecordBatch, alive: Mask | None) -> Mask | None:
+    """Which of all rows of a stripe are alive and wanted; ``rows`` are those alive. None: all.
+    ``alive`` itself if all that are alive are wanted.
+    """
     kept = keep(rows)
+    if kept.true_count == len(kept):
+        return alive
     wanted: Mask = numpy_array(filled(kept, False))
     if alive is None:
         return wanted
-    alive[alive] = wanted
-    return alive
+    both = alive.copy()
+    both[alive] = wanted
+    return both
 
 
 def _batch(
@@ -327,70 +288,90 @@ def _batch(
     values: Sequence[Value],
     count: int,
     alive: Mask | None,
+    done: Mapping[int | None, pa.Array] = _NOTHING,
 ) -> pa.RecordBatch:
-    """The rows that are ``alive``, as they are given; columns are called by their numbers."""
-    if alive is not None and alive.all():
-        alive = None
+    """The rows that are ``alive``, as they are given; columns are called by their numbers. ``ids``:
+    of these rows alone. ``done``: columns that are as they are given, by their ordinals.
+    """
+    left = count if alive is None else int(np.count_nonzero(alive))
     if not ids and not values:
-        return _no_columns(count if alive is None else int(alive.sum()))
-    arrays = [
+        return _no_columns(left)
+    rest = [value for value in values if value.ordinal not in done]
+    arrays: Sequence[pa.Array] = [
         pa.nulls(count, value.type) if value.ordinal is None else stored[value.ordinal]
-        for value in values
+        for value in rest
     ]
-    names = [str(number) for number in range(len(ids) + len(arrays))]
-    rows = pa.RecordBatch.from_arrays([*ids, *arrays], names=names)
-    if alive is not None:
-        rows = rows.filter(arrow_array(alive))
-    converted = [
-        value.convert(array) for value, array in zip(values, rows.columns[len(ids) :], strict=True)
-    ]
-    return pa.RecordBatch.from_arrays([*rows.columns[: len(ids)], *converted], names=names)
+    if alive is not None and left < count:
+        arrays = _filtered(arrays, alive, left)
+    converted = iter([v.convert(array) for v, array in zip(rest, arrays, strict=True)])
+    columns = [done[v.ordinal] if v.ordinal in done else next(converted) for v in values]
+    names = [str(number) for number in range(len(ids) + len(columns))]
+    return pa.RecordBatch.from_arrays([*ids, *columns], names=names)
 
 
-def _alive(known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int) -> Mask | None:
+def _filtered(arrays: Sequence[pa.Array], alive: Mask, left: int) -> Sequence[pa.Array]:
+    """The values of the ``left`` rows that are alive."""
+    wanted = arrow_array(alive)
+    if left * 4 >= len(alive) * 3 or len(arrays) < 2:  # Arrow then copies stretches
+        return [array.filter(wanted) for array in arrays]
+    names = [str(number) for number in range(len(arrays))]
+    columns: list[pa.Array] = pa.RecordBatch.from_arrays(arrays, names=names).filter(wanted).columns
+    return columns
+
+
+def _alive(
+    known: Mapping[str, pa.Array], ids: IdRuns | IdColumns | None, plan: FileRead
+) -> Mask | None:
     """Which rows are visible and alive; None: all."""
     alive = None
     if plan.write_ids is not None:
         alive = valid_mask(_longs(known[CURRENT]), plan.write_ids)
     if plan.dead is not None:
-        number = plan.file.partition_number
-        if (same := _same_ids(plan)) is not None:
-            rows = (
-                np.arange(first_row, first_row + count, dtype=np.int64)
-                if plan.file.file.original
-                else _longs(known[ID_FIELDS[2]])
-            )
-            hit = plan.dead.alive_of(number, *same, rows)
-        else:
-            hit = plan.dead.alive(number, *(_longs(known[name]) for name in ID_FIELDS))
-        alive = hit if alive is None else alive & hit
+        assert ids is not None
+        hit = ids.alive(plan.file.partition_number, plan.dead)
+        if alive is None or hit is None:
+            return hit if alive is None else alive
+        alive &= hit
     return alive
 
 
-def _same_ids(plan: FileRead) -> tuple[int, int] | None:
-    """The write id and the bucket property that all rows have; None where they may have several."""
-    if plan.file.file.original:
-        return int(plan.file.file.max_write_id), bucket_property(plan.file)
-    ids = plan.file.ids
-    return None if ids is None else (ids.write_id, ids.bucket_property)
-
-
-def _ids(known: dict[str, pa.Array], plan: FileRead, count: int, first_row: int) -> list[pa.Array]:
-    same = _same_ids(plan)
-    if same is None:
-        return [known[name].cast(kind) for name, kind in zip(ID_FIELDS, ID_TYPES, strict=True)]
-    rows = (
-        arrow_array(np.arange(first_row, first_row + count, dtype=np.int64))
-        if plan.file.file.original
-        else known[ID_FIELDS[2]]
+def _ids_without_reading(plan: FileRead, number: int, first_row: int) -> IdRuns | None:
+    """The ids of a stripe's rows, where they are known."""
+    file = plan.file
+    if not file.file.original:
+        return plan.known.id_runs.find((file.key, number))
+    return IdRuns(
+        count=file.stripes[number][1],
+        starts=_long(0),
+        write_ids=_long(file.file.max_write_id),
+        bucket_properties=_long(bucket_property(file)),
+        first_rows=_long(first_row),
     )
-    return [
-        *(
-            pa.repeat(arrow_scalar(value, kind), count)
-            for value, kind in zip(same, ID_TYPES, strict=False)
-        ),
-        rows,
-    ]
+
+
+def _ids_read(plan: FileRead, number: int, known: Mapping[str, pa.Array]) -> IdRuns | IdColumns:
+    """The ids of a stripe's rows by the columns that were read; kept where they are runs."""
+    rows, same = _longs(known[ID_FIELDS[2]]), plan.file.ids
+    if same is None:
+        write_ids, buckets = (_longs(known[name]) for name in ID_FIELDS[:2])
+    else:
+        write_ids, buckets = (
+            np.full(len(rows), value, np.int64) for value in (same.write_id, same.bucket_property)
+        )
+    runs = IdRuns.of(write_ids, buckets, rows)
+    if runs is None:
+        return IdColumns(write_ids, buckets, rows)
+    plan.known.id_runs.keep((plan.file.key, number), runs, len(runs.starts))
+    return runs
+
+
+def _arrow_ids(ids: IdRuns | IdColumns, wanted: Mask | None) -> list[pa.Array]:
+    write_ids, buckets, rows = ids.ids(wanted)
+    return [arrow_array(write_ids), arrow_array(buckets.astype(np.int32)), arrow_array(rows)]
+
+
+def _long(value: int) -> Longs:
+    return np.array([value], np.int64)
 
 
 def _longs(array: pa.Array) -> Longs:

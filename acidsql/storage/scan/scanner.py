@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, groupby
 
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO
+from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.footers import ScanFile
@@ -30,7 +32,14 @@ from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
 from acidsql.storage.scan.ahead import ahead
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.orc_file import ID_TYPES, Columns, FileRead, plan_file, read_stripes
+from acidsql.storage.scan.orc_file import (
+    ID_TYPES,
+    Columns,
+    FileRead,
+    plan_file,
+    read_few,
+    read_stripes,
+)
 from acidsql.storage.scan.skipping import Skipping
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import arrow_type
@@ -62,6 +71,7 @@ class Scanner:
         self._known = known
         self._max_events = max_events
         self._skipping = Skipping()
+        self._last_dead: tuple[object, DeadIds] = None, DeadIds.of([])
 
     @property
     def _io(self) -> FileIO:
@@ -139,28 +149,55 @@ class Scanner:
                 dead=dead if file.partition_number in dead.partition_numbers else None,
                 write_ids=snapshot.write_ids if filtered else None,
                 first_row=first(file) if file.file.original else 0,
+                known=self._known,
             )
             if read is not None:
                 yield read
 
     def _dead(self, snapshot: TableSnapshot, inserts: Sequence[ScanFile]) -> DeadIds:
-        if not inserts:
-            return DeadIds.of([])
-        deletes = self._known.footers.delete_files(self._io, snapshot.delete_files)
+        files = snapshot.delete_files if inserts else ()
+        deletes = self._known.footers.delete_files(self._io, files)
         deletes = tuple(file for file in deletes if file.rows)
+        if not deletes:
+            return DeadIds.of([])
         most = min(self._max_events(), MAX_EVENTS)
         if (count := sum(file.rows for file in deletes)) > most:
             raise NeedsSpark(f"there are {count} delete events")
-        return DeadIds.of(self._known.events.parts(deletes, snapshot.write_ids, keep=most))
+        filtered = any(file.file.needs_row_filter for file in deletes)
+        key = deletes, snapshot.write_ids if filtered else None
+        last_key, dead = self._last_dead  # another thread may set both
+        if key != last_key:
+            dead = DeadIds.of(self._known.events.parts(deletes, snapshot.write_ids, keep=most))
+            self._last_dead = key, dead
+        return dead
 
-    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch | None]:
-        return ahead(partial(_work, self._io, scan.shape), scan.tasks())
+    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch]:
+        work = partial(_work, self._io, scan.shape)
+        return chain.from_iterable(ahead(work, scan.tasks()))
 
 
-def _work(io: FileIO, shape: _Shape, task: tuple[FileRead, range]) -> pa.RecordBatch | None:
-    read, stripes = task
-    rows = read_stripes(io, read, stripes)
-    return None if rows is None else shape.batch(rows, read.file.partition_number)
+Piece = tuple[FileRead, range]
+"""A file, and stripes of it that follow on each other."""
+
+
+def _work(io: FileIO, shape: _Shape, task: Sequence[Piece]) -> list[pa.RecordBatch]:
+    parts = []
+    for few_of, pieces in groupby(task, key=_few_of):
+        if few_of is not None:
+            few = read_few(io, [read for read, _ in pieces])
+            parts += [] if few is None else [shape.batch(few, few_of)]
+            continue
+        for read, stripes in pieces:
+            rows = read_stripes(io, read, stripes)
+            parts += [] if rows is None else [shape.batch(rows, read.file.partition_number)]
+    return parts
+
+
+def _few_of(piece: Piece) -> int | None:
+    """The partition whose files of few rows are read together, if the piece is one of these."""
+    read, stripes = piece
+    whole = len(stripes) == len(read.file.stripes)
+    return read.file.partition_number if whole and read.few_rows else None
 
 
 def _kept(where: Where, shape: _Shape, partition_number: int, rows: pa.RecordBatch) -> pa.Array:
@@ -275,8 +312,26 @@ class _Scan:
     shape: _Shape
     reads: tuple[FileRead, ...]
 
-    def tasks(self) -> Iterator[tuple[FileRead, range]]:
-        """What is read at once: stripes of a file that have ``BATCH_ROWS`` rows together."""
+    def tasks(self) -> Iterator[Sequence[Piece]]:
+        """What is read at once: pieces that have ``BATCH_ROWS`` rows together. Files of a distant
+        file system are not read one behind the other.
+        """
+        task: list[Piece] = []
+        rows = 0
+        for piece in self._pieces():
+            read, stripes = piece
+            if task and split_url(read.file.path) is not None:
+                yield task
+                task, rows = [], 0
+            task.append(piece)
+            rows += sum(read.file.stripes[number][1] for number in stripes)
+            if rows >= BATCH_ROWS:
+                yield task
+                task, rows = [], 0
+        if task:
+            yield task
+
+    def _pieces(self) -> Iterator[Piece]:
         for read in self.reads:
             start = rows = 0
             for number, (_, count) in enumerate(read.file.stripes):
@@ -288,13 +343,11 @@ class _Scan:
                 yield read, range(start, len(read.file.stripes))
 
 
-def _bounded(parts: Iterator[pa.RecordBatch | None], most: int) -> Iterator[pa.RecordBatch]:
+def _bounded(parts: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
     """All rows in batches of ``most`` rows or fewer; small ones are put together."""
     small: list[pa.RecordBatch] = []
     rows = 0
     for part in parts:
-        if part is None:
-            continue
         if small and (rows + len(part) > most or len(part) >= most // 8):
             yield _together(small)
             small, rows = [], 0
