@@ -77,7 +77,8 @@ def queued_one(
         write_ids=opened.write_ids,
         txn_id=opened.txn_id,
     )
-    carry_out(session.engine, session.settings, merge, unclaimed)
+    target = merge.target(session.settings)
+    carry_out(session.engine, session.settings, merge, target, unclaimed)
     store.finish_compaction(entry.compaction_id)
     return entry_of(session, entry.compaction_id)
 

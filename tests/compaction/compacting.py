@@ -78,7 +78,9 @@ def compact_one(
         **options,
     )
     try:
-        merged = carry_out(session.engine, session.settings, merge, claim)
+        merged = carry_out(
+            session.engine, session.settings, merge, merge.target(session.settings), claim
+        )
     finally:
         store.abort_txns([txn_id])
     return merged

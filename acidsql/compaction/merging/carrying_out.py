@@ -42,11 +42,13 @@ class Merged:
     bytes_before: int
 
 
-def carry_out(engine: Engine, settings: Settings, merge: Merge, claim: Claim) -> Merged:
+def carry_out(
+    engine: Engine, settings: Settings, merge: Merge, target: WriteTarget, claim: Claim
+) -> Merged:
     """Merges and publishes, the latter as ``claim`` allows it. After a failure nothing is left that
-    is looked at.
+    is looked at. ``target``: ``merge.target()``.
     """
-    io, target = engine.files, merge.target(settings)
+    io = engine.files
     try:
         with translated():
             crash_points.reached("compaction begun")
