@@ -224,6 +224,20 @@ class Snapshots:
             bytes=sum(int(one[BYTES]) for one in statistics),
         )
 
+    def find_changed(self, *, plain: bool = False) -> str | None:
+        """The directory of a table or partition in which files that were seen are not there any
+        more, or are others; None if there is none. ``plain``: look only where rows have no ids, and
+        a name may be another file's, and at no object store.
+        """
+        for root, seen in self._taken.items():
+            if plain and (seen.directory is not None or not self._io.renames(root)):
+                continue
+            now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in self._io.listing(root).files}
+            files = (*seen.insert_files(0), *seen.delete_files(0))
+            if any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files):
+                return root
+        return None
+
     def confirm(self) -> None:
         """Raises the error of a reader whose files are not kept for it any more."""
         self._visible.confirm()
