@@ -26,6 +26,16 @@ def dropped_name(path: str) -> str:
     return f"{_HIDDEN}dropped_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
 
 
+def delete_dropped(store: Store, io: FileIO, path: str) -> None:
+    """Deletes the directory of a table that is dropped, unless a new one lies there by now. Where
+    it can be renamed it is gone in one step, with all that is still being written into it.
+    """
+    hidden = f"{parent(path)}/{dropped_name(path)}"
+    io.delete_tree(hidden)
+    if io.exists(path):
+        _delete(store, io, path, hidden)
+
+
 def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
     """Deletes a noted directory or moves it back."""
     if noted.moved_from is None:

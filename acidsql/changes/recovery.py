@@ -275,10 +275,10 @@ def _fate_of_base(io: FileIO, path: str) -> _Fate:
     return _Fate.APART if compacted else _Fate.GARBAGE
 
 
-def hide(io: FileIO, table: Table, txn_id: TxnId, path: str) -> str:
+def hide(io: FileIO, table: Table, txn_id: TxnId, path: str, *, sync: bool = True) -> str:
     """Takes a directory away from where it is looked for; returns what is to be deleted. Its new
     name is one of a staging directory of ``txn_id``, which has ended: who dies before that is
-    deleted leaves it to ``remove_staging``.
+    deleted leaves it to ``remove_staging``. ``sync``: it outlives a crash of the machine.
     """
     hidden = f"{path_of(table.location)}/.acidsql_{txn_id}_{uuid.uuid4().hex[:8]}"
     if not io.renames(path):
@@ -291,5 +291,6 @@ def hide(io: FileIO, table: Table, txn_id: TxnId, path: str) -> str:
     except OSError:  # it is a file system of its own, or there are links in it
         io.delete_tree(path)
         return path
-    io.sync_directory(parent(path))
+    if sync:
+        io.sync_directory(parent(path))
     return hidden

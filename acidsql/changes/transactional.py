@@ -5,13 +5,14 @@ committed it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from acidsql import crash_points, interrupts
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
+from acidsql.changes.recovery import hide
 from acidsql.changes.unit_of_work import Done, Leg, Store, UnitOfWork
 from acidsql.engine import Engine
 from acidsql.errors import Error, ExecutionError, FormatError
@@ -22,6 +23,7 @@ from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.target import Written
+from acidsql.txn.leftovers import AbortedWrite
 from acidsql.txn.locking import Patience
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
@@ -122,11 +124,13 @@ class TransactionWork(UnitOfWork):
 
     def _work_on(self, leg: Leg, before: Roots) -> Work:
         snapshots = self._engine.snapshots(self.txn, before)
+        # before the look at the table: one that has its name later is not written to under this id
+        write_id = self.txn.write_id(leg.table.name)
         snapshots.check_unchanged(leg.table)
         return Work(
             snapshots=snapshots,
             txn_id=self.txn.txn_id,
-            write_id=self.txn.write_id(leg.table.name),
+            write_id=write_id,
             pending=self._pending,
         )
 
@@ -182,7 +186,36 @@ class TransactionWork(UnitOfWork):
             self.txn.abort()
         finally:
             if self.txn.state is TransactionState.ABORTED:
+                self._take_back()
                 super().rollback()
+
+    def _take_back(self) -> None:
+        """Hides what has its name already, while the store tells that it is on record and its table
+        the same: whoever has aborted the transaction may have dropped that, and another has its
+        name. What stays is for whoever cleans up (see ``recovery``).
+        """
+        published = {path: io for io, path in self._pending.published}
+        self._pending.published.clear()
+        for root in self._pending.roots.values():
+            directories = [path for path in root.directories if path in published]
+            if not directories:
+                continue
+            write = AbortedWrite(
+                txn_id=self.txn_id,
+                table=root.table.name,
+                partition=_partition_name(root),
+                write_id=root.write_id,
+                is_over=True,
+                is_long_over=False,
+                record_is_whole=True,
+            )
+            with (
+                suppress(Error, OSError),
+                self._store.removing(root.table, [write]) as recorded,
+            ):
+                for path in directories if recorded else ():
+                    io = published[path]
+                    self._pending.discard_too(io, hide(io, root.table, self.txn_id, path))
 
     def _components(self) -> list[TxnComponent]:
         """What was written to: each table, or each partition by its name."""

@@ -4,7 +4,8 @@ CompactionCleaner.
     1  an entry is due: committed, its files kept for as long as they are to be kept
     2  what is obsolete below its highest write id is chosen as a reader would choose
     3  the store grants the claim, if no registered reader of the table is older than the commit
-    4  directories get hidden names, which whoever cleans up removes in any case, and go
+    4  while the store lets nobody drop, move or rename the table or partition, directories get
+       hidden names, which whoever cleans up removes in any case; they go
     5  nothing obsolete is left: the entry has succeeded
 
 Until 3 nothing has changed; from 4 on, every directory that is gone was of no use to anybody, so a
@@ -59,6 +60,7 @@ class _Job:
 
     compaction: Compaction
     table: Table
+    partition: Partition | None
     root: str
     write_ids: ValidCleanerWriteIdList
 
@@ -179,6 +181,7 @@ class Cleaner:
         return _Job(
             compaction=compaction,
             table=table,
+            partition=partition,
             root=path_of(table.location if partition is None else partition.location),
             write_ids=ValidCleanerWriteIdList(
                 table=str(table.name),
@@ -192,7 +195,6 @@ class Cleaner:
         if chosen.obsolete:
             if not self.store.begin_cleaning(job.compaction, _history_lost(job, chosen)):
                 return False
-            crash_points.reached("cleaning claimed")
             self._remove(job, chosen.obsolete)
             left = self._chosen(job).obsolete
             if left:
@@ -243,15 +245,20 @@ class Cleaner:
         io, root = self.files, job.root
         txn_id = job.compaction.txn_id or TxnId(1)
         directories = [path for path in paths if is_reserved(path.partition("/")[0])]
-        hidden = [hide(io, job.table, txn_id, f"{root}/{path}") for path in directories]
+        crash_points.reached("cleaning claimed")
+        with self.store.cleaning(job.compaction, job.table, job.partition):
+            hidden = [
+                hide(io, job.table, txn_id, f"{root}/{path}", sync=False) for path in directories
+            ]
+            for path in sorted({*paths}.difference(directories)):
+                io.delete_file(f"{root}/{path}")
+                above = parent(f"{root}/{path}")
+                while above != root and io.remove_empty_directory(above):
+                    above = parent(above)
+        io.sync_directory(root)
         crash_points.reached("obsolete hidden")
         for path in hidden:
             io.delete_tree(path)
-        for path in sorted({*paths}.difference(directories)):
-            io.delete_file(f"{root}/{path}")
-            above = parent(f"{root}/{path}")
-            while above != root and io.remove_empty_directory(above):
-                above = parent(above)
 
     def _succeed(self, compaction: Compaction) -> bool:
         self.store.mark_cleaned(compaction.compaction_id)

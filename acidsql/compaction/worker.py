@@ -12,7 +12,7 @@ first two, and finds of the last that there is nothing to merge any more, but to
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
 from acidsql import crash_points
@@ -33,6 +33,7 @@ from acidsql.compaction.merging.choosing import (
 )
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
+from acidsql.compaction.merging.publishing import Claim
 from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
@@ -217,7 +218,7 @@ class Worker:
             raise _RefusedError(NOT_ENOUGH)
         while inputs is not None:
             merge = _merge(entry, subject, opened, inputs)
-            merged = carry_out(self._engine, settings, merge, self._lease(entry))
+            merged = self._merge(entry, settings, merge)
             if not self._is_overwritten(subject, inputs):
                 self._count(settings, subject, merged)
             crash_points.reached("compaction counted")
@@ -275,6 +276,26 @@ class Worker:
     def _lease(self, entry: Compaction) -> Callable[[], None]:
         """Raises MetastoreError if the entry is another's by now, even one of this process."""
         return lambda: self._store.heartbeat_compaction(entry.compaction_id, lease=entry.lease)
+
+    def _merge(self, entry: Compaction, settings: Settings, merge: Merge) -> Merged:
+        """Carries a merge out. What it stages is on record, and goes with the next statement of
+        anybody if the process dies.
+        """
+        target = merge.target(settings)
+        path = target.staging_path
+        self._store.note_directory(path)
+        try:
+            return carry_out(self._engine, settings, merge, target, self._claim(entry))
+        finally:
+            with suppress(Error, OSError):
+                if not self._files.exists(path):
+                    self._store.forget_directories([path])
+
+    def _claim(self, entry: Compaction) -> Claim:
+        def claim(table: Table, partition: Partition | None) -> AbstractContextManager[None]:
+            return self._store.publishing(entry.compaction_id, table, partition, lease=entry.lease)
+
+        return claim
 
     def _is_overwritten(self, subject: _Subject, inputs: Inputs) -> bool:
         """Whether a newer base hides by now what was merged: its statement has begun the numbers

@@ -15,7 +15,7 @@ from acidsql.changes.at_once import NewTableWork
 from acidsql.changes.unit_of_work import carry_out
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.tables import NOT_EMPTY, check_location
+from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO
@@ -62,7 +62,7 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
 
 
 def _check_empty(io: FileIO, table: Table, action: BoundCreateTableAs) -> None:
-    if not io.list_files(table.location):
+    if not holds_rows(io, table.location):
         return
     if action.location_span is None:
         raise BindError(

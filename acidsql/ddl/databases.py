@@ -6,6 +6,7 @@ from acidsql import crash_points
 from acidsql.catalog import describe
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
+from acidsql.changes.dropped import delete_dropped
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_all, deleting_noted
 from acidsql.ddl.locations import at_span
@@ -55,7 +56,10 @@ def drop_database(warehouse: Warehouse, action: BoundDropDatabase) -> Result:
         crash_points.reached("database dropped")
         with deleting_noted(warehouse, directories):
             delete_all(
-                directories, warehouse.files.delete_tree, f"dropped database {action.name}", hint
+                directories,
+                lambda path: delete_dropped(warehouse.store, warehouse.files, path),
+                f"dropped database {action.name}",
+                hint,
             )
     return done()
 

@@ -23,12 +23,12 @@ def file_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def deleting_noted(warehouse: Warehouse, directories: Collection[str]) -> Iterator[None]:
-    """Deletes directories that were noted in the store. If that fails the user is told, who may do
-    with them what he likes from then on; only if the process dies others go on.
+    """Deletes directories that were noted in the store. If files fail the user is told, who may do
+    with them what he likes from then on; only if the store does, or the process dies, others go on.
     """
     try:
         yield
-    except Exception:
+    except ExecutionError:
         with suppress(Error):
             warehouse.store.forget_directories(directories)
         raise

@@ -6,13 +6,16 @@ import os
 from dataclasses import replace
 
 from acidsql import crash_points
+from acidsql.acid.paths import parse_directory
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import nothing_yet
+from acidsql.changes.dropped import delete_dropped
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.metastore.stores import database_file
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundDropTable
@@ -38,7 +41,7 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
     io = warehouse.files
     check_location(warehouse, table, action.span)
     with file_errors("CREATE TABLE"):
-        if table.kind is TableKind.MANAGED and io.list_files(table.location):
+        if table.kind is TableKind.MANAGED and holds_rows(io, table.location):
             raise BindError(
                 f'directory "{table.location}" of the new table is not empty',
                 hint=NOT_EMPTY,
@@ -56,6 +59,15 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
             raise
         # somebody who failed to make the same table may have taken it away
         io.make_directory(table.location)
+
+
+def holds_rows(io: FileIO, location: str) -> bool:
+    """Whether there are files in a directory, or such directories as rows are in: one without a
+    visible file would hide rows, or have a name that is wanted.
+    """
+    listing = io.listing(location)
+    names = (path.rpartition("/")[2] for path in listing.directories)
+    return bool(listing.files) or any(parse_directory(name) is not None for name in names)
 
 
 NOT_EMPTY = (
@@ -100,7 +112,10 @@ def drop_table(warehouse: Warehouse, action: BoundDropTable) -> Result:
         crash_points.reached("table dropped")
         with deleting_noted(warehouse, directories):
             delete_all(
-                directories, warehouse.files.delete_tree, f"dropped table {table.name}", hint
+                directories,
+                lambda path: delete_dropped(warehouse.store, warehouse.files, path),
+                f"dropped table {table.name}",
+                hint,
             )
     return done()
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -150,11 +151,16 @@ class LocalFileIO:
 
     def delete_tree(self, path: str) -> None:
         target = local_path(path)
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.islink(target):
+        if os.path.islink(target):
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(target)
-            else:
-                shutil.rmtree(target)
+            return
+        for attempt in range(_ATTEMPTS):
+            try:
+                return _remove_tree(target)
+            except OSError as error:  # somebody has made another in it meanwhile
+                if error.errno != errno.ENOTEMPTY or attempt == _ATTEMPTS - 1:
+                    raise
 
     def move_directory(self, old: str, new: str) -> None:
         source, target = local_path(old), local_path(new)
@@ -242,7 +248,10 @@ def _walk(root: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
 
 
 def _rename(source: str, target: str) -> None:
-    """Renames into a directory that is made if need be, anew if somebody removes it as empty."""
+    """Renames into a directory that is made if need be, anew if somebody removes it as empty. None
+    is made for what is not there.
+    """
+    os.lstat(source)
     for attempt in range(_ATTEMPTS):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
@@ -251,6 +260,21 @@ def _rename(source: str, target: str) -> None:
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1 or not os.path.lexists(source):
                 raise
+
+
+def _remove_tree(target: str) -> None:
+    """Deletes a directory with all below. What others delete meanwhile is gone, and no reason to
+    leave the rest.
+    """
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(target, onexc=_unless_gone)
+    else:
+        shutil.rmtree(target, onerror=lambda call, path, info: _unless_gone(call, path, info[1]))
+
+
+def _unless_gone(call: object, path: str, error: BaseException) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _stat(entry: os.DirEntry[str]) -> os.stat_result:

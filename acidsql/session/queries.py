@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet, finalize
 
 from acidsql import interrupts
-from acidsql.catalog.model import TableKind, TableName
+from acidsql.catalog.model import TableKind
 from acidsql.engine import Engine
-from acidsql.errors import Error
+from acidsql.errors import (
+    Error,
+    ExecutionError,
+    FormatError,
+    SnapshotTooOldError,
+    UnsupportedStatementError,
+)
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
@@ -25,7 +31,7 @@ from acidsql.session.turn import Turn
 from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
 from acidsql.txn.locks import LockRequest
-from acidsql.txn.readers import gone_error
+from acidsql.txn.readers import gone_error, overwritten_error
 from acidsql.txn.reading import Hold, Reads
 
 if TYPE_CHECKING:
@@ -66,7 +72,10 @@ class SessionQueries:
         with self.locks.around(plan, source, work) as locked:
             self.reads.hold_in_txn(hold, work.txn)
             snapshots = work.snapshots()
-            with self.reads.fetching(hold, None, self.locks.patience()):
+            with (
+                self._told_if_gone(locked, snapshots),
+                self.reads.fetching(hold, None, self.locks.patience()),
+            ):
                 answer = self.engine.answer(locked, snapshots, trace)
         # its own files have other names once it has ended: the rows are kept here
         if work.has_written:
@@ -84,7 +93,8 @@ class SessionQueries:
         ):
             locked = self.locks.current(plan, source, waited=waited)
             snapshots = self.engine.snapshots(visible)
-            answer = self.engine.answer(locked, snapshots, trace)
+            with self._told_if_gone(locked, snapshots):
+                answer = self.engine.answer(locked, snapshots, trace)
             if answer.late and transactional_reads(locked):
                 holds.append(Hold(transactional_reads(locked), source))
         hold = holds[0] if holds else None
@@ -109,13 +119,15 @@ class SessionQueries:
         @contextmanager
         def fetching() -> Iterator[None]:
             patience = self.locks.patience()
-            with self.turn.taken(), placed_in(source), self.reads.fetching(hold, locks, patience):
-                try:
-                    yield
-                except Error as error:
-                    if (gone := self._gone(plan)) is not None:
-                        raise gone_error(gone) from error
-                    raise
+            with (
+                self.turn.taken(),
+                placed_in(source),
+                self._told_if_gone(plan, snapshots),
+                self.reads.fetching(hold, locks, patience),
+            ):
+                yield
+                if answer.late and (changed := snapshots.find_changed(plain=True)) is not None:
+                    raise overwritten_error(changed)
 
         def fetched() -> pa.Table:
             with fetching():
@@ -143,8 +155,18 @@ class SessionQueries:
             self.late.add(result)
         return result
 
-    def _gone(self, plan: ReadPlan) -> TableName | None:
-        """A table that a query reads and that others have dropped, or put somewhere else."""
+    @contextmanager
+    def _told_if_gone(self, plan: ReadPlan, snapshots: Snapshots) -> Iterator[None]:
+        """Where others have taken away what a query reads, its error says that."""
+        try:
+            yield
+        except (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError) as e:
+            if (gone := self._gone(plan, snapshots)) is not None:
+                raise gone from e
+            raise
+
+    def _gone(self, plan: ReadPlan, snapshots: Snapshots) -> Error | None:
+        """Says that others have taken away what a query reads, if they have."""
         for read in plan.query.reads:
             if read.table.kind is not TableKind.FRAME:
                 now = self.locks.find_table(read.table.name)
@@ -152,7 +174,10 @@ class SessionQueries:
                     read.table.table_id,
                     read.table.location,
                 ):
-                    return read.table.name
+                    return gone_error(read.table.name)
+        with suppress(Error, OSError):
+            changed = snapshots.find_changed()
+            return None if changed is None else overwritten_error(changed)
         return None
 
     def _frame(

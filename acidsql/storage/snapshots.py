@@ -21,7 +21,7 @@ from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import path_of
+from acidsql.files.urls import path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.write.pending import PendingRoot
@@ -223,6 +223,20 @@ class Snapshots:
             rows=sum(int(one[ROWS]) for one in statistics),
             bytes=sum(int(one[BYTES]) for one in statistics),
         )
+
+    def find_changed(self, *, plain: bool = False) -> str | None:
+        """The directory of a table or partition in which files that were seen are not there any
+        more, or are others; None if there is none. ``plain``: look only where rows have no ids, and
+        a name may be another file's, and at no distant store, which would be asked once more.
+        """
+        for root, seen in self._taken.items():
+            if plain and (seen.directory is not None or split_url(root) is not None):
+                continue
+            now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in self._io.listing(root).files}
+            files = (*seen.insert_files(0), *seen.delete_files(0))
+            if any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files):
+                return root
+        return None
 
     def confirm(self) -> None:
         """Raises the error of a reader whose files are not kept for it any more."""

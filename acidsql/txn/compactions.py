@@ -16,13 +16,14 @@ writer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidTxnList
-from acidsql.catalog.model import TableName
+from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
 
@@ -209,6 +210,27 @@ class CompactionQueue(Protocol):
     ) -> Mapping[int, CompactionState | None]:
         """Aborts entries that are initiated; returns the state that each had before, None for an
         unknown one. Hive: AbortCompactionFunction.
+        """
+
+    def publishing(
+        self,
+        compaction_id: int,
+        table: Table,
+        partition: Partition | None,
+        *,
+        lease: int | None = None,
+    ) -> AbstractContextManager[None]:
+        """The context in which a worker gives its result names. MetastoreError, as
+        ``heartbeat_compaction`` raises it, and if the table or partition is not there any more, or
+        elsewhere, or under another name: else it would appear in another one. Nobody changes the
+        store in it, so it should be short.
+        """
+
+    def cleaning(
+        self, compaction: Compaction, table: Table, partition: Partition | None
+    ) -> AbstractContextManager[None]:
+        """The context in which a cleaner takes directories away, as ``publishing``: of an entry
+        that is still ready for cleaning.
         """
 
     def compactions(self) -> tuple[Compaction, ...]:

@@ -107,6 +107,15 @@ def gone_error(table: TableName) -> SnapshotTooOldError:
     )
 
 
+def overwritten_error(directory: str) -> SnapshotTooOldError:
+    """The error of a read of files that others have taken away."""
+    return SnapshotTooOldError(
+        f'files in "{directory}" are not what the statement saw any more: rows were overwritten,'
+        " truncated or dropped with their partition before they were fetched",
+        hint="Run the statement again, or fetch its rows at once.",
+    )
+
+
 class Readers(Protocol):
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
         """Takes a snapshot of now and registers its tables in the same step; with ``locks``, that

@@ -20,7 +20,7 @@ from acidsql.txn.compactions import (
     CompactionState,
     CompactionType,
 )
-from tests.compaction.compacting import find
+from tests.compaction.compacting import find, unclaimed
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
@@ -77,7 +77,8 @@ def queued_one(
         write_ids=opened.write_ids,
         txn_id=opened.txn_id,
     )
-    carry_out(session.engine, session.settings, merge, lambda: None)
+    target = merge.target(session.settings)
+    carry_out(session.engine, session.settings, merge, target, unclaimed)
     store.finish_compaction(entry.compaction_id)
     return entry_of(session, entry.compaction_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,18 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction.merging.carrying_out import Merged, carry_out
 from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
+from acidsql.compaction.merging.publishing import Claim
 from acidsql.compaction.worker import Worker
 from acidsql.files.urls import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import Compaction, CompactionRequest, CompactionType
+
+
+def unclaimed(_table: Table, _partition: Partition | None) -> AbstractContextManager[None]:
+    """Of a compaction that is in no queue."""
+    return nullcontext()
+
 
 MAJOR, MINOR, REBALANCE = CompactionType.MAJOR, CompactionType.MINOR, CompactionType.REBALANCE
 
@@ -32,7 +39,7 @@ def compact(
     session: Session,
     table: str,
     type: CompactionType,
-    check_lease: Callable[[], None] = lambda: None,
+    claim: Claim = unclaimed,
     **options: Any,
 ) -> list[Merged | None]:
     """Compacts a table, or each of its partitions; None for one that needs none."""
@@ -40,7 +47,7 @@ def compact(
     partitions: list[Partition | None] = [None]
     if known.partition_columns:
         partitions = list(session.store.list_partitions(known))
-    return [compact_one(session, known, p, type, check_lease, **options) for p in partitions]
+    return [compact_one(session, known, p, type, claim, **options) for p in partitions]
 
 
 def compact_one(
@@ -48,7 +55,7 @@ def compact_one(
     table: Table,
     partition: Partition | None,
     type: CompactionType,
-    check_lease: Callable[[], None] = lambda: None,
+    claim: Claim = unclaimed,
     max_deltas: int | None = None,
     **options: Any,
 ) -> Merged | None:
@@ -71,7 +78,9 @@ def compact_one(
         **options,
     )
     try:
-        merged = carry_out(session.engine, session.settings, merge, check_lease)
+        merged = carry_out(
+            session.engine, session.settings, merge, merge.target(session.settings), claim
+        )
     finally:
         store.abort_txns([txn_id])
     return merged

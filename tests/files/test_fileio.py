@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -238,6 +239,36 @@ def test_deleting_what_is_not_there(place: Place) -> None:
 
 
 # ---- the local one
+
+
+def test_a_tree_goes_whole_though_others_delete_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And though one of them makes a directory in it: nothing is left behind in silence."""
+    io, home = LocalFileIO(), tmp_path / "t"
+    for name in ("a", "b", "c", "d"):
+        io.write(f"{make(home / name)}/f", b"")
+    unlink, others = os.unlink, ["b", "c", "d", "a"]
+
+    def slow_unlink(path: str, **at: Any) -> None:
+        if others:
+            rest = [home / name for name in others if (home / name).exists()]
+            others.clear()
+            for one in rest[1:3]:
+                unlink(one / "f")
+                one.rmdir()
+            make(home / "new")
+        unlink(path, **at)
+
+    monkeypatch.setattr(os, "unlink", slow_unlink)
+    io.delete_tree(str(home))
+    assert not others
+    assert not home.exists()
+
+
+def make(path: Path) -> Path:
+    path.mkdir(parents=True)
+    return path
 
 
 def test_local_files_tell_their_times(tmp_path: Path) -> None:

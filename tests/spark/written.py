@@ -110,7 +110,7 @@ def committed(write: Write) -> Write:
         assert target.pending is not None
         try:
             written = write(io, target, rows)
-            publish(io, target.pending.roots.values())
+            publish(io, target.pending.roots.values(), lambda: None, lambda _: None)
         finally:
             target.pending.discard()
         return written

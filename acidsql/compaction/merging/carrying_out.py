@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.compaction.merging.merge import Merge, bytes_of
-from acidsql.compaction.merging.publishing import Output, outputs, publish, remove_halves
+from acidsql.compaction.merging.publishing import (
+    Claim,
+    Output,
+    outputs,
+    publish,
+    remove_halves,
+)
 from acidsql.compaction.merging.small import merge_plain, merge_small, small_deletes
 from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
@@ -37,12 +43,12 @@ class Merged:
 
 
 def carry_out(
-    engine: Engine, settings: Settings, merge: Merge, check_lease: Callable[[], None]
+    engine: Engine, settings: Settings, merge: Merge, target: WriteTarget, claim: Claim
 ) -> Merged:
-    """Merges and publishes. ``check_lease`` raises if the compaction is another's by now. After a
-    failure nothing is left that is looked at.
+    """Merges and publishes, the latter as ``claim`` allows it. After a failure nothing is left that
+    is looked at. ``target``: ``merge.target()``.
     """
-    io, target = engine.files, merge.target(settings)
+    io = engine.files
     try:
         with translated():
             crash_points.reached("compaction begun")
@@ -51,7 +57,7 @@ def carry_out(
             )
             crash_points.reached("compaction staged")
             wanted = outputs(merge, files)
-            publish(io, merge, target, wanted, check_lease)
+            publish(io, merge, target, wanted, claim)
     finally:
         io.delete_tree(target.staging_path)
     return _merged(merge, wanted, files)

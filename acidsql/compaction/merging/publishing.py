@@ -9,6 +9,7 @@ nobody reads (``acid.compacted``), goes before the next compaction begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from acidsql import crash_points
 from acidsql.acid.compacted import INPUTS_FILE, halves, inputs_text, partner_file
@@ -22,14 +23,20 @@ from acidsql.acid.paths import (
     bucket_file_name,
     is_reserved,
 )
+from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
 from acidsql.compaction.merging.merge import Merge
-from acidsql.errors import Error, ExecutionError
+from acidsql.errors import ExecutionError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import parent
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.write.publish import plain_file_name
 from acidsql.storage.write.target import StagedFile, WriteTarget
+
+Claim = Callable[[Table, Partition | None], AbstractContextManager[None]]
+"""A context in which a table or partition is what it was and the compaction nobody else's; it
+raises MetastoreError if that is not so. Nobody drops, moves or renames what it is of meanwhile.
+"""
 
 COMPACTED = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
 
@@ -97,13 +104,9 @@ def _named(
 
 
 def publish(
-    io: FileIO,
-    merge: Merge,
-    target: WriteTarget,
-    wanted: Sequence[Output],
-    check_lease: Callable[[], None],
+    io: FileIO, merge: Merge, target: WriteTarget, wanted: Sequence[Output], claim: Claim
 ) -> None:
-    """Gives the outputs their names. ``check_lease`` raises if the compaction is another's by now.
+    """Gives the outputs their names, in the context of ``claim``.
 
     ExecutionError if a name is taken, or a file that was written is not there any more; then
     nothing has a name that had none before.
@@ -114,10 +117,17 @@ def publish(
         _fill(io, directory, output)
         prepared[directory] = output
         crash_points.reached("compaction directory made")
-    for directory, output in prepared.items():
-        _check_whole(io, directory, output)
-    check_lease()
     crash_points.reached("compaction announced")
+    with claim(merge.table, merge.partition):
+        for directory, output in prepared.items():
+            _check_whole(io, directory, output)
+        _rename_all(io, merge, target, prepared)
+    io.sync_directory(merge.root)
+
+
+def _rename_all(
+    io: FileIO, merge: Merge, target: WriteTarget, prepared: Mapping[str, Output]
+) -> None:
     published: list[str] = []
     try:
         for directory, output in prepared.items():
@@ -125,22 +135,12 @@ def publish(
             _rename(io, directory, final)
             published.append(final)
             crash_points.reached("compaction published")
-        io.sync_directory(merge.root)
     except BaseException:
-        # Half of a pair is read by nobody, but a whole one may be: it stays. So does what may have
-        # been removed, and written anew under its name, by whoever has the entry now.
-        if len(published) < len(wanted) and _holds(check_lease):
+        # Half of a pair is read by nobody, but a whole one may be: it stays.
+        if len(published) < len(prepared):
             for final in published:
                 remove_unseen(io, final, f"{target.staging_path}/removed")
         raise
-
-
-def _holds(check_lease: Callable[[], None]) -> bool:
-    try:
-        check_lease()
-    except Error:
-        return False
-    return True
 
 
 def _fill(io: FileIO, directory: str, output: Output) -> None:

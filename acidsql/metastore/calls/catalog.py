@@ -38,6 +38,7 @@ from acidsql.metastore.rows.partitions import (
     read_partitions,
     update_partition,
 )
+from acidsql.metastore.rows.readers import lose_readers
 from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
 from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
@@ -189,6 +190,8 @@ class EmbeddedCatalog:
                 raise AlreadyExistsError(f"new table {after.name} already exists")
             refuse_writers(connection, before.name)
             forget_transactions(connection, after.name)
+            if after.location != before.location:
+                lose_readers(connection, before.name)
             rename_transactions(connection, before.name, after.name)
             rename_table(connection, before, after, db_id, self._store.warehouse)
             if move is not None:
@@ -297,6 +300,7 @@ class EmbeddedCatalog:
         partitions = read_partitions(connection, table.table_id, self._store.warehouse)
         self._note_directories(connection, own_directories(table, partitions))
         forget_transactions(connection, name)
+        lose_readers(connection, name)
         delete_table(connection, table.table_id)
         return table
 

@@ -7,7 +7,8 @@ silent for hive.compactor.worker.timeout, or when the worker's transaction is no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from sqlalchemy import Connection, Row, or_
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
-from acidsql.catalog.model import TableName
+from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import InternalError
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.committing import finish, insert_components
@@ -50,6 +51,7 @@ from acidsql.metastore.rows.workers import (
     require_entry,
     require_own,
     require_ready,
+    require_same,
 )
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.txn_tables import TxnType
@@ -201,6 +203,21 @@ class EmbeddedCompactions(EmbeddedTxns):
                 self._beat_txn(connection, row.CQ_TXN_ID)
             change_entry(connection, compaction_id, LAST_HEARTBEAT=self._time(connection))
 
+    @contextmanager
+    def publishing(
+        self,
+        compaction_id: int,
+        table: Table,
+        partition: Partition | None,
+        *,
+        lease: int | None = None,
+    ) -> Iterator[None]:
+        with self._store.write(durable=False) as connection:
+            row = require_own(connection, compaction_id, lease)
+            require_open(connection, row.CQ_TXN_ID)
+            require_same(connection, row, table, partition, self._store.warehouse)
+            yield
+
     def finish_compaction(
         self,
         compaction_id: int,
@@ -290,6 +307,15 @@ class EmbeddedCompactions(EmbeddedTxns):
         return tuple(row.CQ_ID for row in lost)
 
     # ---- cleaning
+
+    @contextmanager
+    def cleaning(
+        self, compaction: Compaction, table: Table, partition: Partition | None
+    ) -> Iterator[None]:
+        with self._store.write(durable=False) as connection:
+            row = require_ready(connection, compaction.compaction_id)
+            require_same(connection, row, table, partition, self._store.warehouse)
+            yield
 
     def postpone_cleaning(self, compaction_id: int, message: str, *, retry_after: int) -> None:
         with self._store.write() as connection:

@@ -143,6 +143,12 @@ def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tu
     )
 
 
+def find_location(connection: Connection, table_id: int, name: str, warehouse: str) -> str | None:
+    """The location of the partition of a table by its name; None if there is none."""
+    row = connection.execute(_BY_NAME, {"id": table_id, "name": name}).one_or_none()
+    return None if row is None else given_location(row.LOCATION, warehouse)
+
+
 _ID = bindparam("id", type_=BigInteger)
 _COLUMNS_OF_TABLE = (
     select(SDS.c.CD_ID).join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID).where(TBLS.c.TBL_ID == _ID)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import (
     Connection,
+    and_,
     bindparam,
     delete,
     func,
@@ -157,6 +158,15 @@ def renew(connection: Connection, reader_ids: Sequence[int], *, now: int) -> Non
 def delete_readers(connection: Connection, reader_ids: Collection[int]) -> None:
     if reader_ids:
         connection.execute(_DELETE, {"ids": list(reader_ids)})
+
+
+def lose_readers(connection: Connection, table: TableName) -> None:
+    """Deletes the registrations of those who read a table that goes away with its files: another
+    may have its name and theirs, so that they would read that without noticing. They are told when
+    they give theirs up.
+    """
+    of_table = and_(_RD.RD_DATABASE == table.database, _RD.RD_TABLE == table.table)
+    delete_readers(connection, set(connection.scalars(select(_RD.RD_ID).where(of_table))))
 
 
 def reap_readers(connection: Connection, by: Observer) -> None:

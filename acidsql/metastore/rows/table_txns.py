@@ -44,7 +44,6 @@ _ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]],
 """What transactions and compactions left behind about a table, and the columns that name it."""
 
 _READERS = (READERS, READERS.c.RD_DATABASE, READERS.c.RD_TABLE)
-"""These stay when a table is dropped: whoever reads it still is told by its files."""
 
 
 def forget_transactions(connection: Connection, name: TableName) -> None:

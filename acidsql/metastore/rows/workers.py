@@ -6,11 +6,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.partitions import name_of
 from acidsql.errors import MetastoreError
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import find_entries, find_entry
+from acidsql.metastore.rows.partitions import find_location
+from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.compactions import CompactionState
 from acidsql.txn.manager import TxnState
@@ -43,6 +47,31 @@ def require_ready(connection: Connection, compaction_id: int) -> Row[Any]:
         words = CompactionState(row.CQ_STATE).words
         raise MetastoreError(f"compaction {compaction_id} is {words}, not ready for cleaning")
     return row
+
+
+def require_same(
+    connection: Connection,
+    row: Row[Any],
+    table: Table,
+    partition: Partition | None,
+    warehouse: str,
+) -> None:
+    """Raises MetastoreError unless an entry is of this very table or partition, which is where it
+    was: another may have its name by now, or its directory.
+    """
+    name = None if partition is None else name_of(table, partition)
+    asked = (TableName(row.CQ_DATABASE, row.CQ_TABLE), row.CQ_PARTITION)
+    stored = find_table(connection, table.name, warehouse)
+    same = (
+        stored is not None
+        and (stored.table_id, stored.location) == (table.table_id, table.location)
+        and asked == (table.name, name)
+    )
+    if same and partition is not None and name is not None:
+        same = find_location(connection, table.table_id, name, warehouse) == partition.location
+    if not same:
+        what = table.name if name is None else f"{table.name} {name}"
+        raise MetastoreError(f"{what} is not there any more, or not what it was")
 
 
 def find_lost(

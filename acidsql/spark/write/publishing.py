@@ -43,8 +43,12 @@ class Publisher:
                 if needs_settling(root):
                     pending.roots[name] = settle(files, root, self._rewrite)
             crash_points.reached("settled")
-            directories = publish(files, pending.roots.values(), announce)
-            pending.published += [(files, directory) for directory in directories]
+            publish(
+                files,
+                pending.roots.values(),
+                announce,
+                lambda directory: pending.published.append((files, directory)),
+            )
             crash_points.reached("published")
 
     def _rewrite(

@@ -62,6 +62,12 @@ class PendingRoot:
         )
 
     @property
+    def directories(self) -> tuple[str, ...]:
+        """The directories that are new once they are published."""
+        base = (self.base,) if self.overwritten else ()
+        return tuple(dict.fromkeys((*base, *(file.directory for file in self.files))))
+
+    @property
     def base(self) -> str:
         """The directory of all rows, once what was there is overwritten."""
         if not self.table.is_transactional:
@@ -124,6 +130,10 @@ class PendingWrites:
         """Remembers a staging directory, which is about to be made, that is to go in the end."""
         if self._note is not None:
             self._note(path)
+        self._staging.append((io, path))
+
+    def discard_too(self, io: FileIO, path: str) -> None:
+        """Has a hidden directory go with those that were staged."""
         self._staging.append((io, path))
 
     def add(self, target: WriteTarget, files: Sequence[StagedFile]) -> tuple[str, ...]:

@@ -69,10 +69,13 @@ def _writing_to(root: str) -> Iterator[None]:
 
 
 def publish(
-    io: FileIO, roots: Collection[PendingRoot], announce: Callable[[], None] = lambda: None
-) -> tuple[str, ...]:
-    """Gives every file of a statement or transaction its final name; returns the directories that
-    are new.
+    io: FileIO,
+    roots: Collection[PendingRoot],
+    announce: Callable[[], None],
+    published: Callable[[str], None],
+) -> None:
+    """Gives every file of a statement or transaction its final name. ``published`` is told of each
+    new directory: after a failure it is the caller's to take away.
 
     ``announce`` is called before the first has it. From then on nothing is made that is not below
     a staging directory already: whoever takes those away knows that nothing more will be published.
@@ -81,14 +84,13 @@ def publish(
         if not all(root.table.is_transactional for root in roots):
             announce()
             publish_plain(io, roots)
-            return ()
+            return
         wanted = _Wanted.by(roots)
         if all(io.renames(directory) for directory in wanted.directories):
-            _publish_by_renaming(io, wanted, announce)
+            _publish_by_renaming(io, wanted, announce, published)
         else:
             announce()
-            _publish_by_copying(io, wanted)
-        return wanted.directories
+            _publish_by_copying(io, wanted, published)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +146,10 @@ class _Wanted:
         return parents
 
 
-def _publish_by_renaming(io: FileIO, wanted: _Wanted, announce: Callable[[], None]) -> None:
-    """Each directory is filled below a hidden name and gets its own in one step; after a failure
-    none of them is left.
-    """
+def _publish_by_renaming(
+    io: FileIO, wanted: _Wanted, announce: Callable[[], None], published: Callable[[str], None]
+) -> None:
+    """Each directory is filled below a hidden name and gets its own in one step."""
     prepared: dict[str, str] = {}
     homes: dict[str, str] = {}
     for number, directory in enumerate(wanted.directories):
@@ -163,34 +165,27 @@ def _publish_by_renaming(io: FileIO, wanted: _Wanted, announce: Callable[[], Non
         io.sync_directory(path)
         crash_points.reached("directory made")
     announce()
-    published: list[str] = []
-    try:
-        for directory, path in prepared.items():
-            try:
-                io.move_directory(path, directory)
-            except FileExistsError as error:
-                raise _taken(directory) from error
-            published.append(directory)
-            crash_points.reached("file published")
-        for directory in wanted.parents():
-            io.sync_directory(directory)
-    except BaseException:
-        for directory in published:
-            io.delete_tree(directory)
-        raise
+    for directory, path in prepared.items():
+        try:
+            io.move_directory(path, directory)
+        except FileExistsError as error:
+            raise _taken(directory) from error
+        published(directory)
+        crash_points.reached("file published")
+    for directory in wanted.parents():
+        io.sync_directory(directory)
 
 
-def _publish_by_copying(io: FileIO, wanted: _Wanted) -> None:
+def _publish_by_copying(io: FileIO, wanted: _Wanted, published: Callable[[str], None]) -> None:
     """Gives files their names one by one, side by side where each step takes several answers of a
-    distant server; after a failure none of their directories is left.
+    distant server.
     """
-    created: list[str] = []
 
     def make(directory: str) -> None:
         if io.exists(directory):
             raise _taken(directory)
+        published(directory)
         io.make_directory(directory)
-        created.append(directory)
         for name, content in wanted.marks(directory):
             io.write(f"{directory}/{name}", content)
         crash_points.reached("directory made")
@@ -200,15 +195,10 @@ def _publish_by_copying(io: FileIO, wanted: _Wanted) -> None:
         io.publish(file.path, path)
         crash_points.reached("file published")
 
-    try:
-        in_parallel(make, wanted.directories)
-        in_parallel(name, list(chain.from_iterable(wanted.files.values())))
-        for directory in {*wanted.directories, *wanted.parents()}:
-            io.sync_directory(directory)
-    except BaseException:
-        for directory in created:
-            io.delete_tree(directory)
-        raise
+    in_parallel(make, wanted.directories)
+    in_parallel(name, list(chain.from_iterable(wanted.files.values())))
+    for directory in {*wanted.directories, *wanted.parents()}:
+        io.sync_directory(directory)
 
 
 def _taken(directory: str) -> ExecutionError:

@@ -30,6 +30,8 @@ from acidsql.txn.compactions import (
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.readers import ReadRequest
 
+OTHER = TableName("default", "other")
+
 
 def reading(*tables: TableName, lease: float = 1000, statement: str = "") -> ReadRequest:
     return ReadRequest(tables=tables, lease_seconds=lease, statement=statement)
@@ -259,6 +261,19 @@ class ReaderTableContract(StoreContract):
         assert not claims(manager, compaction)
         manager.close_readers([reader])
         assert claims(manager, compaction)
+
+    def test_who_reads_what_goes_away_is_told(self, catalog: Catalog, manager: TxnManager) -> None:
+        """By the loss of the registration: another may have the name, and files of the same names,
+        by then. Of another table, or one that stays where it is, nobody loses it.
+        """
+        table = create(catalog)
+        dropped, other = open_reader(manager, T, U), open_reader(manager, U)
+        catalog.drop_table(T)
+        assert manager.renew_readers([dropped, other]) == {dropped}
+        table = create(catalog)
+        moved = open_reader(manager, T)
+        catalog.rename_table(table, replace(table, name=OTHER, location=f"{table.location}_2"))
+        assert manager.close_readers([moved, other]) == {moved}
 
     def test_a_new_table_of_the_name_has_all_its_history(
         self, catalog: Catalog, manager: TxnManager

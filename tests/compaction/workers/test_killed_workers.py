@@ -81,6 +81,7 @@ def check_killed(
     compaction_id = enqueue(session, "t", kind)
     kill_worker(warehouse, point, times, path)
     assert rows(session, "t") == before
+    assert not [name for name in directories(session, "t") if name.startswith(".")]
     assert entry(session, compaction_id).state is CompactionState.WORKING
     session.sql("INSERT INTO t VALUES (5, 'meanwhile')")
     after = rows(session, "t")

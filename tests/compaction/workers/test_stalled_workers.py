@@ -80,11 +80,11 @@ def test_a_stalled_worker_does_nothing_any_more(
 
 
 def test_a_stalled_worker_takes_nothing_away(table: Session, clock: Clock) -> None:
-    """Between the two renames of a pair: what the other worker wrote under the same name stays."""
+    """Ready to publish: what the other worker wrote under the same names stays."""
     compaction_id = enqueue(table, "t", MINOR)
 
     def hook(point: str) -> None:
-        if point == "compaction published":
+        if point == "compaction announced":
             other = taken_over(table, clock, compaction_id)
             table.store.return_compaction(compaction_id, lease=other.lease, at_once=True)
             assert worker(table, "here-2").run_once()

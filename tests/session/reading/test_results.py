@@ -12,6 +12,7 @@ import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.errors import InterfaceError, SnapshotTooOldError
+from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
 from tests.compaction.cleaning import clean_all, queued, states
 from tests.compaction.compacting import MAJOR
@@ -131,6 +132,91 @@ def test_rows_that_others_took_away_are_told_of(alone: Session) -> None:
     with pytest.raises(SnapshotTooOldError, match=r"rows of table default\.t are gone") as caught:
         late.fetchall()
     assert caught.value.retryable
+
+
+TAKEN_AWAY = {
+    "made anew": ("t", "DROP TABLE t", "CREATE TABLE t LIKE t2", "INSERT INTO t SELECT * FROM t2"),
+    "renamed": (
+        "t",
+        "ALTER TABLE t RENAME TO u",
+        "CREATE TABLE t LIKE t2",
+        "INSERT INTO t SELECT * FROM t2",
+    ),
+    "partition": ("p", "ALTER TABLE p DROP PARTITION (k = 1)"),
+    "partition made anew": (
+        "p",
+        "ALTER TABLE p DROP PARTITION (k = 1)",
+        "INSERT INTO p PARTITION (k = 1) VALUES (9)",
+    ),
+    "truncated": ("plain", "TRUNCATE TABLE plain"),
+    "overwritten": ("plain", "INSERT OVERWRITE TABLE plain VALUES (9, 'z')"),
+    "filled again": ("plain", "TRUNCATE TABLE plain", "INSERT INTO plain VALUES (9, 'z')"),
+}
+
+
+@pytest.mark.parametrize("case", TAKEN_AWAY)
+@pytest.mark.parametrize("locks", ["true", "false"])
+def test_rows_are_the_snapshot_s_or_none(alone: Session, case: str, locks: str) -> None:
+    """Others may have files of the same names there by now: that, too, is an error that may be
+    retried, and never other rows or fewer.
+    """
+    table, *statements = TAKEN_AWAY[case]
+    for name, kind in (("t2", ACID), ("plain", "STORED AS ORC")):
+        alone.sql(f"CREATE TABLE {name} (id INT, v STRING) {kind}")
+        alone.sql(f"INSERT INTO {name} VALUES (5, 'other')")
+    alone.sql(f"SET hive.support.concurrency = {locks}")
+    late = alone.sql(f"SELECT id FROM {table}")
+    with alone.open_beside() as other:
+        for statement in statements:
+            other.sql(statement)
+    with pytest.raises(SnapshotTooOldError) as caught:
+        late.fetchall()
+    assert caught.value.retryable
+    assert "before they were fetched" in caught.value.message
+
+
+@pytest.mark.parametrize("begin", [(), ("START TRANSACTION",)])
+def test_rows_that_go_while_they_are_looked_for(
+    alone: Session, monkeypatch: pytest.MonkeyPatch, begin: tuple[str, ...]
+) -> None:
+    """Where no lock keeps others out: the statement fails as one whose rows come late."""
+    alone.sql("CREATE TABLE plain (id INT) STORED AS ORC")
+    alone.sql("INSERT INTO plain VALUES (1)")
+    alone.sql("SET hive.support.concurrency = false")
+    read_tail, truncated = LocalFileIO.read_tail, []
+
+    def slow_read_tail(io: LocalFileIO, path: str, count: int) -> tuple[bytes, int]:
+        if not truncated:
+            truncated.append(path)
+            with alone.open_beside() as other:
+                other.sql("TRUNCATE TABLE plain")
+        return read_tail(io, path, count)
+
+    for statement in begin:
+        alone.sql(statement)
+    monkeypatch.setattr(LocalFileIO, "read_tail", slow_read_tail)
+    with pytest.raises(SnapshotTooOldError, match="are not what the statement saw"):
+        alone.sql("SELECT * FROM plain")
+    assert truncated
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", ["partition", "truncated", "made anew"])
+def test_rows_of_spark_are_the_snapshot_s_or_none(session: Session, case: str) -> None:
+    """The same where Spark reads them."""
+    table, *statements = TAKEN_AWAY[case]
+    session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+    session.sql("INSERT INTO p PARTITION (k = 1) VALUES (1)")
+    for name, kind in (("t", ACID), ("t2", ACID), ("plain", "STORED AS ORC")):
+        session.sql(f"CREATE TABLE {name} (id INT, v STRING) {kind}")
+        session.sql(f"INSERT INTO {name} VALUES (5, 'other')")
+    session.sql("SET acidsql.engine = spark")
+    late = session.sql(f"SELECT id, rand() r FROM {table}")
+    with session.open_beside() as other:
+        for statement in statements:
+            other.sql(statement)
+    with pytest.raises(SnapshotTooOldError, match="before they were fetched"):
+        late.fetchall()
 
 
 @pytest.mark.spark

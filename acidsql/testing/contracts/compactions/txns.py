@@ -222,3 +222,49 @@ class CompactionTxnContract(QueueFixture):
         numbers = [work(queue, request(partition=name)) for name in names]
         catalog.drop_partitions(stored, days("2024-01-01"))
         assert set(states(queue)) == {numbers[1]}
+
+    def test_a_result_appears_in_its_own_table_alone(
+        self, queue: CompactionQueue, catalog: Catalog
+    ) -> None:
+        """While it is what it was: not in the next one of its name, or where it lay before."""
+        before = catalog.create_table(table(columns=columns(a="int"), location=""))
+        number = queue.enqueue_compaction(request()).compaction_id
+        queue.next_compaction(WORKER)
+        with pytest.raises(MetastoreError), queue.publishing(number, before, None):
+            pytest.fail("it has not begun")
+        queue.begin_compaction(number)
+        with queue.publishing(number, before, None):
+            pass
+        for other in (
+            replace(before, table_id=before.table_id + 1),
+            replace(before, location=f"{before.location}_2"),
+            replace(before, name=OTHER),
+        ):
+            with pytest.raises(MetastoreError), queue.publishing(number, other, None):
+                pytest.fail("it is another table")
+        catalog.drop_table(T)
+        again = catalog.create_table(table(columns=columns(a="int"), location=""))
+        for one_of_two in (before, again):
+            with pytest.raises(MetastoreError), queue.publishing(number, one_of_two, None):
+                pytest.fail("it was dropped")
+
+    def test_a_cleaner_is_kept_to_its_partition(
+        self, queue: CompactionQueue, catalog: Catalog
+    ) -> None:
+        """Which was dropped, and made anew, since its entry was read."""
+        stored = catalog.create_table(
+            table(partition_columns=columns(day="string", region="string"), location="")
+        )
+        (partition,) = catalog.add_partitions(T, days("2024-01-01"))
+        number = work(queue, request(partition="day=2024-01-01/region=x"))
+        entry = one(queue, number)
+        with queue.cleaning(entry, stored, partition):
+            pass
+        moved = replace(partition, location=f"{partition.location}_2")
+        for other in (moved, None):
+            with pytest.raises(MetastoreError), queue.cleaning(entry, stored, other):
+                pytest.fail("it is not there")
+        catalog.drop_partitions(stored, [partition])
+        catalog.add_partitions(T, days("2024-01-01"))
+        with pytest.raises(MetastoreError), queue.cleaning(entry, stored, partition):
+            pytest.fail("it was dropped")
