@@ -21,8 +21,8 @@ from acidsql.planner.steps.merge import LEADING_COLUMNS
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.storage.key_lookup import SourceKeys
 from acidsql.storage.partitions import key_names
+from acidsql.storage.scan.identity import ID_TYPES
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.stored import arrow_schema, data_names
 
 Numbers = npt.NDArray[np.int64]

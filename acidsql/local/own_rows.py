@@ -8,8 +8,8 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.types import holds, is_timestamp
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.settings import Settings
+from acidsql.storage.scan.identity import ID_TYPES
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import data_names, needs_java_writer
 

@@ -106,14 +106,19 @@ class DeadIds:
 
     def within(self, partition_number: int, ids: RowIdRange) -> int:
         """How many of the ids are dead."""
+        return len(self._rows_within(partition_number, ids))
+
+    def alive_within(self, partition_number: int, ids: RowIdRange) -> npt.NDArray[np.bool_]:
+        """Which of the ids, in their order, no event hits."""
+        alive = np.ones(ids.last - ids.first + 1, np.bool_)
+        alive[self._rows_within(partition_number, ids) - ids.first] = False
+        return alive
+
+    def _rows_within(self, partition_number: int, ids: RowIdRange) -> Longs:
         rows = self.rows.get((partition_number, ids.write_id, ids.bucket_property))
-        return (
-            0
-            if rows is None
-            else int(
-                np.searchsorted(rows, ids.last, "right") - np.searchsorted(rows, ids.first, "left")
-            )
-        )
+        if rows is None:
+            rows = np.array([], np.int64)
+        return rows[np.searchsorted(rows, ids.first) : np.searchsorted(rows, ids.last, "right")]
 
     def alive(
         self, partition_number: int, write_ids: Longs, bucket_properties: Longs, rows: Longs
@@ -150,8 +155,7 @@ def _distinct(values: Longs) -> Longs:
 
 def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs | slice]]:
     """Each combination of values and the positions where it stands, which may come in parts."""
-    count = len(columns[0])
-    if not count:
+    if not (count := len(columns[0])):
         return
     # Rows of a file are sorted by these columns: mostly they are a few runs.
     changed = columns[0][1:] != columns[0][:-1]

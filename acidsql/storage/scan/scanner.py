@@ -29,8 +29,11 @@ from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
 from acidsql.storage.scan.ahead import ahead
+from acidsql.storage.scan.file_plan import Columns, FileRead, plan_file
+from acidsql.storage.scan.identity import ID_TYPES
 from acidsql.storage.scan.needs_spark import NeedsSpark
-from acidsql.storage.scan.orc_file import ID_TYPES, Columns, FileRead, plan_file, read_stripes
+from acidsql.storage.scan.numbering import Numbering
+from acidsql.storage.scan.orc_file import read_stripes
 from acidsql.storage.scan.skipping import Skipping
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import arrow_type
@@ -62,6 +65,7 @@ class Scanner:
         self._known = known
         self._max_events = max_events
         self._skipping = Skipping()
+        self._numbering = Numbering()
 
     @property
     def _io(self) -> FileIO:
@@ -138,6 +142,7 @@ class Scanner:
                 keep=keep,
                 dead=dead if file.partition_number in dead.partition_numbers else None,
                 write_ids=snapshot.write_ids if filtered else None,
+                numbering=self._numbering,
                 first_row=first(file) if file.file.original else 0,
             )
             if read is not None:
