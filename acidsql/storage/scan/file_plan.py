@@ -89,7 +89,9 @@ def plan_file(
     needs no filter. ``numbering``: which files are known to be numbered. ``first_row``: the number
     of its first row, of an original file.
     """
-    known = _known_ids(file, first_row)
+    asked = ids or dead is not None
+    # A file of a table without transactions has no ids, and is asked for none.
+    known = _known_ids(file, first_row) if asked else None
     if dead is not None and known is not None:
         hits = dead.within(file.partition_number, known)
         if hits == file.rows:
@@ -97,7 +99,7 @@ def plan_file(
         dead = dead if hits else None
     numbered = known is not None and (file.file.original or numbering.holds(file))
     id_columns: tuple[str, ...] = ()
-    if (ids or dead is not None) and not numbered:
+    if asked and not numbered:
         # One id column tells all where the footer tells the others.
         id_columns = ID_FIELDS if file.same_ids is None else ID_FIELDS[2:]
     if write_ids is not None:
