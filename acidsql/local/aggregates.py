@@ -16,6 +16,7 @@ import numpy as np
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from acidsql.lazy_dataclass import dataclass
+from acidsql.local.held import Held, hold_all
 from acidsql.local.values import (
     from_sortable,
     has_negative_zero,
@@ -44,17 +45,23 @@ _MOST = {Function.SUM: 1 << 63, Function.AVG: 1 << 53}
 """Below this a sum of whole numbers is exact, in whatever order: as a bigint, as a double."""
 
 
-def distinct_rows(batches: Iterable[pa.Table], enough: int | None) -> Iterator[pa.Table]:
-    """One table of the rows that are different; reading ends once there are ``enough``."""
+def distinct_rows(
+    batches: Iterable[pa.Table], enough: int | None, held: Held = hold_all
+) -> Iterator[pa.Table]:
+    """One table of the rows that are different; reading ends once there are ``enough``. ``held`` is
+    told what is in memory, each time rows were put together.
+    """
     import pyarrow as pa
 
     kept: pa.Table | None = None
     waiting: list[pa.Table] = []
     for batch in batches:
         waiting.append(_one_each(batch))
-        if enough is not None or sum(table.num_rows for table in waiting) > _SLACK:
+        few = 0 if kept is None else kept.num_rows
+        if enough is not None or sum(table.num_rows for table in waiting) > _SLACK + few:
             kept = _one_each(pa.concat_tables([*([] if kept is None else [kept]), *waiting]))
             waiting = []
+            held(kept.num_rows, kept.nbytes)
             if enough is not None and kept.num_rows >= enough:
                 break
     tables = [*([] if kept is None else [kept]), *waiting]
@@ -93,12 +100,16 @@ def _aggregated(table: pa.Table, keys: list[str], asked: Sequence[tuple[str, str
 
 @dataclass(slots=True, kw_only=True)
 class Groups:
-    """The groups of one query. ``keys``: the names and types of what they are made by."""
+    """The groups of one query. ``keys``: the names and types of what they are made by. ``held``: as
+    for ``distinct_rows``.
+    """
 
     keys: Sequence[tuple[str, pa.DataType]]
     aggregates: Sequence[Aggregate]
+    held: Held = hold_all
     _partial: list[pa.Table] = field(default_factory=list)
     _rows: int = 0
+    _merged: int = 0
     _bounds: dict[str, int] = field(default_factory=dict)
     _negative_zeros: set[str] = field(default_factory=set)
 
@@ -124,7 +135,8 @@ class Groups:
         table = pa.Table.from_arrays(columns, names=names)
         self._partial.append(self._grouped(table, asked))
         self._rows += self._partial[-1].num_rows
-        if self._rows > _SLACK and len(self._partial) > 1:
+        # As many as there are groups already: else each batch would go over all of them.
+        if self._rows > _SLACK + 2 * self._merged and len(self._partial) > 1:
             self._merge()
 
     @property
@@ -176,7 +188,8 @@ class Groups:
         ]
         table = self._grouped(pa.concat_tables(self._partial), asked)
         merged = table.rename_columns([*names, *(column for column, _ in asked)])
-        self._partial, self._rows = [merged], 0
+        self._partial, self._rows, self._merged = [merged], merged.num_rows, merged.num_rows
+        self.held(merged.num_rows, merged.nbytes)
         return merged
 
     def batch(self) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.lazy_dataclass import dataclass
+from acidsql.local.held import Held, hold_all
 from acidsql.local.values import sortable, whole_array
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _SLACK = 65_536
 """Rows that are kept beyond those wanted before they are sorted out."""
+_HEAVY = 16 << 20
+"""Bytes of rows that are sorted out as soon as they are twice as many as are wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,20 +30,28 @@ class Key:
     nulls_first: bool
 
 
-def first_rows(batches: Iterable[pa.Table], keys: Sequence[Key], count: int | None) -> pa.Table:
+def first_rows(
+    batches: Iterable[pa.Table], keys: Sequence[Key], count: int | None, held: Held = hold_all
+) -> pa.Table:
     """The first ``count`` rows, all for None, of all batches in the order of ``keys``. There is at
-    least one batch.
+    least one batch. ``held`` is told what is in memory after each of them.
     """
     import pyarrow as pa
 
     kept: list[pa.Table] = []
-    rows = 0
+    rows = weight = 0
     for batch in batches:
         kept.append(batch)
         rows += batch.num_rows
-        if count is not None and rows > 2 * count + _SLACK:
+        weight += batch.nbytes
+        if (
+            count is not None
+            and rows > 2 * count
+            and (rows > 2 * count + _SLACK or weight > _HEAVY)
+        ):
             kept = [ordered(pa.concat_tables(kept), keys, count)]
-            rows = kept[0].num_rows
+            rows, weight = kept[0].num_rows, kept[0].nbytes
+        held(rows, weight)
     return ordered(pa.concat_tables(kept), keys, count)
 
 

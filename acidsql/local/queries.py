@@ -16,7 +16,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
 from acidsql.local.today import meeting
 from acidsql.local.trace import UNTRACED, Trace
-from acidsql.local.values_rows import rows_of_values
+from acidsql.local.values_rows import batches_of_values, rows_of_values
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
@@ -219,8 +219,7 @@ def _computed(
                 if isinstance(query, LocalValues):
                     rows = rows_of_values(query)
                 else:
-                    source = no_table() if batches is None else batches
-                    rows = rows_of(query, source, step.max_bytes)
+                    rows = rows_of(query, _source(query, batches), step.max_bytes)
         except (NeedsSpark, Uncertain) as signal:
             reason, figures.in_vain = signal.reason, True
         else:
@@ -228,6 +227,15 @@ def _computed(
     if rows is None:
         raise NeedsSpark(reason)
     return rows
+
+
+def _source(
+    query: LocalQuery, batches: Iterable[pa.RecordBatch] | None
+) -> Iterable[pa.RecordBatch]:
+    """What the query is over. Uncertain."""
+    if batches is not None:
+        return batches
+    return no_table() if query.values is None else batches_of_values(query.values, query.names)
 
 
 @contextmanager

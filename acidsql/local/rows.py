@@ -17,9 +17,9 @@ from acidsql.expressions.tree import ColumnRef, Condition
 from acidsql.expressions.vectors import Refusal, Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.aggregates import Groups, distinct_rows
+from acidsql.local.held import Held, at_most
 from acidsql.local.ordering import Key, first_rows
 from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Where
 from acidsql.storage.stored import arrow_type
 
@@ -81,15 +81,15 @@ class _Rows:
         query = self.query
         sources = self._filtered(self._named(batches), query.where)
         if query.grouped:
-            sources = self._filtered(self._grouped(sources), query.having)
+            sources = self._filtered(self._grouped(sources, at_most(max_bytes)), query.having)
         wanted = None if query.limit is None else query.limit + query.offset
-        computed = _within(self._computed(sources), max_bytes)
+        computed, held = self._computed(sources), at_most(max_bytes)
         if query.distinct:
-            computed = distinct_rows(computed, None if query.order else wanted)
+            computed = distinct_rows(computed, None if query.order else wanted, held)
         if query.order:
-            table = first_rows(computed, self._keys, wanted)
+            table = first_rows(computed, self._keys, wanted, held)
         else:
-            table = pa.concat_tables(_until(computed, wanted))
+            table = pa.concat_tables(_until(_within(computed, held), wanted))
         outputs = range(len(query.outputs))
         table = table.select(list(outputs)).slice(query.offset, query.limit)
         return table.rename_columns([output.name for output in query.outputs])
@@ -142,11 +142,12 @@ class _Rows:
             self.vectors[tree] = _compiled(self.query, tree, self.types)
         return self.vectors[tree].run(batch)
 
-    def _grouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _grouped(self, batches: Iterable[pa.RecordBatch], held: Held) -> Iterator[pa.RecordBatch]:
         keys = [tree.parts[0] for tree in self.query.group_by if isinstance(tree, ColumnRef)]
         groups = Groups(
             keys=[(name, arrow_type(self.types[name])) for name in keys],
             aggregates=self.query.aggregates,
+            held=held,
         )
         for batch in batches:
             arguments = [
@@ -193,13 +194,12 @@ class _Rows:
         ]
 
 
-def _within(tables: Iterable[pa.Table], max_bytes: int | None) -> Iterator[pa.Table]:
-    """The tables. NeedsSpark once there are several rows that weigh more than ``max_bytes``."""
+def _within(tables: Iterable[pa.Table], held: Held) -> Iterator[pa.Table]:
+    """The tables. ``held`` is told how much all of them together are."""
     rows = weight = 0
     for table in tables:
         rows, weight = rows + table.num_rows, weight + table.nbytes
-        if max_bytes is not None and weight > max_bytes and rows > 1:
-            raise NeedsSpark("more rows than the driver may hold")
+        held(rows, weight)
         yield table
 
 

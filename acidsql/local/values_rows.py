@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array
@@ -23,6 +24,13 @@ def rows_of_values(values: LocalValues) -> pa.Table:
     columns = list(zip(*values.rows, strict=True))
     arrays = [_column(values, number, cells, nothing) for number, cells in enumerate(columns)]
     return pa.Table.from_arrays(arrays, names=[output.name for output in values.outputs])
+
+
+def batches_of_values(values: LocalValues, names: Sequence[str]) -> list[pa.RecordBatch]:
+    """The rows as batches of some of their columns, by their names in lower case. Uncertain."""
+    rows = rows_of_values(values)
+    rows = rows.rename_columns([name.lower() for name in rows.column_names])
+    return list(rows.select(list(names)).combine_chunks().to_batches())
 
 
 def _column(

@@ -127,6 +127,7 @@ def merge(node: Node, text: str) -> Merge:
         alias=pieces.alias(node),
         source=_merge_source(source),
         source_alias=pieces.alias(source),
+        source_columns=pieces.columns(source),
         on=pieces.fragment(node, "EXPRESSION"),
         clauses=tuple(_merge_clause(clause, text) for clause in node.nodes("merge_clause")),
     )

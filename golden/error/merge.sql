@@ -51,3 +51,9 @@ INSERT INTO t VALUES (1, 'a', 1);
 SELECT * FROM t;
 SELECT count(*) FROM s JOIN t ON s.id = t.id;
 RESET hive.txn.manager;
+-- names for the columns of a source
+MERGE INTO b USING (SELECT id, name FROM s) AS n(id) ON b.id = n.id WHEN MATCHED THEN DELETE;
+MERGE INTO b USING (VALUES (1, 'a')) AS n(id) ON b.id = n.id WHEN MATCHED THEN DELETE;
+MERGE INTO b USING (VALUES (1, 'a')) AS n(id, Id) ON b.id = n.id WHEN MATCHED THEN DELETE;
+MERGE INTO b USING (VALUES (1, 'a')) AS n(id, v) ON b.id = n.col1 WHEN MATCHED THEN DELETE;
+MERGE INTO b USING s AS n(id, v) ON b.id = n.id WHEN MATCHED THEN DELETE;

@@ -16,3 +16,5 @@ WHEN NOT MATCHED THEN INSERT *
 WHEN NOT MATCHED BY SOURCE THEN DELETE;
 merge into t using db.s s on t.id = s.id when not matched then insert values (s.id) when matched then delete;
 DRY RUN MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE;
+MERGE INTO t USING (VALUES (1, 'x'), (2, 'y')) AS v(a, `b c`) ON t.id = v.a WHEN MATCHED THEN UPDATE SET v = v.`b c`;
+merge into t using (select 1, 2) v (a, b) on t.id = v.a when not matched then insert values (v.a, v.b);

@@ -37,3 +37,5 @@ EXPLAIN FORMATTED MERGE INTO b USING s ON b.id = s.id WHEN NOT MATCHED THEN INSE
 -- Without the check one of several changes of a row is made.
 -- !acid conf: hive.merge.cardinality.check=false
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE;
+RESET hive.merge.cardinality.check;
+MERGE INTO b USING (VALUES (1, 'a'), (2, 'b')) AS n(id, v) ON b.id = n.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;

@@ -25,3 +25,6 @@ SELECT /*+ BROADCAST(t) */ * FROM t LATERAL VIEW explode(array(1, 2)) e AS k;
 SELECT * FROM (SELECT id, ROW__ID.rowid AS r FROM t) q WHERE q.id = 5;
 EXPLAIN SELECT * FROM t WHERE id = 5;
 EXPLAIN EXTENDED SELECT * FROM t;
+-- Rows that stand in the statement.
+SELECT b, count(*) FROM (VALUES (1, 'a'), (2, 'b')) AS v(a, b) WHERE a > 1 GROUP BY b;
+SELECT t.name FROM t JOIN (VALUES (1, 'a')) AS v(a, b) ON t.id = v.a;

@@ -33,3 +33,8 @@ SET acidsql.ansi=true;
 SELECT 1 / 0;
 RESET acidsql.ansi;
 SELECT 1 / 0 AS inf;
+-- Rows that stand in the statement.
+SELECT * FROM (VALUES (1, 'x'), (2, 'y')) AS v(a, B) WHERE A > 1;
+SELECT v.b, sum(a) AS s FROM VALUES (1, 'x'), (2.5, 'y'), (3, 'x') AS v(a, b) GROUP BY b ORDER BY s;
+SELECT t.id, v.b FROM t JOIN (VALUES (1, 'x'), (5, 'y')) v(id, b) ON t.id = v.id ORDER BY t.id;
+SELECT count(*) FROM (VALUES 1, 2, NULL) AS v WHERE col1 IS NOT NULL;

@@ -36,3 +36,8 @@ MERGE INTO b USING (SELECT 3 AS id, kind FROM s) q ON b.id = q.id WHEN MATCHED A
 -- A second source row no clause acts on is no violation.
 MERGE INTO b USING (SELECT 3 AS id, kind FROM s) q ON b.id = q.id WHEN MATCHED AND kind = 'D' THEN DELETE;
 SELECT * FROM b;
+-- The source stands in the statement, its columns are named there.
+MERGE INTO b USING (VALUES (3, 'three'), (9, 'nine')) AS n(id, v) ON b.id = n.id
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+MERGE INTO b USING (SELECT id, kind FROM s) n (k, v) ON b.id = n.k WHEN MATCHED THEN UPDATE SET v = concat(n.v, n.k);
+SELECT * FROM b;

@@ -337,15 +337,17 @@ ARMS = st.one_of(
     arm(ast.Match.NOT_MATCHED_BY_SOURCE, UPDATE_OR_DELETE),
     arm(ast.Match.NOT_MATCHED, MERGE_INSERT),
 )
-SOURCES = TABLES | fragment(["(SELECT 1)", "(select * from s -- c\n)"])
+SUB_QUERIES = fragment(["(SELECT 1)", "(select * from s -- c\n)", "(VALUES (1, 'a'))"])
+MERGE = {
+    "target": TABLES, "alias": maybe(NAMES), "on": EXPRESSION, "clauses": some(ARMS, 1),
+}  # fmt: skip
 ROW_STATEMENTS = st.one_of(
     build(ast.Query, body=QUERY), insert(),
     build(ast.MultiInsert, from_clause=fragment(["FROM s", "FROM (SELECT 1) `x y`"]), branches=some(branch(), 1), with_clause=WITH),
     build(ast.Update, target=TABLES, alias=maybe(NAMES), assignments=ASSIGNMENTS, where=maybe(EXPRESSION)),
     build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
-    build(
-        ast.Merge, target=TABLES, alias=maybe(NAMES), source=SOURCES, source_alias=maybe(NAMES), on=EXPRESSION, clauses=some(ARMS, 1),
-    ),
+    build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES, source_alias=maybe(NAMES), source_columns=st.none()),
+    build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
 )  # fmt: skip
 
 KEYS = st.sampled_from(("hive.x.y", "hivevar:a", "env:HOME", "x--y", "é"))

@@ -88,11 +88,18 @@ def print_merge(statement: Merge) -> str:
     return "\n".join(
         (
             words("MERGE INTO", qualified(statement.target), alias(statement.alias)),
-            words("USING", source, alias(statement.source_alias)),
+            words("USING", source, _source_name(statement)),
             f"ON {statement.on.text}",
             *(_merge_clause(clause) for clause in statement.clauses),
         )
     )
+
+
+def _source_name(statement: Merge) -> str | None:
+    name = alias(statement.source_alias)
+    if name is None or statement.source_columns is None:
+        return name
+    return f"{name}{names(statement.source_columns)}"
 
 
 def _merge_clause(clause: MergeClause) -> str:

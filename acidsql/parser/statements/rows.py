@@ -126,13 +126,16 @@ class MergeClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """``source`` is a table, or a sub-query with its parentheses."""
+    """``source`` is a table, or a sub-query with its parentheses, whose columns are called
+    ``source_columns`` if it has such.
+    """
 
     span: Span
     target: QualifiedName
     alias: Name | None
     source: QualifiedName | Fragment
     source_alias: Name | None
+    source_columns: tuple[Name, ...] | None
     on: Fragment
     clauses: tuple[MergeClause, ...]
 

@@ -28,8 +28,8 @@ from acidsql.planner.bind.local.merge_clauses import MergeTrees
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.merge_rules import check_clauses
 from acidsql.planner.bind.names import Names, bound_reads
-from acidsql.planner.bind.query_tree import output_columns
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
+from acidsql.planner.bind.source_names import column_list, source_columns
 from acidsql.planner.bind.tables import default_of, default_value
 
 _Value = tuple[tuple[Piece, ...], str | None]
@@ -118,7 +118,8 @@ class _Merge:
             source_analysis = Analysis(reads=self.analysis.reads)
             tree = analyse_query(self.names.source, given.span, self.names.resolve, source_analysis)
             name = alias.text.lower()
-            self.source = Visible(alias=name, name=name, columns=output_columns(tree))
+            columns = source_columns(tree, self.statement.source_columns)
+            self.source = Visible(alias=name, name=name, columns=columns)
             pieces: tuple[Piece, ...] = edited(given.span, source_analysis.edits)
         else:
             name = (alias or given.parts[-1]).text.lower()
@@ -131,7 +132,7 @@ class _Merge:
                 hint="Give the source an alias of its own.",
                 span=(alias or given).span,
             )
-        return (*pieces, f" AS {identifier(name)}")
+        return (*pieces, f" AS {identifier(name)}{column_list(self.statement.source_columns)}")
 
     def named_source(self, given: ast.QualifiedName, alias: str) -> tuple[Piece, ...]:
         table = self.names.resolve(tuple(part.text for part in given.parts), given.span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,10 @@ UNCERTAIN = "uncertain"
 _AT_ONCE = 60
 
 
-def compiled(sql: str, *, ansi: bool) -> Vector | Refusal:
+def compiled(sql: str, *, ansi: bool, now: datetime.datetime = NOW) -> Vector | Refusal:
     tree = read_expression(sql, tokenize(sql))
     assert tree is not None, sql
-    return vectorized(tree, COLUMNS, ansi=ansi, zone="UTC", now=NOW)
+    return vectorized(tree, COLUMNS, ansi=ansi, zone="UTC", now=now)
 
 
 def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
@@ -102,3 +103,37 @@ def spark_answers(
         answer = spark.sql(f"SELECT {parts} FROM vector_asked ORDER BY row").toArrow()
         answers += [(column.type, shown(column)) for column in answer.columns]
     return answers
+
+
+def moment_answers(
+    spark: SparkSession, offsets: Sequence[tuple[int, int]], sqls: Sequence[str]
+) -> tuple[datetime.datetime, pa.RecordBatch, list[tuple[pa.DataType, list[Any]]]]:
+    """The moment of a statement; rows of a date ``d`` and a timestamp ``t``, so many days and
+    microseconds from it; of each expression its type and its value for each row.
+    """
+    from acidsql.spark import jvm
+
+    days, microseconds = zip(*offsets, strict=True)
+    given = pa.table(
+        {
+            "row": pa.array(range(len(offsets)), pa.int32()),
+            "days": pa.array(days, pa.int32()),
+            "microseconds": pa.array(microseconds, pa.int64()),
+        }
+    )
+    jvm.frame_of(spark, given).createOrReplaceTempView("moment_offsets")
+    asked = ", ".join(f"({sql}) AS a{i}" for i, sql in enumerate(sqls))
+    answer = spark.sql(
+        f"SELECT d, t, current_timestamp() AS now, {asked} FROM (SELECT row,"
+        " date_add(current_date(), days) AS d,"
+        " timestamp_micros(unix_micros(current_timestamp()) + microseconds) AS t"
+        " FROM moment_offsets) ORDER BY row"
+    ).toArrow()
+    rows = pa.record_batch(
+        {
+            "d": answer["d"].combine_chunks(),
+            "t": answer["t"].combine_chunks().cast(pa.timestamp("us")),
+        }
+    )
+    [moment] = set(answer["now"].to_pylist())
+    return moment, rows, [(column.type, shown(column)) for column in answer.columns[3:]]

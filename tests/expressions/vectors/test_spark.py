@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
 from acidsql.errors import Span
@@ -22,6 +23,7 @@ from tests.expressions.vectors.spark_answers import (
     compiled,
     kind_of,
     local_values,
+    moment_answers,
     spark_answers,
     view,
 )
@@ -29,13 +31,21 @@ from tests.expressions.vectors.spark_answers import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_Example = TypeVar("_Example")
+
 _NOW = {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
-"""Of these Spark has a moment of its own."""
+"""These are of the moment of a statement: see ``compare_moments``."""
 
 
 def rows_made(count: int, number: int | None = None) -> list[dict[str, Any]]:
     """Rows as hypothesis thinks them up, always the same for a ``number``."""
-    rows: list[dict[str, Any]] = []
+    return examples(ROWS, count, number)
+
+
+def examples(
+    of: st.SearchStrategy[_Example], count: int, number: int | None = None
+) -> list[_Example]:
+    rows: list[_Example] = []
 
     @settings(
         max_examples=count,
@@ -43,8 +53,8 @@ def rows_made(count: int, number: int | None = None) -> list[dict[str, Any]]:
         phases=[Phase.generate],
         suppress_health_check=[*HealthCheck],
     )
-    @given(ROWS)
-    def collect(row: dict[str, Any]) -> None:
+    @given(of)
+    def collect(row: _Example) -> None:
         rows.append(row)
 
     (collect if number is None else seed(number)(collect))()
@@ -106,8 +116,47 @@ def test_many_answers_are_sparks(spark: SparkSession, ansi: bool) -> None:
     with_ansi(spark, ansi, 2000)
 
 
+OFFSETS = st.tuples(
+    st.sampled_from((-1, 0, 1)) | st.integers(-800_000, 800_000),
+    st.sampled_from((-1, 0, 1)) | st.integers(-(10**15), 10**15),
+)
+"""Days and microseconds from the moment of a statement."""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
+def test_moments_are_sparks(spark: SparkSession, ansi: bool) -> None:
+    """The day and the moment of a statement, and what lies before and behind them."""
+    compare_moments(session_of(spark, ansi), 100, ansi=ansi)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
+def test_many_moments_are_sparks(spark: SparkSession, ansi: bool) -> None:
+    """The same of 2,000 rows."""
+    compare_moments(session_of(spark, ansi), 2000, ansi=ansi)
+
+
+def compare_moments(spark: SparkSession, count: int, *, ansi: bool) -> None:
+    """Dates and timestamps around the one moment that a statement of Spark's has, which ours gets,
+    too.
+    """
+    sqls = [sql for name in sorted(_NOW) for sql in CASES[name]]
+    moment, rows, theirs = moment_answers(spark, examples(OFFSETS, count), sqls)
+    for sql, (kind, answers) in zip(sqls, theirs, strict=True):
+        vector = compiled(sql, ansi=ansi, now=moment)
+        assert isinstance(vector, Vector), (sql, vector)
+        assert kind == kind_of(vector.type), sql
+        assert local_values(vector, rows) == answers, sql
+
+
 def with_ansi(spark: SparkSession, ansi: bool, count: int) -> None:
+    compare(session_of(spark, ansi), count, ansi=ansi)
+
+
+def session_of(spark: SparkSession, ansi: bool) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     session.conf.set("spark.sql.session.timeZone", "UTC")
-    compare(session, count, ansi=ansi)
+    return session

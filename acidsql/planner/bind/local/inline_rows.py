@@ -15,10 +15,16 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Cast, Condition
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.local.aggregates import holds_aggregate
-from acidsql.planner.bind.local.query_trees import LocalValues, Output, Semantics, Stored
+from acidsql.planner.bind.local.query_trees import (
+    NAMELESS,
+    ROW_ID,
+    LocalValues,
+    Output,
+    Semantics,
+    Stored,
+)
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
-from acidsql.planner.bind.local.selects import NAMELESS
 from acidsql.planner.bind.local.spark_names import spark_name
 from acidsql.planner.bind.local.stores import stored
 
@@ -45,16 +51,37 @@ def inline_rows(
         case [select, star, from_, *rest] if (
             select.word == "SELECT" and star.is_mark("*") and from_.word == "FROM"
         ):
-            names, inner = _aliased(rest)
+            names, inner = _aliased(rest)[1:]
         case _:
             names, inner = None, tokens
     if inner and inner[0].word == "VALUES":
         if names is None and inner is tokens:
-            names, inner = _aliased(tokens)
-        rows = list(_values(source, inner[1:]))
-        own = [f"col{number + 1}" for number in range(len(rows[0]))] if rows else []
-        return typed_rows(rows, names or own, semantics, span)
+            names, inner = _aliased(tokens)[1:]
+        return _of_values(source, inner, names, semantics, span)
     return _selects(source, tokens, semantics, named) if names is None else None
+
+
+def inline_relation(source: str, span: Span, semantics: Semantics) -> tuple[str, LocalValues]:
+    """VALUES as they stand behind FROM, with the alias in lower case, "" for none. NotUnderstood
+    for any other relation.
+    """
+    alias, names, inner = _aliased([t.moved(span.start) for t in tokenize(span.cut(source))])
+    if not inner or inner[0].word != "VALUES":
+        raise NotUnderstood("what stands behind FROM", span)
+    values = _of_values(source, inner, names, semantics, span)
+    called = [output.name.lower() for output in values.outputs]
+    if len(set(called)) < len(called) or ROW_ID in called:
+        raise NotUnderstood("columns of these names", span)
+    return alias, values
+
+
+def _of_values(
+    source: str, tokens: Tokens, names: Sequence[str] | None, semantics: Semantics, span: Span
+) -> LocalValues:
+    """The rows of ``VALUES ..``, with these names of columns or those they have without any."""
+    rows = list(_values(source, tokens[1:]))
+    own = [f"col{number + 1}" for number in range(len(rows[0]))] if rows else []
+    return typed_rows(rows, names or own, semantics, span)
 
 
 def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> LocalValues | None:
@@ -80,7 +107,7 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
 
 
 def _is_row(text: SelectText) -> bool:
-    bare = text.table is None and text.where is None and text.having is None
+    bare = text.table is None and text.inline is None and text.where is None and text.having is None
     ends = text.limit is not None or text.offset or text.order or text.group_by or text.distinct
     return bare and not ends and all(item.star is None for item in text.items)
 
@@ -167,11 +194,11 @@ def _expression(source: str, tokens: Tokens) -> Condition:
     return tree
 
 
-def _aliased(tokens: Tokens) -> tuple[list[str] | None, Tokens]:
-    """The names of columns in ``.. [AS] alias (a, b)``, None if there are none, and what stands
-    before.
+def _aliased(tokens: Tokens) -> tuple[str, list[str] | None, Tokens]:
+    """The alias in ``.. [AS] alias (a, b)``, "" for none, the names of columns, None if there are
+    none, and what stands before.
     """
-    rest, names = list(tokens), None
+    rest, names, alias = list(tokens), None, ""
     if len(rest) > 3 and rest[-1].is_mark(")") and not _are_bracketed(rest):
         opening = next(
             (at for at in range(len(rest) - 1, 0, -1) if rest[at].is_mark("(")), len(rest)
@@ -182,10 +209,11 @@ def _aliased(tokens: Tokens) -> tuple[list[str] | None, Tokens]:
             names = [token.text for token in inside[::2]]
             rest = rest[:opening]
     if len(rest) > 1 and _is_name(rest[-1]):
+        alias = rest[-1].text.lower()
         rest = rest[:-2] if rest[-2].word == "AS" else rest[:-1]
     while _are_bracketed(rest) and len(rest) > 2 and rest[1].word == "VALUES":
         rest = rest[1:-1]
-    return names, rest
+    return alias, names, rest
 
 
 def _are_names(tokens: Tokens) -> bool:

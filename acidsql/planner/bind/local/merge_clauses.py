@@ -14,7 +14,12 @@ from acidsql.parser.statements import Match
 from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.local.changes import check_surroundings
 from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
-from acidsql.planner.bind.local.merges import MergeScope, query_source, table_source
+from acidsql.planner.bind.local.merges import (
+    MergeScope,
+    called,
+    query_source,
+    table_source,
+)
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.stores import check_rules
@@ -68,7 +73,11 @@ class MergeTrees:
         given, reads = self.statement.source, self.analysis.reads
         if isinstance(given, ast.Fragment):
             views = tuple(self.names.views)
-            return query_source(self.names.source, given.span, reads, views, semantics)
+            named = self.statement.source_columns
+            query = query_source(
+                self.names.source, given.span, reads, views, semantics, named=named is None
+            )
+            return query if named is None else called(query, [name.text for name in named])
         if self.source_read is None or self.source_read not in reads:
             raise NotUnderstood("this source", given.span)
         return table_source(self.source_read, reads.index(self.source_read), semantics)

@@ -42,20 +42,38 @@ _KEY_TYPES = frozenset(
 
 
 def query_source(
-    source: str, span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+    source: str,
+    span: Span,
+    reads: Sequence[Read],
+    views: Sequence[str],
+    semantics: Semantics,
+    *,
+    named: bool = True,
 ) -> LocalQuery | LocalValues:
     """The sub-query of USING, with its brackets. ``reads``: those of the statement, the target's
-    first. NotUnderstood.
+    first. ``named``: its columns must be called as Spark calls them. NotUnderstood.
     """
     text = span.cut(source)
     inside = Span(span.start + text.index("(") + 1, span.start + text.rindex(")"))
-    rows = inline_rows(source, inside, semantics)
+    rows = inline_rows(source, inside, semantics, named=named)
     if rows is not None:
         return rows
-    query = local_select(source, inside, reads[1:], views, semantics)
+    query = local_select(source, inside, reads[1:], views, semantics, named=named)
     if isinstance(query, OnlySpark):
         raise NotUnderstood(query.reason, query.span or span)
     return query if query.read is None else replace(query, read=query.read + 1)
+
+
+def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery | LocalValues:
+    """The query with other names for its columns. NotUnderstood if it has not as many."""
+    if len(names) != len(query.outputs):
+        raise NotUnderstood(
+            "a list of other columns than the query has", query.outputs[0].value.span
+        )
+    outputs = tuple(
+        replace(output, name=name) for output, name in zip(query.outputs, names, strict=True)
+    )
+    return replace(query, outputs=outputs)
 
 
 def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:

@@ -22,6 +22,9 @@ from acidsql.lazy_dataclass import dataclass
 ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
 
+NAMELESS = ""
+"""What a column is called whose name nobody asks for."""
+
 _FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
 ROW_ID_TYPE = StructType(
     tuple(StructField(n, t) for n, t in zip(ROW_ID_PARTS, _FIELD_TYPES, strict=True))
@@ -88,8 +91,9 @@ class Semantics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQuery:
-    """``read``: which of the query's reads gives the rows, None for the one row of a SELECT without
-    FROM. ``columns``: those of the read that are used, in its order; ``row_id``: its ROW__ID is.
+    """``read``: which of the query's reads gives the rows; None for ``values``, which stand in the
+    statement behind FROM, and for the one row of a SELECT without FROM. ``columns``: those of the
+    read that are used, in its order; ``row_id``: its ROW__ID is.
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
     outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``order`` is
@@ -97,6 +101,7 @@ class LocalQuery:
     """
 
     read: int | None
+    values: LocalValues | None = None
     columns: tuple[tuple[str, HiveType], ...] = ()
     row_id: bool = False
     outputs: tuple[Output, ...]

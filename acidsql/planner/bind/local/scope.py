@@ -18,16 +18,19 @@ from acidsql.planner.bind.local.select_text import NotUnderstood
 
 @dataclass(slots=True, kw_only=True)
 class Scope:
-    """The columns of one table under an alias. ``used``: those that trees have named so far."""
+    """The columns of one table under an alias; or, without one, those of ``inline``, rows that
+    stand in the statement, as they call them. ``used``: those that trees have named so far.
+    """
 
     table: Table | None
+    inline: tuple[tuple[str, HiveType], ...] = ()
     alias: str
     semantics: Semantics
     used: set[str] = field(default_factory=set)
     types: dict[str, HiveType] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.types = {}
+        self.types = {name.lower(): hive_type for name, hive_type in self.inline}
         if self.table is None:
             return
         for column in (*self.table.columns, *self.table.partition_columns):
@@ -40,7 +43,7 @@ class Scope:
     def visible(self) -> list[str]:
         """The columns that a star stands for."""
         if self.table is None:
-            return []
+            return [name.lower() for name, _ in self.inline]
         return [c.name for c in (*self.table.columns, *self.table.partition_columns)]
 
     @property
@@ -51,11 +54,10 @@ class Scope:
         """The columns of the table that trees have named, in its order; one all the same where
         there are none, for rows without a column cannot be counted.
         """
-        if self.table is None:
-            return ()
         names = [name for name in self.visible if name in self.used]
         if not names and not self.uses_row_id:
-            names = [c.name for c in (*self.table.partition_columns, *self.table.columns)][:1]
+            keys = () if self.table is None else self.table.partition_columns
+            names = [*(column.name for column in keys), *self.visible][:1]
         return tuple((name, self.types[name]) for name in names)
 
     def name_of(self, ref: ColumnRef) -> str:
@@ -69,16 +71,14 @@ class Scope:
         return name
 
     def _find(self, parts: tuple[str, ...]) -> str | None:
-        table = self.table
-        if table is None:
-            return None
-        if parts[:2] == (table.name.database, table.name.table) and len(parts) > 2:
-            parts = parts[2:] if self.alias == table.name.table else ()
+        name = None if self.table is None else self.table.name
+        if name is not None and parts[:2] == (name.database, name.table) and len(parts) > 2:
+            parts = parts[2:] if self.alias == name.table else ()
         elif parts[0] == self.alias and len(parts) > 1:
             parts = parts[1:]
-        name = ".".join(parts)
-        plain = len(parts) == 1 or name in ROW_ID_FIELDS
-        return name if plain and name in self.types else None
+        column = ".".join(parts)
+        plain = len(parts) == 1 or column in ROW_ID_FIELDS
+        return column if plain and column in self.types else None
 
     def resolved(self, tree: Condition) -> Condition:
         """The tree with the columns' one-part names. NotUnderstood."""

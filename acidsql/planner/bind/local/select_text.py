@@ -49,14 +49,16 @@ class SortItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectText:
-    """``table``: where the name of the table behind FROM stands, None without FROM; ``alias`` what
-    it is called by, "" for its own name.
+    """``table``: where the name of the table behind FROM stands, ``inline`` where VALUES do that
+    stand there, with their names; None for what is not there. ``alias``: what the table is called
+    by, "" for its own name.
     """
 
     span: Span
     items: tuple[Item, ...]
     distinct: bool
     table: Span | None
+    inline: Span | None = None
     alias: str
     where: Condition | None
     group_by: tuple[Condition, ...]
@@ -81,17 +83,22 @@ def read_select(source: str, span: Span) -> SelectText:
     these.
     """
     tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    if are_values(tokens):
+        return _all_of(tokens, span)
     if not tokens or tokens[0].word != "SELECT":
         raise NotUnderstood("a query that does not begin with SELECT", span)
     clauses = dict(_clauses(tokens, span))
     items = clauses["SELECT"]
     distinct = bool(items) and items[0].word == "DISTINCT"
-    table, alias = _from(clauses["FROM"]) if "FROM" in clauses else (None, "")
+    relation = clauses.get("FROM", ())
+    inline = _span(relation, span) if are_values(relation) else None
+    table, alias = (None, "") if inline or not relation else _from(relation)
     return SelectText(
         span=span,
         items=tuple(_item(source, part, span) for part in _parts(items[distinct:])),
         distinct=distinct,
         table=table,
+        inline=inline,
         alias=alias,
         where=_expression(source, clauses["WHERE"], span) if "WHERE" in clauses else None,
         group_by=tuple(
@@ -101,6 +108,36 @@ def read_select(source: str, span: Span) -> SelectText:
         order=tuple(_sort_item(source, part, span) for part in _parts(clauses.get("ORDER", ()))),
         limit=_count(clauses["LIMIT"], span) if "LIMIT" in clauses else None,
         offset=_count(clauses["OFFSET"], span) if "OFFSET" in clauses else 0,
+    )
+
+
+def are_values(tokens: Tokens) -> bool:
+    """Whether a relation begins as VALUES, or as brackets around these."""
+    at = 0
+    while at < len(tokens) and tokens[at].is_mark("("):
+        at += 1
+    if at + 1 >= len(tokens) or tokens[at].word != "VALUES":
+        return False
+    behind = tokens[at + 1]
+    # Else it is a table of this name.
+    return bool(at) or behind.is_mark("(") or not (_is_mark(behind) or _is_name(behind))
+
+
+def _all_of(tokens: Tokens, span: Span) -> SelectText:
+    """The text of ``VALUES ..`` as that of ``SELECT * FROM VALUES ..``."""
+    return SelectText(
+        span=span,
+        items=(Item(span=span, star=""),),
+        distinct=False,
+        table=None,
+        inline=_span(tokens, span),
+        alias="",
+        where=None,
+        group_by=(),
+        having=None,
+        order=(),
+        limit=None,
+        offset=0,
     )
 
 

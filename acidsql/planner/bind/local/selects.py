@@ -16,10 +16,13 @@ from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Con
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
+from acidsql.planner.bind.local.inline_rows import inline_relation
 from acidsql.planner.bind.local.query_trees import (
+    NAMELESS,
     ROW_ID,
     ROW_ID_FIELDS,
     LocalQuery,
+    LocalValues,
     OnlySpark,
     Ordering,
     Output,
@@ -36,9 +39,6 @@ from acidsql.planner.bind.local.select_text import (
 from acidsql.planner.bind.local.spark_names import spark_name
 
 _BOOLEAN = PrimitiveType("boolean")
-
-NAMELESS = ""
-"""What a column is called whose name nobody asks for."""
 
 
 def local_select(
@@ -83,6 +83,7 @@ class _Select:
     reads: Sequence[Read]
     semantics: Semantics
     named: bool
+    values: LocalValues | None = None
     scope: Scope = field(init=False)
     aggregates: Aggregates = field(init=False)
     outputs: list[Output] = field(default_factory=list)
@@ -96,10 +97,17 @@ class _Select:
         if self.text.table is None:
             if self.reads:
                 raise NotUnderstood("a sub-query", self.reads[0].span)
+            if self.text.inline is not None:
+                return self._inline(self.text.inline)
             return Scope(table=None, alias="", semantics=self.semantics)
         if len(self.reads) != 1 or self.reads[0].span != self.text.table:
             raise NotUnderstood("what stands behind FROM", self.text.table)
         return scope_of(self.reads[0], self.semantics, self.text.alias)
+
+    def _inline(self, span: Span) -> Scope:
+        alias, self.values = inline_relation(self.source, span, self.semantics)
+        columns = tuple((output.name, output.type) for output in self.values.outputs)
+        return Scope(table=None, inline=columns, alias=alias, semantics=self.semantics)
 
     def query(self) -> LocalQuery:
         text = self.text
@@ -120,6 +128,7 @@ class _Select:
             self._check_distinct(order)
         return LocalQuery(
             read=0 if self.reads else None,
+            values=self.values,
             columns=self.scope.used_columns(),
             row_id=self.scope.uses_row_id,
             outputs=tuple(self.outputs),
@@ -151,12 +160,13 @@ class _Select:
         return [Output(name=name or NAMELESS, value=value, type=hive_type)]
 
     def _star(self, item: Item, grouped: bool) -> list[Output]:
-        if grouped or self.scope.table is None or item.star not in ("", self.scope.alias):
+        if grouped or not self.scope.visible or item.star not in ("", self.scope.alias):
             raise NotUnderstood("* here", item.span)
         refs = [self.scope.resolved(ColumnRef((name,), item.span)) for name in self.scope.visible]
+        names = [name for name, _ in self.scope.inline] or self.scope.visible
         return [
             Output(name=name, value=ref, type=self.scope.type_of(ref))
-            for name, ref in zip(self.scope.visible, refs, strict=True)
+            for name, ref in zip(names, refs, strict=True)
         ]
 
     def _value(self, tree: Condition, grouped: bool) -> Condition:
