@@ -36,6 +36,9 @@ FIRST_READ = 16 * 1024
 """Bytes that hold the tail of all but very wide or very long files."""
 
 _MAGIC = "ORC"
+MAGIC_SIZE = 3
+"""Bytes before the first stripe."""
+
 _CHUNK_HEADER = 3
 _MAX_CHUNK = (1 << 23) - 1
 _MAX_SNAPPY_SIZE = 5
@@ -216,7 +219,7 @@ def edit_tail(
     if proleptic:
         edited.calendar = _PROLEPTIC_GREGORIAN
     footer = pack(edited.SerializeToString(), tail.codec, tail.block_size)
-    postscript = _edited_postscript(tail.postscript, len(footer))
+    postscript = edited_postscript(tail.postscript, len(footer))
     return TailEdit(offset=tail.offset, data=footer + postscript + bytes([len(postscript)]))
 
 
@@ -261,12 +264,23 @@ def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
     )
 
 
-def _edited_postscript(data: bytes, footer_length: int) -> bytes:
-    """Java's readers look for the magic in the last bytes, where else fields without a name would
+def metadata_length(tail: OrcTail) -> int:
+    """Bytes of the section before the footer: the statistics of the stripes."""
+    return PostScript.FromString(tail.postscript).metadataLength
+
+
+def edited_postscript(
+    data: bytes, footer_length: int, statistics_length: int | None = None
+) -> bytes:
+    """A postscript with these lengths; None: that of the stripes' statistics stays.
+
+    Java's readers look for the magic in the last bytes, where else fields without a name would
     stand.
     """
     postscript = PostScript.FromString(data)
     postscript.footerLength = footer_length
+    if statistics_length is not None:
+        postscript.metadataLength = statistics_length
     postscript.ClearField("magic")
     return postscript.SerializeToString() + PostScript(magic=_MAGIC).SerializeToString()
 

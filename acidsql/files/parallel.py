@@ -45,7 +45,9 @@ def look_at_all(look: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
     return results + in_parallel(look, items[len(results) :])
 
 
-def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+def in_parallel(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], *, threads: int = _THREADS
+) -> list[_Result]:
     """Does ``work`` on each item in a few threads; results in order; the first error is raised when
     all have ended.
 
@@ -55,7 +57,7 @@ def in_parallel(work: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
         return [work(item) for item in items]
     size = -(-len(items) // _MOST_HANDED_OUT)
     pieces = [items[at : at + size] for at in range(0, len(items), size)]
-    with ThreadPoolExecutor(min(_THREADS, len(items))) as pool:
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
         results = pool.map(lambda piece: [work(item) for item in piece], pieces)
         return list(chain.from_iterable(_interruptible(results)))
 

@@ -14,6 +14,8 @@ from acidsql.files.parallel import in_parallel
 from acidsql.storage.event_rows import EventRows, OnlyJavaError
 from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile
 from acidsql.storage.original_ids import bucket_property
+from acidsql.storage.scan.ahead import THREADS
+from acidsql.storage.write.encoders import Encoders
 from acidsql.storage.write.streaming import OutOfOrderError, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
@@ -35,11 +37,13 @@ def stage_streams(
 
     def stage(bucket: BucketId) -> StagedFile | None:
         files = [file for _, file in sorted(buckets[bucket], key=lambda keyed: keyed[0])]
-        return stage_stream(events.io, target, directory, bucket, events.batches(files))
+        return stage_stream(events.io, encoders, target, directory, bucket, events.batches(files))
 
     largest_first = sorted(buckets, key=lambda bucket: -sum(f.rows for _, f in buckets[bucket]))
     try:
-        return [file for file in in_parallel(stage, largest_first) if file is not None]
+        with Encoders() as encoders:
+            staged = in_parallel(stage, largest_first, threads=THREADS)
+        return [file for file in staged if file is not None]
     except (OutOfOrderError, OnlyJavaError):
         return None
 

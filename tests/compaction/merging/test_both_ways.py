@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyarrow import orc
+from pyspark.sql import DataFrame
 
 from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
@@ -18,8 +20,20 @@ from acidsql.files.urls import path_of
 from acidsql.session import Session
 from acidsql.storage.footers import read_footer
 from acidsql.storage.snapshots import acid_directory
+from acidsql.storage.write import streaming
 from acidsql.txn.compactions import CompactionType
-from tests.compaction.compacting import MAJOR, MINOR, REBALANCE, begin, find
+from tests.compaction import tables
+from tests.compaction.compacting import (
+    MAJOR,
+    MINOR,
+    REBALANCE,
+    begin,
+    clean,
+    compact,
+    directories,
+    find,
+    rows,
+)
 from tests.compaction.tables import TABLES
 
 pytestmark = pytest.mark.spark
@@ -79,6 +93,21 @@ def orc_error(path: str) -> Exception | None:
     return None
 
 
+OF_EVERY_TYPE = {
+    "id = 5": 1,
+    "id > 2": 3,
+    "v = 'ü'": 1,
+    "v = 'str'": 2,
+    "bi < 0": 1,
+    "dec = 12.34": 3,
+    "d IS NULL": 2,
+    "dt = DATE '2020-02-29'": 3,
+    "ts > TIMESTAMP '2020-01-01 00:00:00'": 3,
+    "vc > 'vd'": 0,
+}
+"""How many rows of ``tables.every_type`` meet a condition."""
+
+
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=() if n in ALWAYS else pytest.mark.slow) for n in TABLES],
@@ -96,3 +125,24 @@ def test_both_ways_write_the_same(session: Session, tmp_path: Path, name: str) -
             small = staged(session, table, partition, kind, "small")
             big = staged(session, table, partition, kind, "big")
             assert small == big, kind
+
+
+def test_pieces_are_the_same_to_java(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A base whose stripes were encoded apart from each other: Spark finds each row by the
+    conditions that let it leave out stripes, and by the ids.
+    """
+    monkeypatch.setattr(streaming, "piece_bytes", lambda _: 1)
+    tables.every_type(session, Path())
+    before = rows(session, "t")
+    session.sql("SET acidsql.write.path=small")
+    [merged] = compact(session, "t", MAJOR)
+    assert merged is not None
+    clean(session, "t")
+    [base] = directories(session, "t")
+    [path] = Path(path_of(find(session, "t").location), base).glob("bucket_*")
+    assert len(read_footer(session.files, str(path)).stripes) > 1
+    assert rows(session, "t") == before
+    frame = session.sql("SELECT * FROM t").df
+    counts = [frame.where(condition).selectExpr("count(*)") for condition in OF_EVERY_TYPE]
+    seen = [count for (count,) in reduce(DataFrame.union, counts).collect()]
+    assert seen == list(OF_EVERY_TYPE.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +21,9 @@ from acidsql.files.local_files import LocalFileIO
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.footers import read_footer
 from acidsql.storage.row_ids import row_ids
+from acidsql.storage.write import streaming
 from acidsql.storage.write.driver_writer import row_values, stage_file
+from acidsql.storage.write.encoders import Encoders
 from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.streaming import OutOfOrderError, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
@@ -62,17 +65,23 @@ def at_once(of: WriteTarget, directory: str, rows: pa.Table) -> StagedFile:
     return stage_file(IO, directory, file)
 
 
+def stream(of: WriteTarget, folder: str, batches: Iterable[pa.Table]) -> StagedFile | None:
+    with Encoders(2) as encoders:
+        return stage_stream(IO, encoders, of, folder, BUCKET, batches)
+
+
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.integers(0, 40_000), min_size=1, max_size=5))
-def test_writes_what_is_written_at_once(sizes: list[int]) -> None:
-    """The same rows in the same order, and a key index that names the last row of each of the
-    file's own stripes.
+@given(st.lists(st.integers(0, 40_000), min_size=1, max_size=5), st.sampled_from([1, 800_000]))
+def test_writes_what_is_written_at_once(sizes: list[int], piece: int) -> None:
+    """The same rows in the same order, however many pieces they are encoded in, and a key index
+    that names the last row of each of the file's own stripes.
     """
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "PIECE_BYTES", piece)
         of = small_stripes(Path(folder))
         ends = np.cumsum([0, *sizes])
         batches = [events(size, first=int(end)) for size, end in zip(sizes, ends, strict=False)]
-        streamed = stage_stream(IO, of, folder, BUCKET, iter(batches))
+        streamed = stream(of, folder, iter(batches))
         whole = pa.concat_tables(batches)
         if not whole.num_rows:
             assert streamed is None
@@ -95,13 +104,8 @@ def test_writes_what_is_written_at_once(sizes: list[int]) -> None:
 
 def test_has_several_stripes(tmp_path: Path) -> None:
     """The rows above are enough for more stripes than one, or the key index would prove nothing."""
-    staged = stage_stream(
-        IO,
-        small_stripes(tmp_path),
-        str(tmp_path),
-        BUCKET,
-        [events(60_000), events(90, first=60_000)],
-    )
+    batches = [events(60_000), events(90, first=60_000)]
+    staged = stream(small_stripes(tmp_path), str(tmp_path), batches)
     assert staged is not None
     assert len(read_footer(IO, staged.path).stripes) > 1
 
@@ -124,4 +128,41 @@ def test_has_several_stripes(tmp_path: Path) -> None:
 def test_refuses_other_orders(tmp_path: Path, batches: list[pa.Table]) -> None:
     """Rows that are not in the order of their ids, or of another bucket, are no file."""
     with pytest.raises(OutOfOrderError):
-        stage_stream(IO, small_stripes(tmp_path), str(tmp_path), BUCKET, batches)
+        stream(small_stripes(tmp_path), str(tmp_path), batches)
+
+
+def test_statistics_are_those_of_one_writer(tmp_path: Path) -> None:
+    """What a scan leaves out by them is the same, however many pieces there were."""
+    of = target(make_table(tmp_path, {"k": "bigint", "v": "double"}), 7)
+    batches = [events(300, first=300 * number) for number in range(5)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "piece_bytes", lambda _: 1)
+        staged = stream(of, str(tmp_path), batches)
+    assert staged is not None
+    tail = read_footer(IO, staged.path)
+    other = read_footer(IO, at_once(of, str(tmp_path), pa.concat_tables(batches)).path)
+    assert tail.stripes == (300,) * 5
+    for number in range(7):
+        assert tail.integer_range(number) == other.integer_range(number)
+
+
+def test_larger_stripes_are_larger_pieces(tmp_path: Path) -> None:
+    """What a table says of its stripes counts, up to what should lie in memory."""
+    sizes = {"65536": 32, "67108864": 32, "134217728": 64, "10000000000": 256}
+    for stripe, mebibytes in sizes.items():
+        of = target(make_table(tmp_path, {"k": "bigint"}, orc_stripe_size=stripe), 7)
+        assert streaming.piece_bytes(of) == mebibytes << 20
+
+
+def test_an_error_of_the_source_comes_out(tmp_path: Path) -> None:
+    """Whatever ends a source in its midst ends the file, with pieces of it in hand."""
+
+    def broken() -> Iterator[pa.Table]:
+        yield events(20_000)
+        yield events(20_000, first=20_000)
+        raise OSError("the disk is gone")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "PIECE_BYTES", 1)
+        with pytest.raises(OSError, match="the disk is gone"):
+            stream(small_stripes(tmp_path), str(tmp_path), broken())

@@ -1,0 +1,1 @@
+"""Several ORC files as one, without a look at their rows."""
