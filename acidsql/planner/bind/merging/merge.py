@@ -26,10 +26,10 @@ from acidsql.planner.bind.columns import Facts, Visible
 from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.local.merge_clauses import MergeTrees
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.merge_rules import check_clauses
+from acidsql.planner.bind.merging.rules import check_clauses
+from acidsql.planner.bind.merging.source_names import column_list, source_columns
 from acidsql.planner.bind.names import Names, bound_reads
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
-from acidsql.planner.bind.source_names import column_list, source_columns
 from acidsql.planner.bind.tables import default_of, default_value
 
 _Value = tuple[tuple[Piece, ...], str | None]

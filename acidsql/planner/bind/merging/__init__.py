@@ -1,0 +1,1 @@
+"""MERGE: its source, its clauses, and the rules they keep."""
