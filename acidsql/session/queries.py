@@ -161,12 +161,15 @@ class SessionQueries:
         try:
             yield
         except (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError) as e:
-            if (gone := self._gone(plan, snapshots)) is not None:
+            gone = self._gone(plan)
+            if gone is None and not isinstance(e, SnapshotTooOldError):
+                gone = _overwritten(snapshots)
+            if gone is not None:
                 raise gone from e
             raise
 
-    def _gone(self, plan: ReadPlan, snapshots: Snapshots) -> Error | None:
-        """Says that others have taken away what a query reads, if they have."""
+    def _gone(self, plan: ReadPlan) -> Error | None:
+        """Says that others have taken away a table that a query reads, if they have."""
         for read in plan.query.reads:
             if read.table.kind is not TableKind.FRAME:
                 now = self.locks.find_table(read.table.name)
@@ -175,9 +178,6 @@ class SessionQueries:
                     read.table.location,
                 ):
                     return gone_error(read.table.name)
-        with suppress(Error, OSError):
-            changed = snapshots.find_changed()
-            return None if changed is None else overwritten_error(changed)
         return None
 
     def _frame(
@@ -196,3 +196,11 @@ class SessionQueries:
             return
         with self.reads.reading(transactional_reads(plan), source) as (visible, _):
             yield self.engine.snapshots(visible)
+
+
+def _overwritten(snapshots: Snapshots) -> Error | None:
+    """Says that others have taken away files that a query reads, if they have."""
+    with suppress(Error, OSError):
+        changed = snapshots.find_changed()
+        return None if changed is None else overwritten_error(changed)
+    return None

@@ -21,7 +21,7 @@ from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import path_of, split_url
+from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.write.pending import PendingRoot
@@ -225,16 +225,23 @@ class Snapshots:
         )
 
     def find_changed(self, *, plain: bool = False) -> str | None:
-        """The directory of a table or partition in which files that were seen are not there any
-        more, or are others; None if there is none. ``plain``: look only where rows have no ids, and
-        a name may be another file's, and at no distant store, which would be asked once more.
+        """The directory of a table or partition in which what was seen is not there any more, or is
+        something else; None if there is none. Of a transactional table these are whole
+        directories: nobody takes a single file out of one. ``plain``: look only where rows have no
+        ids, and a name may be another file's, and at no distant store, which would be asked once
+        more.
         """
         for root, seen in self._taken.items():
             if plain and (seen.directory is not None or split_url(root) is not None):
                 continue
-            now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in self._io.listing(root).files}
             files = (*seen.insert_files(0), *seen.delete_files(0))
-            if any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files):
+            if seen.directory is not None:
+                changed = not all(map(self._io.exists, {parent(f.path) for f in files}))
+            else:
+                listed = self._io.listing(root).files
+                now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in listed}
+                changed = any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files)
+            if changed:
                 return root
         return None
 

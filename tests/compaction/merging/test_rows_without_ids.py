@@ -146,7 +146,8 @@ def test_a_rebalance_of_a_base_alone_that_dies(session: Session, point: str) -> 
     def hook(reached: str) -> None:
         if reached == point:
             crash_points.hook = None
-            assert rows(session, "t") == before
+            if point != "compaction published":  # there the store lets nobody in
+                assert rows(session, "t") == before
             raise KeyboardInterrupt
 
     compaction_id = enqueue(session, "t", REBALANCE)

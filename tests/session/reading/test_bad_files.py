@@ -278,8 +278,9 @@ def test_a_directory_with_a_nonsense_name_is_named(table: Damaged, name: str) ->
 
 
 def test_a_file_that_vanishes_is_named(table: Damaged) -> None:
-    """Between the listing and the reading."""
-    frame = table.session.sql("SELECT * FROM t")
-    (table.folder / INSERTS).unlink()
-    with pytest.raises(Error, match=INSERTS):
-        frame.to_arrow()
+    """Between the listing and the reading, by a session that has not read it before."""
+    with table.session.open_beside() as session:
+        result = session.sql("SELECT * FROM t")
+        (table.folder / INSERTS).unlink()
+        with pytest.raises(Error, match=INSERTS):
+            result.to_arrow()
