@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 
 from acidsql import crash_points
@@ -20,6 +21,9 @@ from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.metastore.stores import database_file
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
+
+_SECONDS_TO_DELETE = 5
+"""How long a CREATE waits for the files of a dropped table to go."""
 
 
 def create_table(warehouse: Warehouse, action: BoundCreateTable) -> Result:
@@ -41,7 +45,7 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
     io = warehouse.files
     check_location(warehouse, table, action.span)
     with file_errors("CREATE TABLE"):
-        if table.kind is TableKind.MANAGED and holds_rows(io, table.location):
+        if table.kind is TableKind.MANAGED and _holds_others_rows(warehouse, table.location):
             raise BindError(
                 f'directory "{table.location}" of the new table is not empty',
                 hint=NOT_EMPTY,
@@ -59,6 +63,18 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
             raise
         # somebody who failed to make the same table may have taken it away
         io.make_directory(table.location)
+
+
+def _holds_others_rows(warehouse: Warehouse, location: str) -> bool:
+    """Whether there are rows in a directory that stay there. Those of a table that was dropped a
+    moment ago go: whoever has dropped it is given some time for that.
+    """
+    deadline = time.monotonic() + _SECONDS_TO_DELETE
+    while holds_rows(warehouse.files, location):
+        if time.monotonic() > deadline or not warehouse.store.is_noted(location):
+            return holds_rows(warehouse.files, location)
+        time.sleep(0.01)
+    return False
 
 
 def holds_rows(io: FileIO, location: str) -> bool:

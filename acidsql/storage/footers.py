@@ -99,26 +99,19 @@ class ScanFile(NamedTuple):
     @property
     def ids(self) -> RowIdRange | None:
         """The range of the ids of its insert events, where the footer tells them all; a file that
-        was compacted has others. It does not tell their order.
-        """
-        same, ranges = self.same_ids, self.ranges
-        if same is None or len(ranges) < 3 or ranges[2] is None:
-            return None
-        first, last = ranges[2]
-        return RowIdRange(*same, first, last) if last - first + 1 == self.rows else None
-
-    @property
-    def same_ids(self) -> tuple[int, int] | None:
-        """The write id and the bucket property that all its insert events have, where the footer
-        tells them; a write id that its directory does not allow is not believed.
+        was compacted has others. A write id that its directory does not allow is not believed.
         """
         match self.ranges:
-            case ((write_id, other), (bucket_property, another), *_) if (
+            case ((write_id, other), (bucket_property, another), (first, last)) if (
                 write_id,
                 bucket_property,
             ) == (other, another):
-                if self.file.min_write_id <= write_id <= self.file.max_write_id:
-                    return write_id, bucket_property
+                return (
+                    RowIdRange(write_id, bucket_property, first, last)
+                    if last - first + 1 == self.rows
+                    and self.file.min_write_id <= write_id <= self.file.max_write_id
+                    else None
+                )
         return None
 
 

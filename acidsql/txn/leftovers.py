@@ -75,6 +75,9 @@ class Leftovers(Protocol):
     def noted_directories(self) -> tuple[NotedDirectory, ...]:
         """The noted directories whose process has ended."""
 
+    def is_noted(self, location: str) -> bool:
+        """Whether the directory is noted by anybody, also by who is at work on it now."""
+
     def alone(self) -> AbstractContextManager[None]:
         """The context in which nobody else changes the store: where no table lies, none will. It
         should be short.

@@ -5,13 +5,17 @@ one's files never happens to the second one's, whatever comes between two steps.
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from acidsql import crash_points
+from acidsql.ddl import tables
 from acidsql.errors import BindError, TransactionAbortedError
 from acidsql.session import Session
 from acidsql.testing.contracts import Clock
@@ -208,8 +212,32 @@ def test_what_a_drop_takes_away_is_no_new_table(small: Session, other: Session) 
     assert values(small) == NEW
 
 
-def test_an_emptied_table_is_in_the_way_until_it_is_gone(small: Session, other: Session) -> None:
+def test_a_new_table_waits_for_the_files_of_the_dropped_one(
+    small: Session, other: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever drops a table takes its files away after that: a CREATE in between is no error."""
+    create(small, "old")
+    waiting = threading.Event()
+    sleep = time.sleep
+    monkeypatch.setattr(tables.time, "sleep", lambda seconds: (waiting.set(), sleep(seconds)))
+    with ThreadPoolExecutor(1) as pool:
+        made: list[Future[None]] = []
+
+        def begin() -> None:
+            made.append(pool.submit(create, other, "new"))
+            assert waiting.wait(30)
+
+        with at("table dropped", begin):
+            small.sql("DROP TABLE t")
+        made[0].result(60)
+    assert values(small) == NEW
+
+
+def test_an_emptied_table_is_in_the_way_until_it_is_gone(
+    small: Session, other: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its base has hidden files alone, and would hide the rows of a new table there."""
+    monkeypatch.setattr(tables, "_SECONDS_TO_DELETE", 0)
     create(small, "old")
     small.sql("TRUNCATE TABLE t")
     clean(small, "t")

@@ -41,6 +41,9 @@ def test_a_living_process_keeps_its_directories(
     metastore.note_directory(f"{warehouse}/mine")
     clock.now += 10 * A_DAY
     assert noted(metastore) == []
+    assert metastore.is_noted(f"{warehouse}/mine")
+    metastore.forget_directories([f"{warehouse}/mine"])
+    assert not metastore.is_noted(f"{warehouse}/mine")
 
 
 def test_what_an_ended_process_noted_is_nobodys(

@@ -20,6 +20,7 @@ from acidsql.metastore.rows.directories import (
     delete_directories,
     find_directories,
     insert_directories,
+    is_directory_noted,
 )
 from acidsql.metastore.rows.leftovers import find_aborted, find_recorded, forget, recorded
 from acidsql.metastore.rows.locks import next_lock_id
@@ -231,6 +232,10 @@ class EmbeddedLeftovers(EmbeddedReaders):
                 long_ago=long_ago,
                 one_host=self._store.one_host,
             )
+
+    def is_noted(self, location: str) -> bool:
+        with self._store.read() as connection:
+            return is_directory_noted(connection, location, self._store.warehouse)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

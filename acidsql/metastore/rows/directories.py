@@ -48,6 +48,13 @@ def delete_directories(connection: Connection, locations: Iterable[str], warehou
     connection.execute(delete(DIRECTORIES_TO_DELETE).where(_DD.DD_LOCATION.in_(stored)))
 
 
+def is_directory_noted(connection: Connection, location: str, warehouse: str) -> bool:
+    """Whether a directory is noted, by a process that lives or by another."""
+    stored = stored_location(location, warehouse)
+    noted = select(_DD.DD_ID).where(_DD.DD_LOCATION == stored, _DD.DD_MOVED_FROM.is_(None))
+    return connection.execute(noted.limit(1)).first() is not None
+
+
 def find_directories(
     connection: Connection, warehouse: str, observer: Process, *, long_ago: int, one_host: bool
 ) -> tuple[NotedDirectory, ...]:

@@ -115,7 +115,7 @@ def plan_file(
     id_columns: tuple[str, ...] = ()
     if not file.file.original and (ids or dead is not None):
         # One id column tells all where the footer tells the others.
-        id_columns = ID_FIELDS if file.same_ids is None else ID_FIELDS[2:]
+        id_columns = ID_FIELDS if file.ids is None else ID_FIELDS[2:]
     return FileRead(
         file=file,
         values=_values(file, columns.given, columns.of_table),
@@ -351,11 +351,13 @@ def _ids_without_reading(plan: FileRead, number: int, first_row: int) -> IdRuns 
 
 def _ids_read(plan: FileRead, number: int, known: Mapping[str, pa.Array]) -> IdRuns | IdColumns:
     """The ids of a stripe's rows by the columns that were read; kept where they are runs."""
-    rows, same = _longs(known[ID_FIELDS[2]]), plan.file.same_ids
+    rows, same = _longs(known[ID_FIELDS[2]]), plan.file.ids
     if same is None:
         write_ids, buckets = (_longs(known[name]) for name in ID_FIELDS[:2])
     else:
-        write_ids, buckets = (np.full(len(rows), value, np.int64) for value in same)
+        write_ids, buckets = (
+            np.full(len(rows), value, np.int64) for value in (same.write_id, same.bucket_property)
+        )
     runs = IdRuns.of(write_ids, buckets, rows)
     if runs is None:
         return IdColumns(write_ids, buckets, rows)
