@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from acidsql.acid.acid_directory import DataFile
+from acidsql.acid.bucket_codec import decode
 from acidsql.acid.footer_keys import STATS
 from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
 from acidsql.acid.orc_types import (
@@ -99,20 +100,32 @@ class ScanFile(NamedTuple):
     @property
     def ids(self) -> RowIdRange | None:
         """The range of the ids of its insert events, where the footer tells them all; a file that
-        was compacted has others. A write id that its directory does not allow is not believed.
+        was compacted has others. Rows are numbered from 0: other numbers may be another column's,
+        in a footer that is damaged, and are not believed.
         """
         match self.ranges:
             case ((write_id, other), (bucket_property, another), (first, last)) if (
                 write_id,
                 bucket_property,
             ) == (other, another):
+                believed = self.may_have(write_id, bucket_property)
                 return (
                     RowIdRange(write_id, bucket_property, first, last)
-                    if last - first + 1 == self.rows
-                    and self.file.min_write_id <= write_id <= self.file.max_write_id
+                    if believed and first == 0 and last + 1 == self.rows
                     else None
                 )
         return None
+
+    def may_have(self, write_id: int, bucket_property: int) -> bool:
+        """Whether rows of the file may have these ids, by its name and its directory's: what a
+        footer tells beyond that is not believed.
+        """
+        try:
+            bucket = decode(bucket_property).bucket
+        except FormatError:
+            return False
+        in_range = self.file.min_write_id <= write_id <= self.file.max_write_id
+        return in_range and self.file.bucket in (None, bucket)
 
 
 class _Facts(NamedTuple):

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds
-from acidsql.storage.footers import ScanFile
 
 Mask = npt.NDArray[np.bool_]
 
@@ -26,9 +25,6 @@ MAX_RUNS = 500_000
 
 _ROWS_OF_RUN = 16
 """Rows that a run has on average, where keeping runs is worth it."""
-
-_MOST_IDS = 256
-"""The most pairs of write id and bucket with dead rows that are compared with each file."""
 
 _FEW_IDS = 16
 """The most pairs of write id and bucket with dead rows that are looked for one by one."""
@@ -141,24 +137,3 @@ class IdColumns:
             return columns
         write_ids, bucket_properties, rows = (column[wanted] for column in columns)
         return write_ids, bucket_properties, rows
-
-
-def may_be_hit(file: ScanFile, dead: DeadIds) -> bool:
-    """Whether an event may hit a row of a file of insert events, by what its footer tells of ids.
-    Write ids that its directory does not allow are not believed.
-    """
-    if file.file.original or len(file.ranges) < 3 or len(dead.rows) > _MOST_IDS:
-        return True
-    write_ids, buckets, rows = file.ranges
-    if write_ids is None or buckets is None or rows is None:
-        return True
-    if not file.file.min_write_id <= write_ids[0] <= write_ids[1] <= file.file.max_write_id:
-        return True
-    return any(
-        number == file.partition_number
-        and write_ids[0] <= write_id <= write_ids[1]
-        and buckets[0] <= bucket <= buckets[1]
-        and rows[0] <= hits[-1]
-        and hits[0] <= rows[1]
-        for (number, write_id, bucket), hits in dead.rows.items()
-    )

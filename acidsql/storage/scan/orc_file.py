@@ -21,7 +21,7 @@ from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout
 from acidsql.storage.footers import RowIdRange, ScanFile
-from acidsql.storage.id_runs import IdColumns, IdRuns, may_be_hit
+from acidsql.storage.id_runs import IdColumns, IdRuns
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -104,14 +104,11 @@ def plan_file(
     ``dead``: None if no delete event hits this file's partition. ``write_ids``: None if the file
     needs no filter.
     """
-    if dead is not None:
-        if (own_ids := _known_ids(file, first_row)) is not None:
-            hits = dead.within(file.partition_number, own_ids)
-            if hits == file.rows:
-                return None
-            dead = dead if hits else None
-        elif not may_be_hit(file, dead):
-            dead = None
+    if dead is not None and (own_ids := _known_ids(file, first_row)) is not None:
+        hits = dead.within(file.partition_number, own_ids)
+        if hits == file.rows:
+            return None
+        dead = dead if hits else None
     id_columns: tuple[str, ...] = ()
     if not file.file.original and (ids or dead is not None):
         # One id column tells all where the footer tells the others.
