@@ -18,7 +18,6 @@ from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
-from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.steps.new_table import new_table
 from acidsql.planner.steps.plans import plan_insert
@@ -50,7 +49,7 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
     check_runnable(first)
     check_location(warehouse, table, action.location_span)
     with file_errors("CREATE TABLE"):
-        _check_empty(io, table, action)
+        _check_empty(warehouse, table, action)
         was_there = io.exists(table.location)
     work = NewTableWork(warehouse.store, engine, table, snapshots, new_directory=not was_there)
     try:
@@ -61,8 +60,8 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
         raise
 
 
-def _check_empty(io: FileIO, table: Table, action: BoundCreateTableAs) -> None:
-    if not holds_rows(io, table.location):
+def _check_empty(warehouse: Warehouse, table: Table, action: BoundCreateTableAs) -> None:
+    if not holds_rows(warehouse, table.location):
         return
     if action.location_span is None:
         raise BindError(

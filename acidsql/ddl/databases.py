@@ -6,9 +6,8 @@ from acidsql import crash_points
 from acidsql.catalog import describe
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
-from acidsql.changes.dropped import delete_dropped
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_all, deleting_noted
+from acidsql.ddl.file_errors import delete_noted
 from acidsql.ddl.locations import at_span
 from acidsql.ddl.tables import check_no_stores, partitions_of
 from acidsql.ddl.warehouse import Warehouse
@@ -54,13 +53,7 @@ def drop_database(warehouse: Warehouse, action: BoundDropDatabase) -> Result:
             directories.append(database.location)
         hint = "The database is dropped. Delete the directories by hand."
         crash_points.reached("database dropped")
-        with deleting_noted(warehouse, directories):
-            delete_all(
-                directories,
-                lambda path: delete_dropped(warehouse.store, warehouse.files, path),
-                f"dropped database {action.name}",
-                hint,
-            )
+        delete_noted(warehouse, directories, f"dropped database {action.name}", hint)
     return done()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+from acidsql.changes.dropped import delete_dropped
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error, ExecutionError
 
@@ -34,6 +35,17 @@ def deleting_noted(warehouse: Warehouse, directories: Collection[str]) -> Iterat
         raise
     with suppress(Error):
         warehouse.store.forget_directories(directories)
+
+
+def delete_noted(warehouse: Warehouse, directories: Collection[str], what: str, hint: str) -> None:
+    """Deletes the directories of tables that were dropped, as ``delete_all`` does."""
+    with deleting_noted(warehouse, directories):
+        delete_all(
+            directories,
+            lambda path: delete_dropped(warehouse.store, warehouse.files, path),
+            what,
+            hint,
+        )
 
 
 def delete_all(

@@ -11,9 +11,8 @@ from acidsql.acid.paths import parse_directory
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import nothing_yet
-from acidsql.changes.dropped import delete_dropped
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
+from acidsql.ddl.file_errors import delete_noted, file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
@@ -45,7 +44,7 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
     io = warehouse.files
     check_location(warehouse, table, action.span)
     with file_errors("CREATE TABLE"):
-        if table.kind is TableKind.MANAGED and _holds_others_rows(warehouse, table.location):
+        if table.kind is TableKind.MANAGED and holds_rows(warehouse, table.location):
             raise BindError(
                 f'directory "{table.location}" of the new table is not empty',
                 hint=NOT_EMPTY,
@@ -65,19 +64,19 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
         io.make_directory(table.location)
 
 
-def _holds_others_rows(warehouse: Warehouse, location: str) -> bool:
-    """Whether there are rows in a directory that stay there. Those of a table that was dropped a
-    moment ago go: whoever has dropped it is given some time for that.
+def holds_rows(warehouse: Warehouse, location: str) -> bool:
+    """Whether there are rows in the directory of a new table that stay there. Those of a table that
+    was dropped a moment ago go: whoever has dropped it is given some time for that.
     """
     deadline = time.monotonic() + _SECONDS_TO_DELETE
-    while holds_rows(warehouse.files, location):
+    while _holds_rows_now(warehouse.files, location):
         if time.monotonic() > deadline or not warehouse.store.is_noted(location):
-            return holds_rows(warehouse.files, location)
+            return _holds_rows_now(warehouse.files, location)
         time.sleep(0.01)
     return False
 
 
-def holds_rows(io: FileIO, location: str) -> bool:
+def _holds_rows_now(io: FileIO, location: str) -> bool:
     """Whether there are files in a directory, or such directories as rows are in: one without a
     visible file would hide rows, or have a name that is wanted.
     """
@@ -126,13 +125,7 @@ def drop_table(warehouse: Warehouse, action: BoundDropTable) -> Result:
         )
         directories = own_directories(table, partitions)
         crash_points.reached("table dropped")
-        with deleting_noted(warehouse, directories):
-            delete_all(
-                directories,
-                lambda path: delete_dropped(warehouse.store, warehouse.files, path),
-                f"dropped table {table.name}",
-                hint,
-            )
+        delete_noted(warehouse, directories, f"dropped table {table.name}", hint)
     return done()
 
 
