@@ -9,12 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from acidsql import crash_points
 from acidsql.ddl import tables
 from acidsql.errors import BindError, TransactionAbortedError
 from acidsql.session import Session
@@ -32,6 +30,7 @@ from tests.compaction.compacting import (
     worker,
 )
 from tests.compaction.conftest import ACID
+from tests.meanwhile import at_point
 
 
 @pytest.fixture
@@ -40,23 +39,6 @@ def other(small: Session, warehouse: Path, metastore_url: str, clock: Clock) -> 
     with Session(str(warehouse), metastore=metastore_url, clock=clock) as opened:
         opened.sql("SET hive.support.concurrency = false")
         yield opened
-
-
-@contextmanager
-def at(point: str, action: Callable[[], object]) -> Iterator[None]:
-    """Does something once, when whoever runs in the context comes to the point."""
-
-    def hook(reached: str) -> None:
-        if reached == point:
-            crash_points.hook = None
-            action()
-
-    crash_points.hook = hook
-    try:
-        yield
-        assert crash_points.hook is None, f"nobody came to {point}"
-    finally:
-        crash_points.hook = None
 
 
 def fill(session: Session, value: str, count: int = 3) -> None:
@@ -113,7 +95,7 @@ def test_a_cleaner_takes_nothing_from_a_successor(
     """
     create(small, "old")
     work(small, "t", kind)
-    with at(point, create_anew(other)):
+    with at_point(point, create_anew(other)):
         cleaner_of(small).run_once()
     clean_all(small)
     assert values(small) == NEW
@@ -128,7 +110,7 @@ def test_a_cleaner_takes_nothing_from_a_partition_made_anew(small: Session, othe
         other.sql("ALTER TABLE t DROP PARTITION (p = 1)")
         other.sql("INSERT INTO t PARTITION (p = 1) VALUES (7, 'new')")
 
-    with at("cleaning claimed", anew):
+    with at_point("cleaning claimed", anew):
         cleaner_of(small).run_once()
     clean_all(small)
     assert values(small) == [(7, "new")]
@@ -145,7 +127,7 @@ def test_a_cleaner_takes_nothing_from_another_table_of_the_name(
         other.sql("ALTER TABLE t RENAME TO u")
         create(other, "new")
 
-    with at("cleaning claimed", rename):
+    with at_point("cleaning claimed", rename):
         cleaner_of(small).run_once()
     assert values(small) == NEW
     assert values(small, "u") == [(n, "old") for n in range(3)]
@@ -158,7 +140,7 @@ def test_a_worker_gives_nothing_to_a_successor(
     """Its result is ready to appear when the table is dropped and another one made."""
     create(small, "old")
     enqueue(small, "t", kind)
-    with at("compaction announced", create_anew(other)):
+    with at_point("compaction announced", create_anew(other)):
         assert worker(small).run_once()
     assert [d for d in directories(small, "t") if d.startswith("delta")] == [
         f"delta_{n:07}_{n:07}_0000" for n in (1, 2, 3)
@@ -172,7 +154,7 @@ def test_a_worker_gives_nothing_to_a_dropped_partition(small: Session, other: Se
     create_partitioned(small)
     enqueue(small, "t", MAJOR, "p=1")
     drop = "ALTER TABLE t DROP PARTITION (p = 1)"
-    with at("compaction announced", lambda: other.sql(drop)):
+    with at_point("compaction announced", lambda: other.sql(drop)):
         assert worker(small).run_once()
     small.sql("INSERT INTO t PARTITION (p = 1) VALUES (7, 'new')")
     assert values(small) == [(7, "new")]
@@ -197,7 +179,7 @@ def test_a_worker_merges_nothing_of_another_table_of_the_name(
         aborted_write(other)
         assert values(other) == NEW
 
-    with at(point, change):
+    with at_point(point, change):
         assert worker(small).run_once()
     while worker(small, "here-2").run_once():
         pass
@@ -207,7 +189,7 @@ def test_a_worker_merges_nothing_of_another_table_of_the_name(
 def test_what_a_drop_takes_away_is_no_new_table(small: Session, other: Session) -> None:
     """A table without files leaves its directory to whoever makes one there before it is gone."""
     create(small, "old", 0)
-    with at("table dropped", lambda: create(other, "new")):
+    with at_point("table dropped", lambda: create(other, "new")):
         small.sql("DROP TABLE t")
     assert values(small) == NEW
 
@@ -227,7 +209,7 @@ def test_a_new_table_waits_for_the_files_of_the_dropped_one(
             made.append(pool.submit(create, other, "new"))
             assert waiting.wait(30)
 
-        with at("table dropped", begin):
+        with at_point("table dropped", begin):
             small.sql("DROP TABLE t")
         made[0].result(60)
     assert values(small) == NEW
@@ -249,7 +231,7 @@ def test_an_emptied_table_is_in_the_way_until_it_is_gone(
             create(other, "new")
         refused.append(error.value)
 
-    with at("table dropped", make):
+    with at_point("table dropped", make):
         small.sql("DROP TABLE t")
     assert "is not empty" in refused[0].message
     create(small, "new", 5)
@@ -266,7 +248,7 @@ def test_a_rollback_takes_nothing_from_a_successor(small: Session, other: Sessio
         other.store.abort_txns([txn_id])
         create_anew(other)()
 
-    with at("written", anew), pytest.raises(TransactionAbortedError):
+    with at_point("written", anew), pytest.raises(TransactionAbortedError):
         small.sql("INSERT INTO t VALUES (9, 'old')")
     small.sql("CREATE TABLE IF NOT EXISTS u (id INT)")
     assert values(small) == NEW

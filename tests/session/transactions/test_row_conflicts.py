@@ -4,16 +4,15 @@ the first to commit wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql import crash_points
 from acidsql.errors import WriteConflictError
 from acidsql.session import Session
+from tests.meanwhile import at_point
 from tests.session.rows.acid_files import check_files
 from tests.session.transactions.test_open_transactions import ACID, listing, rows, run
 
@@ -44,22 +43,6 @@ def table(session: Session) -> str:
         "INSERT INTO t VALUES (4, 40), (5, 50), (6, 60)",
     )
     return "t"
-
-
-@contextmanager
-def at_point(point: str, action: Callable[[], object]) -> Iterator[None]:
-    """Runs ``action`` once, when a commit comes to ``point``."""
-
-    def hook(reached: str) -> None:
-        if reached == point:
-            crash_points.hook = None
-            action()
-
-    crash_points.hook = hook
-    try:
-        yield
-    finally:
-        crash_points.hook = None
 
 
 def check_counts(session: Session, name: str, count: int) -> None:
