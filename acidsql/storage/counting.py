@@ -13,7 +13,6 @@ columns are read. What is too much for the driver is left to Spark.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from acidsql.settings import Settings
 from acidsql.storage.columns import read_columns
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents, valid_mask
 from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
+from acidsql.storage.kept import Kept
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property, first_rows
 
@@ -42,7 +42,7 @@ MAX_ROWS_READ = 2_000_000
 MAX_KEPT = 16
 """Answers that are kept for the next time the same files are counted."""
 
-_Kept = tuple[tuple[FileKey, ...], tuple[FileKey, ...], str]
+_Key = tuple[tuple[FileKey, ...], tuple[FileKey, ...], str]
 
 
 class RowCounter:
@@ -52,7 +52,7 @@ class RowCounter:
     def __init__(self, known: KnownFiles) -> None:
         self._footers = known.footers
         self._events = known.events
-        self._kept: OrderedDict[_Kept, Mapping[str, int]] = OrderedDict()
+        self._kept: Kept[_Key, Mapping[str, int]] = Kept(MAX_KEPT)
 
     def answer(
         self,
@@ -117,17 +117,15 @@ class RowCounter:
             tuple(file.key for file in deletes),
             "" if write_ids is None else str(write_ids),
         )
-        if key not in self._kept:
-            hidden = self._hidden(
-                inserts, self._events.parts(deletes, write_ids, keep=max_events), write_ids
-            )
+        hidden = self._kept.find(key)
+        if hidden is None:
+            events = self._events.parts(deletes, write_ids, keep=max_events)
+            hidden = self._hidden(inserts, events, write_ids)
             if hidden is None:
                 return None
-            self._kept[key] = hidden
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
+            self._kept.keep(key, hidden, 1)
         for file in inserts:
-            counts[file.partition_number] -= self._kept[key].get(file.path, 0)
+            counts[file.partition_number] -= hidden.get(file.path, 0)
         return tuple(counts.tolist())
 
     def _hidden(

@@ -6,7 +6,6 @@ and Spark agree without ifs (blanks of chars, NaN, calendars, cut strings).
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from acidsql.acid.orc_types import column_numbers
@@ -16,6 +15,7 @@ from acidsql.expressions.predicate import Comparison, Predicate
 from acidsql.files.fileio import FileIO
 from acidsql.storage.file_layout import layout
 from acidsql.storage.footers import FileKey, ScanFile, read_footer
+from acidsql.storage.kept import Kept
 
 MAX_KEPT = 1024
 """Files whose ranges are kept for the next scan."""
@@ -28,7 +28,7 @@ class Skipping:
     """What one session knows of the numbers in files."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[FileKey, _Ranges] = OrderedDict()
+        self._kept: Kept[FileKey, _Ranges] = Kept(MAX_KEPT)
 
     def may_hold(
         self,
@@ -44,11 +44,10 @@ class Skipping:
         tests = [p for p in predicates if types.get(p.column) in _WHOLE_NUMBERS and p.values]
         if not tests:
             return True
-        if file.key not in self._kept:
-            self._kept[file.key] = _ranges(io, file, columns)
-            while len(self._kept) > MAX_KEPT:
-                self._kept.popitem(last=False)
-        ranges = self._kept[file.key]
+        ranges = self._kept.find(file.key)
+        if ranges is None:
+            ranges = _ranges(io, file, columns)
+            self._kept.keep(file.key, ranges, 1)
         return all(_may_meet(test, ranges.get(test.column)) for test in tests)
 
 
