@@ -12,7 +12,8 @@ first two, and finds of the last that there is nothing to merge any more, but to
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from acidsql import crash_points
@@ -33,7 +34,6 @@ from acidsql.compaction.merging.choosing import (
 )
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
-from acidsql.compaction.merging.publishing import Claim
 from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
@@ -285,17 +285,12 @@ class Worker:
         path = target.staging_path
         self._store.note_directory(path)
         try:
-            return carry_out(self._engine, settings, merge, target, self._claim(entry))
+            claim = partial(self._store.publishing, entry.compaction_id, lease=entry.lease)
+            return carry_out(self._engine, settings, merge, target, claim)
         finally:
             with suppress(Error, OSError):
                 if not self._files.exists(path):
                     self._store.forget_directories([path])
-
-    def _claim(self, entry: Compaction) -> Claim:
-        def claim(table: Table, partition: Partition | None) -> AbstractContextManager[None]:
-            return self._store.publishing(entry.compaction_id, table, partition, lease=entry.lease)
-
-        return claim
 
     def _is_overwritten(self, subject: _Subject, inputs: Inputs) -> bool:
         """Whether a newer base hides by now what was merged: its statement has begun the numbers

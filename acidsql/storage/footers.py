@@ -108,7 +108,7 @@ class ScanFile(NamedTuple):
                 write_id,
                 bucket_property,
             ) == (other, another):
-                believed = self.may_have(write_id, bucket_property)
+                believed = self._may_have(write_id, bucket_property)
                 return (
                     RowIdRange(write_id, bucket_property, first, last)
                     if believed and first == 0 and last + 1 == self.rows
@@ -116,7 +116,7 @@ class ScanFile(NamedTuple):
                 )
         return None
 
-    def may_have(self, write_id: int, bucket_property: int) -> bool:
+    def _may_have(self, write_id: int, bucket_property: int) -> bool:
         """Whether rows of the file may have these ids, by its name and its directory's: what a
         footer tells beyond that is not believed.
         """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.plain import Lossy, NotPlain
@@ -56,8 +57,8 @@ def values_of(cells: pa.Array, hive_type: HiveType) -> pa.Array:
     quick = _quick_form(hive_type)
     if quick is None:
         return _one_by_one(cells, hive_type)
-    is_plain = pc.fill_null(pc.match_substring_regex(cells, f"^{quick}$"), True)
-    nothing = pa.scalar(None, pa.string())
+    is_plain = filled(pc.match_substring_regex(cells, f"^{quick}$"), True)
+    nothing = arrow_scalar(None, pa.string())
     try:
         values = pc.if_else(is_plain, cells, nothing).cast(arrow_type(hive_type))
     except pa.ArrowInvalid:  # a day that no month has
@@ -78,8 +79,6 @@ def _quick_form(hive_type: HiveType) -> str | None:
 
 def _one_by_one(cells: pa.Array, hive_type: HiveType) -> pa.Array:
     """Each different text once."""
-    import pyarrow as pa
-
     from acidsql.frames.fitting import MisfitError
 
     encoded = cells.dictionary_encode()
@@ -87,10 +86,10 @@ def _one_by_one(cells: pa.Array, hive_type: HiveType) -> pa.Array:
     for number, text in enumerate(encoded.dictionary.to_pylist()):
         value = _value(text, hive_type)
         if isinstance(value, Lossy):
-            index = encoded.indices.index(pa.scalar(number, encoded.indices.type)).as_py()
+            index = encoded.indices.index(arrow_scalar(number, encoded.indices.type)).as_py()
             raise MisfitError(index, text)
         values.append(value)
-    return pa.array(values, arrow_type(hive_type)).take(encoded.indices)
+    return arrow_array(values, arrow_type(hive_type)).take(encoded.indices)
 
 
 def _value(text: str, hive_type: HiveType) -> Any:
