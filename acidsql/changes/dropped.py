@@ -9,6 +9,7 @@ gives a directory a hidden name, while the store lets nobody make a table there,
 from __future__ import annotations
 
 import hashlib
+import uuid
 from contextlib import suppress
 
 from acidsql import crash_points
@@ -24,6 +25,11 @@ _HIDDEN = ".acidsql_"
 def dropped_name(path: str) -> str:
     """The hidden name by which a directory is deleted."""
     return f"{_HIDDEN}dropped_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+
+
+def hidden_name(directory: str) -> str:
+    """A hidden name in a directory, one that nothing has, for what is dropped."""
+    return f"{directory}/{_HIDDEN}dropped_{uuid.uuid4().hex[:16]}"
 
 
 def delete_dropped(store: Store, io: FileIO, path: str) -> None:
@@ -43,12 +49,23 @@ def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
         return
     with store.alone():
         old, new = noted.moved_from, noted.location
-        belongs_back = not _is_free(store, old) and _is_free(store, new)
-        if belongs_back and io.exists(new) and not io.exists(old):
-            io.move_directory(new, old)
-            for directory in {parent(old), parent(new)}:
-                io.sync_directory(directory)
+        if not _is_free(store, old) and _is_free(store, new) and io.exists(new):
+            _move_back(io, new, old)
     store.forget_directories([new])
+
+
+def _move_back(io: FileIO, new: str, old: str) -> None:
+    """Moves a directory back to its old place, or what is in it to the directory that a writer has
+    made there meanwhile. OSError, for another try, if that has files of the same names.
+    """
+    if io.exists(old):
+        for name in io.names(new):
+            io.move_directory(f"{new}/{name}", f"{old}/{name}")
+        io.remove_empty_directory(new)
+    else:
+        io.move_directory(new, old)
+    for directory in {parent(old), parent(new), old}:
+        io.sync_directory(directory)
 
 
 def _delete_left(store: Store, io: FileIO, path: str) -> None:

@@ -10,7 +10,7 @@ from acidsql.catalog.model import Table
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.locations import at_span
-from acidsql.ddl.moves import Moves, move_noted
+from acidsql.ddl.moves import Moves, moves_noted
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error
@@ -67,7 +67,7 @@ def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
 
     with at_span(action.span):
         check_apart(warehouse, after, formerly=before)
-        with move_noted(warehouse, before.location, after.location):
+        with moves_noted(warehouse, {after.location: before.location}):
             try:
                 warehouse.store.rename_table(before, after, move=move)
             except BaseException:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from acidsql.ddl.file_errors import file_errors
@@ -13,27 +13,26 @@ from acidsql.files.urls import parent
 
 
 @contextmanager
-def move_noted(warehouse: Warehouse, old: str, new: str) -> Iterator[None]:
-    """Moves a directory beside a change of the catalog: should the process die between the two, or
-    not know what became of the change, others move it back or delete what is a copy when it has
-    ended.
+def moves_noted(warehouse: Warehouse, moves: Mapping[str, str]) -> Iterator[None]:
+    """Moves directories, each from the second place to the first, beside a change of the catalog:
+    should the process die between the two, or not know what became of the change, others move them
+    back or delete what is a copy when it has ended.
     """
-    store, renames = warehouse.store, warehouse.files.renames(new)
-    if renames:
-        store.note_directory(new, moved_from=old)
-    else:
-        for path in (old, new):
-            store.note_directory(path)
-    noted = [new] if renames else [old, new]
+    store = warehouse.store
+    renamed = {new: old for new, old in moves.items() if warehouse.files.renames(new)}
+    noted = {new: [new] if new in renamed else [old, new] for new, old in moves.items()}
+    store.note_moves(renamed)
+    for path in (path for new in moves if new not in renamed for path in noted[new]):
+        store.note_directory(path)
     try:
         yield
     except BaseException:
         with suppress(Error, OSError):
-            if not warehouse.files.exists(new):
-                store.forget_directories(noted)
+            gone = [new for new in moves if not warehouse.files.exists(new)]
+            store.forget_directories([path for new in gone for path in noted[new]])
         raise
     with suppress(Error):
-        store.forget_directories(noted)
+        store.forget_directories([path for paths in noted.values() for path in paths])
 
 
 class Moves:

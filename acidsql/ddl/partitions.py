@@ -2,22 +2,22 @@
 belong to them.
 
 Whenever the process dies between the two, no partition of the catalog is without its rows: ADD
-makes its directories first; DROP forgets the partitions first and then takes each directory away in
-one step, by a hidden name; RENAME moves the directory inside the catalog's transaction, after all
-that could refuse it, and if it is killed before that commits the next statement moves it back.
+makes its directories first; DROP and RENAME move the directory, to a hidden name or to its new one,
+inside the catalog's transaction, after all that could refuse it, and if they are killed before that
+commits the next statement moves it back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import nothing_yet
-from acidsql.changes.dropped import dropped_name
+from acidsql.changes.dropped import hidden_name
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
 from acidsql.ddl.locations import (
@@ -27,7 +27,7 @@ from acidsql.ddl.locations import (
     ids_at,
     lies_elsewhere,
 )
-from acidsql.ddl.moves import Moves, move_noted
+from acidsql.ddl.moves import Moves, moves_noted
 from acidsql.ddl.repair import repair_table
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
@@ -128,46 +128,81 @@ def _make_directory(io: FileIO, path: str, new_directories: list[str]) -> None:
 
 # ---- DROP
 
+_DROPPED = (
+    "The partitions are dropped. Delete the directories by hand, or their rows come back with"
+    " partitions of these names."
+)
+
 
 def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
-    deleting = action.table.owns_files
-    dropped = warehouse.store.drop_partitions(action.table, action.partitions, deleting=deleting)
-    crash_points.reached("partitions dropped")
-    if deleting:
-        with deleting_noted(warehouse, [partition.location for partition in dropped]):
-            delete_directories(warehouse.files, action.table, dropped)
-
-
-def delete_directories(io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
-    """Deletes what belonged to partitions that were dropped, each directory in one step."""
-    locations = [partition.location for partition in partitions]
-    dropped = "The partitions are dropped. Delete the directories by hand"
-    hint = f"{dropped}, or their rows come back with partitions of these names."
-    delete_all(
-        locations, lambda path: _delete_directory(io, table, path), "dropped partitions", hint
-    )
-
-
-def _delete_directory(io: FileIO, table: Table, path: str) -> None:
-    """Deletes a directory. One rename makes it disappear first, however much there is to delete,
-    and whoever still writes into it.
+    """Their directories get hidden names within the catalog's step, so that all rows that come
+    afterwards, into partitions of these names, are others' and stay.
     """
-    if not io.exists(path) or is_inside(real_path(table.location), real_entry(path)):
+    table = action.table
+    if not table.owns_files:
+        warehouse.store.drop_partitions(table, action.partitions)
         return
-    if not io.renames(path):
-        io.delete_tree(path)
-        return
-    below = path.startswith(f"{table.location}/")
-    hidden = f"{table.location if below else parent(path)}/{dropped_name(path)}"
-    try:
-        io.move_directory(path, hidden)
-    # its parent is not ours, it is a file system of its own, or there are links in it
-    except OSError:
-        hidden = path
-        io.delete_tree(path)
-    _remove_empty_parents(io, table, path)
-    crash_points.reached("directory hidden")
-    io.delete_tree(hidden)
+    hiding = _Hiding(warehouse.files, table, action.partitions)
+    with moves_noted(warehouse, hiding.names):
+        try:
+            warehouse.store.drop_partitions(table, action.partitions, take_away=hiding.hide)
+        except BaseException:
+            if hiding.moves.any and all(_is_there(warehouse, table, p) for p in hiding.dropped):
+                hiding.moves.undo()
+            raise
+        crash_points.reached("partitions dropped")
+        with deleting_noted(warehouse, hiding.places):
+            delete_all(hiding.places, warehouse.files.delete_tree, "dropped partitions", _DROPPED)
+        for partition in hiding.dropped:  # of those that could not be moved
+            _remove_empty_parents(warehouse.files, table, partition.location)
+
+
+class _Hiding:
+    """The directories of ``partitions`` that are being dropped. ``names``: where they are to be,
+    with where they were; ``dropped`` and ``places``: the partitions, and where what is to be
+    deleted is, once ``hide`` has been called.
+    """
+
+    def __init__(self, io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
+        self._io = io
+        self._table = table
+        self.moves = Moves(io, "DROP PARTITION")
+        self.names: dict[str, str] = {}
+        self.dropped: tuple[Partition, ...] = ()
+        self.places: list[str] = []
+        for path in (partition.location for partition in partitions):
+            if io.renames(path):
+                below = path.startswith(f"{table.location}/")
+                self.names[hidden_name(table.location if below else parent(path))] = path
+
+    def hide(self, dropped: tuple[Partition, ...]) -> list[str]:
+        """Gives each directory its hidden name, where it can be renamed; returns ``places``."""
+        self.dropped = dropped
+        hidden = {path: name for name, path in self.names.items()}
+        for path in (partition.location for partition in dropped):
+            # the table's own directory lies in it
+            if is_inside(real_path(self._table.location), real_entry(path)):
+                continue
+            with suppress(FileNotFoundError):
+                self.places.append(self._moved(path, hidden.get(path)))
+        self.moves.sync()
+        for partition in dropped:
+            _remove_empty_parents(self._io, self._table, partition.location)
+        crash_points.reached("directory hidden")
+        return self.places
+
+    def _moved(self, path: str, hidden: str | None) -> str:
+        """Where the directory is now."""
+        if hidden is None:
+            return path
+        try:
+            self.moves.directory(path, hidden)
+        except FileNotFoundError:
+            raise
+        # its parent is not ours, it is a file system of its own, or there are links in it
+        except OSError:
+            return path
+        return hidden
 
 
 def _remove_empty_parents(io: FileIO, table: Table, path: str) -> None:
@@ -191,7 +226,7 @@ def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None
     moves = Moves(warehouse.files, "RENAME")
     warehouse.store.reap()
     stays = before.location == after.location
-    with nullcontext() if stays else move_noted(warehouse, before.location, after.location):
+    with nullcontext() if stays else moves_noted(warehouse, {after.location: before.location}):
         try:
             warehouse.store.alter_partition(
                 table, before, after, move=lambda: _move(warehouse.files, moves, action)

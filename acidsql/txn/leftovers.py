@@ -7,7 +7,7 @@ may still come. Its rows would appear.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -62,9 +62,12 @@ class Leftovers(Protocol):
     (Hive: Cleaner, AcidHouseKeeperService).
     """
 
-    def note_directory(self, location: str, *, moved_from: str | None = None) -> None:
-        """Notes a directory that the current process makes and will delete, or make a table's; or
-        that it moves from another place.
+    def note_directory(self, location: str) -> None:
+        """Notes a directory that the current process makes and will delete, or make a table's."""
+
+    def note_moves(self, moves: Mapping[str, str]) -> None:
+        """Notes directories that the current process moves, each from the second place to the
+        first, before it does: what has moved outlives a crash of the machine, and so do these.
         """
 
     def forget_directories(self, locations: Collection[str]) -> None:

@@ -116,6 +116,23 @@ def test_a_cleaner_takes_nothing_from_a_partition_made_anew(small: Session, othe
     assert values(small) == [(7, "new")]
 
 
+def test_a_drop_takes_nothing_from_a_partition_made_anew(
+    small: Session, other: Session, warehouse: Path
+) -> None:
+    """Rows that come between the catalog's step and the end of the deletion stay, and none of those
+    before come back.
+    """
+    create_partitioned(small)
+
+    def fill_anew() -> None:
+        other.sql("INSERT INTO t PARTITION (p = 1) VALUES (7, 'new')")
+
+    with at_point("partitions dropped", fill_anew):
+        small.sql("ALTER TABLE t DROP PARTITION (p = 1)")
+    assert values(small) == [(7, "new")]
+    assert not [path for path in warehouse.rglob("*") if "dropped" in path.name]
+
+
 def test_a_cleaner_takes_nothing_from_another_table_of_the_name(
     small: Session, other: Session
 ) -> None:

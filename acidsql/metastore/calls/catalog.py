@@ -5,7 +5,7 @@ directories are the caller's business.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -218,20 +218,27 @@ class EmbeddedCatalog:
             return added
 
     def drop_partitions(
-        self, table: Table, partitions: Iterable[Partition], *, deleting: bool = False
+        self,
+        table: Table,
+        partitions: Iterable[Partition],
+        *,
+        take_away: Callable[[tuple[Partition, ...]], Collection[str]] | None = None,
     ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             self._require_unchanged(connection, table)
             dropped = delete_partitions(connection, table, partitions, self._store.warehouse)
             if dropped:
-                if deleting:
-                    self._note_directories(connection, [p.location for p in dropped])
                 forget_partitions(
                     connection,
                     table.name,
                     [name_of(table, p) for p in dropped],
                     [name_of(table, p) for p in dropped if _lies_elsewhere(table, p)],
                 )
+                if take_away is not None:
+                    places = take_away(dropped)
+                    # noted as moves until now, which would be undone
+                    delete_directories(connection, places, self._store.warehouse)
+                    self._note_directories(connection, places)
             return dropped
 
     def alter_partition(

@@ -20,6 +20,7 @@ from acidsql.metastore.rows.directories import (
     delete_directories,
     find_directories,
     insert_directories,
+    insert_moves,
     is_directory_noted,
 )
 from acidsql.metastore.rows.leftovers import find_aborted, find_recorded, forget, recorded
@@ -208,15 +209,16 @@ class EmbeddedLeftovers(EmbeddedReaders):
         cutoff = self._cutoff(now)
         return find_aborted(connection, process, cutoff=cutoff, long_ago=long_ago, limit=limit)
 
-    def note_directory(self, location: str, *, moved_from: str | None = None) -> None:
+    def note_directory(self, location: str) -> None:
         with self._store.write(durable=not self._store.one_host) as connection:
-            insert_directories(
-                connection,
-                [location],
-                self._store.warehouse,
-                now=self._now(connection),
-                moved_from=moved_from,
-            )
+            now = self._now(connection)
+            insert_directories(connection, [location], self._store.warehouse, now=now)
+
+    def note_moves(self, moves: Mapping[str, str]) -> None:
+        if moves:
+            with self._store.write() as connection:
+                now = self._now(connection)
+                insert_moves(connection, moves, self._store.warehouse, now=now)
 
     def forget_directories(self, locations: Collection[str]) -> None:
         with self._store.write(durable=False) as connection:

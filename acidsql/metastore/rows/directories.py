@@ -4,7 +4,7 @@ moves that are to be undone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -18,25 +18,33 @@ _ALL = select(DIRECTORIES_TO_DELETE).order_by(_DD.DD_ID)
 
 
 def insert_directories(
-    connection: Connection,
-    locations: Iterable[str],
-    warehouse: str,
-    *,
-    now: int,
-    moved_from: str | None = None,
+    connection: Connection, locations: Iterable[str], warehouse: str, *, now: int
 ) -> None:
     """Notes directories that the current process will delete, or is to have deleted should it
     die.
     """
+    _insert(connection, [(one, None) for one in locations], warehouse, now)
+
+
+def insert_moves(
+    connection: Connection, moves: Mapping[str, str], warehouse: str, *, now: int
+) -> None:
+    """Notes directories that the current process moves, each from the second place to the first."""
+    _insert(connection, moves.items(), warehouse, now)
+
+
+def _insert(
+    connection: Connection, places: Iterable[tuple[str, str | None]], warehouse: str, now: int
+) -> None:
     agent = str(Process.current())
     rows = [
         {
-            "DD_LOCATION": stored_location(one, warehouse),
+            "DD_LOCATION": stored_location(location, warehouse),
             "DD_MOVED_FROM": moved_from and stored_location(moved_from, warehouse),
             "DD_AGENT_INFO": agent,
             "DD_TIME": now,
         }
-        for one in locations
+        for location, moved_from in places
     ]
     if rows:
         connection.execute(insert(DIRECTORIES_TO_DELETE), rows)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.catalog.model import Partition, TableName
+from acidsql.changes.dropped import settle_noted
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -22,7 +23,9 @@ from acidsql.errors import (
     UnsupportedStatementError,
     WriteConflictError,
 )
+from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
+from acidsql.txn.leftovers import NotedDirectory
 from acidsql.txn.manager import OperationType, TxnComponent
 
 P = TableName("default", "p")
@@ -542,24 +545,54 @@ def test_killed_while_it_adds(plain: Session, warehouse: Path) -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("point", ["partitions dropped", "directory hidden"])
-def test_killed_while_it_drops(plain: Session, warehouse: Path, point: str) -> None:
-    """The partition is gone; of its directory all is there, or nothing that anybody sees, and nothing
-    at all after the next statement that writes: its rows do not come back.
+@pytest.mark.processes
+def test_killed_before_it_drops(plain: Session, warehouse: Path) -> None:
+    """Between the move and the commit: the directory is moved back, and it can be run again."""
+    plain.sql(ACID)
+    plain.sql("ALTER TABLE p ADD PARTITION (ds='a', hr=1)")
+    plain.store.commit(plain.store.begin([P]).txn_id)
+    fill(warehouse / "p/ds=a/hr=1", "delta_0000001_0000001_0000")
+    run_and_kill(warehouse, "directory hidden", "ALTER TABLE p DROP PARTITION (ds='a')")
+    assert shown(plain) == ["ds=a/hr=1"]
+    plain.sql("CREATE DATABASE d")
+    assert os.listdir(warehouse / "p/ds=a/hr=1") == ["delta_0000001_0000001_0000"]
+    plain.sql("ALTER TABLE p DROP PARTITION (ds='a')")
+    assert (shown(plain), os.listdir(warehouse / "p")) == ([], [])
+
+
+@pytest.mark.processes
+def test_killed_while_it_deletes(plain: Session, warehouse: Path) -> None:
+    """The partition is gone; of its directory nothing that anybody sees is there, and nothing at all
+    after the next statement that writes: its rows do not come back.
     """
     plain.sql(ACID)
     plain.sql("ALTER TABLE p ADD PARTITION (ds='a', hr=1)")
     fill(
         warehouse / "p/ds=a/hr=1", "delta_0000001_0000001_0000", "delete_delta_0000002_0000002_0000"
     )
-    run_and_kill(warehouse, point, "ALTER TABLE p DROP PARTITION (ds='a')")
+    run_and_kill(warehouse, "partitions dropped", "ALTER TABLE p DROP PARTITION (ds='a')")
     assert shown(plain) == []
-    left = sorted(os.listdir(warehouse / "p/ds=a/hr=1")) if point == "partitions dropped" else []
-    assert left in ([], ["delete_delta_0000002_0000002_0000", "delta_0000001_0000001_0000"])
+    assert not (warehouse / "p/ds=a/hr=1").exists()
     assert shown(plain, "MSCK TABLE p") == []
     assert os.listdir(warehouse / "p") == []
     plain.sql("ALTER TABLE p ADD PARTITION (ds='a', hr=1)")
     assert os.listdir(warehouse / "p/ds=a/hr=1") == []
+
+
+def test_what_was_moved_comes_back_beside_what_others_wrote(
+    plain: Session, warehouse: Path
+) -> None:
+    """A writer without locks may have made the directory anew."""
+    plain.sql(ACID)
+    plain.sql("ALTER TABLE p ADD PARTITION (ds='a', hr=1)")
+    home, hidden = warehouse / "p/ds=a/hr=1", warehouse / "p/.acidsql_dropped_1"
+    fill(home, "delta_0000001_0000001_0000")
+    home.rename(hidden)
+    fill(home, "delta_0000002_0000002_0000")
+    noted = NotedDirectory(location=str(hidden), moved_from=str(home))
+    settle_noted(plain.store, LocalFileIO(), noted)
+    assert sorted(os.listdir(home)) == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
+    assert not hidden.exists()
 
 
 @pytest.mark.processes
