@@ -22,6 +22,7 @@ from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.steps.new_table import Given, known_columns
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
@@ -243,10 +244,11 @@ class Engine:
             stream=stream if late.streams and not others else None,
         )
 
-    def new_columns(
-        self, query: BoundQuery, snapshots: Snapshots
-    ) -> list[tuple[str, HiveType | None]]:
+    def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
         """The columns of a query; None is the type of those that hold NULL and nothing else."""
+        known = known_columns(query, self.resources.settings)
+        if known is not None:
+            return known
         df = self.queries.dataframe(query, snapshots)
         kinds = [field.dataType.typeName() for field in df.schema.fields]
         return [

@@ -52,7 +52,7 @@ def store_cast(value: tuple[Piece, ...], hive_type: HiveType) -> tuple[Piece, ..
             return ("substring(", *cast, f", 1, {length})")
         case CharType(length):
             return ("rtrim(substring(", *cast, f", 1, {length}))")
-        case ArrayType() | MapType() | StructType() if _holds_limits(hive_type):
+        case ArrayType() | MapType() | StructType() if is_limited(hive_type):
             # A lambda gives the value a name: it stands in the text once however often its parts
             # are needed.
             return ("transform(array(", *cast, f"), v -> {_limited('v', hive_type, 0)})[0]")
@@ -64,19 +64,15 @@ def is_limited(hive_type: HiveType) -> bool:
     """Whether a value may have to be cut to be stored as this type: char and varchar, also nested
     ones.
     """
-    return isinstance(hive_type, CharType | VarcharType) or _holds_limits(hive_type)
-
-
-def _holds_limits(hive_type: HiveType) -> bool:
     match hive_type:
         case CharType() | VarcharType():
             return True
         case ArrayType(element):
-            return _holds_limits(element)
+            return is_limited(element)
         case MapType(key, value):
-            return _holds_limits(key) or _holds_limits(value)
+            return is_limited(key) or is_limited(value)
         case StructType(fields):
-            return any(_holds_limits(f.type) for f in fields)
+            return any(is_limited(f.type) for f in fields)
         case _:
             return False
 
@@ -89,13 +85,13 @@ def _limited(value: str, hive_type: HiveType, depth: int) -> str:
             return f"substring({value}, 1, {length})"
         case CharType(length):
             return f"rtrim(substring({value}, 1, {length}))"
-        case ArrayType(element) if _holds_limits(element):
+        case ArrayType(element) if is_limited(element):
             return f"transform({value}, {inner} -> {_limited(inner, element, depth + 1)})"
-        case MapType(key, item) if _holds_limits(hive_type):
+        case MapType(key, item) if is_limited(hive_type):
             keys = f"transform(map_keys({value}), {inner} -> {_limited(inner, key, depth + 1)})"
             items = f"transform(map_values({value}), {inner} -> {_limited(inner, item, depth + 1)})"
             return f"map_from_arrays({keys}, {items})"
-        case StructType(fields) if _holds_limits(hive_type):
+        case StructType(fields) if is_limited(hive_type):
             parts = (
                 f"{text_literal(f.name)},"
                 f" {_limited(f'{value}.{identifier(f.name)}', f.type, depth)}"

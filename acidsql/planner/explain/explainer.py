@@ -38,8 +38,10 @@ from acidsql.planner.explain.words import (
     size_words,
     step_words,
 )
+from acidsql.planner.steps.choices import query_steps
 from acidsql.planner.steps.local_changes import why_spark
 from acidsql.planner.steps.names import title_of, words_of
+from acidsql.planner.steps.new_table import known_columns, new_table
 from acidsql.planner.steps.plans import (
     CatalogCommand,
     DryRunPlan,
@@ -50,6 +52,7 @@ from acidsql.planner.steps.plans import (
     ReadPlan,
     SessionCommand,
     WritePlan,
+    plan_insert,
 )
 from acidsql.planner.steps.step import ENDING, Check, Choose, LocalScan, Scan, Step, Way
 from acidsql.settings import Settings
@@ -87,12 +90,27 @@ class Explainer:
                 return self.merge(plan)
             case SessionCommand(action=action) if (facts := transaction_facts(action)) is not None:
                 return Node(f"{words_of(plan)}{facts[0]}", tuple(map(Node, facts[1])))
+            case CatalogCommand(action=BoundCreateTableAs() as action):
+                return Node(words_of(plan), (*_action_facts(action), *self.new_table(action)))
             case CatalogCommand(action=action) | SessionCommand(action=action):
                 return Node(words_of(plan), _action_facts(action))
             case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
                 return self.node(inner)
             case _:
                 assert_never(plan)
+
+    def new_table(self, action: BoundCreateTableAs) -> Iterator[Node]:
+        """Who makes the rows of a new table, and how. Where only the engine knows the columns, the
+        rest of the steps is known once it has told them.
+        """
+        known = known_columns(action.query, self.settings)
+        if known is None:
+            yield from self.engine(action.query)
+            yield from self.steps(query_steps(action.query))
+            return
+        plan = plan_insert(new_table(action, known)[1], self.settings)
+        yield from self.change_engine(plan.action)
+        yield from self.steps(plan.steps)
 
     def leg(self, plan: WritePlan) -> Iterator[Node]:
         yield from self.action(plan)

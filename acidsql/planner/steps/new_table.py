@@ -1,4 +1,4 @@
-"""CREATE TABLE .. AS once the engine has told the columns of the query: the table to be, and the
+"""CREATE TABLE .. AS once the columns of its query are known: the table that is to be, and the
 INSERT of its first rows.
 """
 
@@ -17,14 +17,26 @@ from acidsql.catalog.types import (
     StructType,
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
-from acidsql.planner.bind.bound import BoundInsert, BoundPartition
+from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
+from acidsql.planner.bind.local.changes import local_insert
+from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
+from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.output_names import hive_names
 from acidsql.planner.bind.tables import did_you_mean
+from acidsql.settings import Settings
 
 Given = Sequence[tuple[str, HiveType | None]]
 """The columns of a query; a type is None where all that is known is NULL."""
+
+
+def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
+    """The columns of a query that is understood; None where the engine has to tell them."""
+    local = query.local
+    if isinstance(local, OnlySpark) or settings.text("acidsql.engine") == "spark":
+        return None
+    return tuple((output.name, output.type) for output in local.outputs)
 
 
 def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundInsert]:
@@ -40,8 +52,23 @@ def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundIns
     table = replace(action.table, columns=data, partition_columns=keys)
     partition = BoundPartition(static=(), dynamic=tuple(c.name for c in keys)) if keys else None
     return table, BoundInsert(
-        table=table, columns=columns, source=action.query, span=action.span, partition=partition
+        table=table,
+        columns=columns,
+        source=action.query,
+        span=action.span,
+        partition=partition,
+        stores=_stores(table, columns, action),
     )
+
+
+def _stores(
+    table: Table, columns: tuple[Column, ...], action: BoundCreateTableAs
+) -> tuple[Stored, ...] | OnlySpark:
+    local = action.query.local
+    if isinstance(local, OnlySpark):
+        return local
+    semantics, span = local.semantics, action.span
+    return understood(lambda: local_insert(table, columns, {}, local, semantics, span), span)
 
 
 def _columns(action: BoundCreateTableAs, given: Given) -> tuple[Column, ...]:

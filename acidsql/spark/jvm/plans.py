@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from acidsql.spark.jvm.java import (
@@ -159,6 +159,39 @@ def is_literal(frame: DataFrame) -> bool:
     return hasattr(frame, "_jdf") and _consists_of(frame, ("LocalRelation",))
 
 
+def mixed_marks(frame: DataFrame, key: str) -> frozenset[str]:
+    """What the metadata under ``key`` say of columns whose values have come together with others':
+    where not all branches of a UNION say it, or in structs, which may come together anywhere. Spark
+    takes what is said of the first for what is said of all.
+
+    Nothing is found on Spark Connect.
+    """
+    if not hasattr(frame, "_jdf"):
+        return frozenset()
+    door = need_java(frame.sparkSession)
+    union, struct = _pattern(door, "UNION"), _pattern(door, "CREATE_NAMED_STRUCT")
+    plan = cast(Any, frame)._jdf.queryExecution().analyzed()
+    mixed: set[str | None] = set()
+    for node in _below(plan, (union, struct)):
+        if _kind(node) == "Union":
+            branches = [_marks(child, key) for child in _items(node.children())]
+            for marks in zip(*branches, strict=True):
+                mixed.update(marks if len(set(marks)) > 1 else ())
+        for one in _items(node.expressions()):
+            if one.containsPattern(struct):
+                mixed.update(_mark(a, key) for a in _items(one.references().toSeq()))
+    return frozenset(mark for mark in mixed if mark is not None)
+
+
+def _marks(plan: JavaObject, key: str) -> list[str | None]:
+    return [_mark(attribute, key) for attribute in _items(plan.output())]
+
+
+def _mark(attribute: JavaObject, key: str) -> str | None:
+    metadata = attribute.metadata()
+    return str(metadata.getString(key)) if metadata.contains(key) else None
+
+
 def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     """The first rows of each task, at most ``rows``: this is ``limit`` without the exchange that
     gathers all rows in one task.
@@ -211,5 +244,20 @@ def _nodes(frame: DataFrame) -> Iterator[JavaObject]:
     while pending:
         plan = pending.pop()
         yield plan
-        children = plan.children()
-        pending += [children.apply(i) for i in range(children.size())]
+        pending += _items(plan.children())
+
+
+def _below(plan: JavaObject, patterns: Sequence[JavaObject]) -> Iterator[JavaObject]:
+    """The nodes of a plan, and of the sub-queries in its expressions, that have one of the
+    patterns, or something below them does.
+    """
+    pending = [plan]
+    while pending:
+        plan = pending.pop()
+        if any(plan.containsPattern(pattern) for pattern in patterns):
+            yield plan
+            pending += [*_items(plan.children()), *_items(plan.subqueries())]
+
+
+def _items(sequence: JavaObject) -> list[JavaObject]:
+    return [sequence.apply(i) for i in range(sequence.size())]

@@ -10,6 +10,7 @@ from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.counting import RowCount
+from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import HIVE_TYPE
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def count_answer(count: RowCount, rows: int) -> Answer:
 
 def columns_of(df: DataFrame) -> tuple[tuple[str, HiveType], ...]:
     """Names and types, where Spark can tell also the lengths of char and varchar."""
+    told = [(f, (f.metadata or {}).get(HIVE_TYPE)) for f in df.schema.fields]
+    mixed = jvm.mixed_marks(df, HIVE_TYPE) if any(kind for _, kind in told) else ()
     return tuple(
-        (f.name, hive_type((f.metadata or {}).get(HIVE_TYPE) or f.dataType.simpleString()))
-        for f in df.schema.fields
+        (f.name, hive_type(kind if kind and kind not in mixed else f.dataType.simpleString()))
+        for f, kind in told
     )
 
 

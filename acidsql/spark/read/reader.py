@@ -21,9 +21,8 @@ from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, FileFormat
-from acidsql.catalog.types import CharType, VarcharType
 from acidsql.expressions.predicate import Predicate
-from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.expressions.spark_words import identifier, is_limited, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
 from acidsql.lazy_dataclass import dataclass
@@ -298,7 +297,7 @@ class SnapshotReader:
         nulls = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in types)
         rows = self._spark.sql(f"SELECT {', '.join(nulls)} WHERE false")
         for column in scan.columns:
-            if isinstance(column.type, CharType | VarcharType):
+            if is_limited(column.type):
                 rows = rows.withMetadata(column.name, {HIVE_TYPE: str(column.type)})
         return rows
 
@@ -309,7 +308,7 @@ class SnapshotReader:
         limited = {
             c.name: c.column
             for c in file_layout.file_columns
-            if c.same and isinstance(c.column.type, CharType | VarcharType)
+            if c.same and is_limited(c.column.type)
         }
         if not limited:
             return ddl

@@ -16,8 +16,13 @@ from acidsql.acid.orc_types import OrcKind, OrcType
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
-from acidsql.catalog.types import CharType, VarcharType
-from acidsql.expressions.spark_words import identifier, spark_type, store_cast, text_literal
+from acidsql.expressions.spark_words import (
+    identifier,
+    is_limited,
+    spark_type,
+    store_cast,
+    text_literal,
+)
 from acidsql.files.urls import spark_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
@@ -139,10 +144,12 @@ def visible_sql(write_ids: ValidWriteIdList | None, files: Sequence[ScanFile]) -
 
 
 def with_hive_types(rows: DataFrame, columns: Iterable[Column]) -> DataFrame:
-    """``rows``, whose schema names the Hive type of those ``columns`` that are char or varchar."""
+    """``rows``, whose schema names the Hive type of those ``columns`` that are or hold char or
+    varchar.
+    """
     from pyspark.sql import functions as F
 
-    limited = {c.name: c.type for c in columns if isinstance(c.type, CharType | VarcharType)}
+    limited = {c.name: c.type for c in columns if is_limited(c.type)}
     if not limited:
         return rows
     shown = {name: F.col(identifier(name)) for name in rows.columns}

@@ -33,17 +33,20 @@ with Session(sys.argv[1], settings={"acidsql.engine": "local"}) as session:
         "MERGE INTO t USING (SELECT 1 AS id, 'more' AS w UNION ALL SELECT 9, 'nine') v"
         " ON t.id = v.id AND v.w <> 'no' WHEN MATCHED THEN UPDATE SET c = v.w"
         " WHEN NOT MATCHED THEN INSERT VALUES (v.id, v.w, NULL)",
+        f"CREATE TABLE u PARTITIONED BY (k) {acid} AS SELECT id + 1, name, c AS k FROM t",
     ]:
         session.sql(text)
     rows = session.sql("SELECT * FROM t ORDER BY id").to_arrow().to_pylist()
+    print([tuple(row.values()) for row in rows])
+    rows = session.sql("SELECT * FROM u ORDER BY _c0").to_arrow().to_pylist()
     print([tuple(row.values()) for row in rows])
     print(started, sorted(n for n in sys.modules if n.split(".")[0] in ("pyspark", "py4j")))
 """
 
 
 def test_changes_start_no_java(tmp_path: Path) -> None:
-    """UPDATE, DELETE, INSERT .. SELECT and MERGE of a table and of rows import no pyspark, start no
-    process, and leave the rows they say.
+    """UPDATE, DELETE, INSERT .. SELECT, CREATE TABLE .. AS, and MERGE of a table and of rows import
+    no pyspark, start no process, and leave the rows they say.
     """
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "warehouse")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -54,4 +57,5 @@ def test_changes_start_no_java(tmp_path: Path) -> None:
         (4, "four", None),
         (9, "nine", None),
     ]
-    assert ran.stdout.splitlines() == [str(expected), "[] []"]
+    created = [(number + 1, name, key) for number, name, key in expected]
+    assert ran.stdout.splitlines() == [str(expected), str(created), "[] []"]

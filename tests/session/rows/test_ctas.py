@@ -45,10 +45,13 @@ def source(session: Session) -> Session:
     return session
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-def test_a_full_acid_table(source: Session, warehouse: Path, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "engine"), [("small", "auto"), ("big", "auto"), ("small", "spark")]
+)
+def test_a_full_acid_table(source: Session, warehouse: Path, path: str, engine: str) -> None:
     """Its rows are those of write id 1, and the next writer's is 2."""
     source.sql(f"SET acidsql.write.path={path}")
+    source.sql(f"SET acidsql.engine={engine}")
     done = source.sql(
         f"CREATE TABLE t {ACID} AS SELECT id, upper(name), 1, s.st.x, CAST(id AS STRING), p * 2 AS Pp FROM s"
     )
@@ -81,6 +84,55 @@ def test_a_full_acid_table(source: Session, warehouse: Path, path: str) -> None:
         (3, 2, "B", None),
     ]
     assert not list((warehouse / "t").glob(".acidsql*"))
+
+
+def test_the_driver_makes_the_table_that_spark_makes(session: Session) -> None:
+    """Its columns, with their types, and its rows, with their ids."""
+    types = {
+        "t": "TINYINT", "s": "SMALLINT", "i": "INT", "b": "BIGINT", "f": "FLOAT", "d": "DOUBLE", "x": "STRING",
+        "m": "DECIMAL(9,2)", "c": "CHAR(4)", "v": "VARCHAR(5)", "o": "BOOLEAN", "y": "DATE", "z": "TIMESTAMP",
+        "r": "BINARY", "a": "ARRAY<INT>", "p": "MAP<STRING,INT>", "n": "STRUCT<q:CHAR(3),w:DATE>",
+    }  # fmt: skip
+    session.sql(f"CREATE TABLE every ({', '.join(map(' '.join, types.items()))}) {ACID}")
+    session.sql(
+        "INSERT INTO every SELECT 1, 2, 3, 4, 5.5, 6.5, 'é ', 7.25, 'ab', 'cd ', true, DATE '2020-02-29',"
+        " TIMESTAMP '2020-02-29 01:02:03.5', CAST('x' AS BINARY), array(1, NULL), map('k', 1),"
+        " named_struct('q', 'z', 'w', DATE '1999-12-31')"
+    )
+    session.sql(f"INSERT INTO every ({', '.join(types)}) SELECT {', '.join(['NULL'] * len(types))}")
+    values = [*types, "t + 1", "m * 2", "m / 3", "upper(c)", "concat(v, x)", "i / 2", "y + 1", "CAST(z AS DATE)", "5", "'q'"]  # fmt: skip
+    text = ", ".join([*values[: len(types)], *(f"{v} AS e{n}" for n, v in enumerate(values))])
+    made = {}
+    for engine in ("local", "spark"):
+        session.sql(f"SET acidsql.engine={engine}")
+        session.sql(f"CREATE TABLE by_{engine} {ACID} AS SELECT {text} FROM every ORDER BY i")
+        session.sql("SET acidsql.engine=spark")
+        columns = [(c.name, str(c.type)) for c in found(session, f"by_{engine}").columns]
+        made[engine] = columns, rows(session, f"SELECT ROW__ID, * FROM by_{engine}")
+    assert made["local"] == made["spark"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT c FROM e UNION ALL SELECT x FROM e",
+        "SELECT c FROM (SELECT x, c FROM e UNION SELECT x, x FROM e) q ORDER BY length(c)",
+        "SELECT q.c FROM e, LATERAL (SELECT e.c UNION ALL SELECT e.x) q",
+        "SELECT q.a AS c FROM (SELECT named_struct('a', c) q FROM e UNION ALL SELECT named_struct('a', x) FROM e)",
+        "SELECT q.a AS c FROM e LATERAL VIEW explode(array(named_struct('a', c), named_struct('a', x))) w AS q",
+    ],
+)
+def test_values_that_come_together_keep_their_ends(session: Session, query: str) -> None:
+    """Where a CHAR and a longer text come together, the column is no CHAR: what is longer is not
+    cut, in a table and behind a view.
+    """
+    session.sql(f"CREATE TABLE e (c CHAR(3), x STRING) {ACID}")
+    session.sql("INSERT INTO e VALUES ('abc', 'longer')")
+    session.sql(f"CREATE TABLE t {ACID} AS {query}")
+    session.sql(f"CREATE VIEW v AS {query}")
+    for name in ("t", "v"):
+        assert [str(c.type) for c in found(session, name).columns] == ["string"]
+        assert rows(session, f"SELECT c FROM {name}") == [("abc",), ("longer",)]
 
 
 @pytest.mark.parametrize("stored_as", ["ORC", "PARQUET", "TEXTFILE"])

@@ -158,14 +158,13 @@ def bind_create_table_as(
     if existing is not None:
         return BoundCreateTable(table=existing, exists=True)
     reads = ", ".join(dict.fromkeys(str(read.table.name) for read in query.reads)) or "nothing"
-    text = " ".join(query.text.render([f"<{read.table.name}>" for read in query.reads]).split())
     partitioned_by = _partition_names(statement)
     keys = (
         [("partitioned by", ", ".join(name for name, _ in partitioned_by))]
         if partitioned_by
         else []
     )
-    facts = (*_facts(table), *keys, ("reads", reads), ("spark", text))
+    facts = (*_facts(table), *keys, ("reads", reads))
     unbuilt = _unbuilt(statement, table, facts)
     return unbuilt or BoundCreateTableAs(
         table=table,
