@@ -161,7 +161,7 @@ class Spine:
             settings=self.settings,
             own_partitions=self.transaction.partitions,
             warn=warn,
-            semantics=self.engine.semantics(),
+            semantics=self.engine.semantics(self.database),
             frames=self.frames.relations(),
         )
         with placed_in(source):
