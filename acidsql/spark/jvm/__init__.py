@@ -66,6 +66,7 @@ from acidsql.spark.jvm.sessions import (
     running_session,
     running_session_if_any,
     same_time_zone,
+    take_over,
     time_zone_of_jvm,
 )
 
@@ -119,6 +120,7 @@ __all__ = [
     "same_time_zone",
     "search_argument_options",
     "sum_before",
+    "take_over",
     "task_count",
     "time_zone_of_jvm",
     "with_objects",
