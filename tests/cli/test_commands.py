@@ -362,3 +362,12 @@ def test_there_is_help_for_every_section_of_the_page() -> None:
         assert section.synopsis in text
         assert "```" not in text
         assert "](" not in text
+
+
+def test_help_is_broken_between_words() -> None:
+    """Paragraphs fit a screen; synopses and examples keep their lines."""
+    text = help_of_statement("merge", 60)
+    prose = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    assert max(map(len, prose[1:])) <= 60
+    assert text.split() == help_of_statement("merge").split()
+    assert "    MERGE INTO orders o USING changes c ON o.id = c.id\n" in text
