@@ -5,6 +5,7 @@ docs/statements.md.
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from functools import cache
 from pathlib import Path
@@ -42,28 +43,37 @@ class Section:
 def help_command(runner: Runner, argument: str) -> bool:
     """Shows the commands; what one of them does; how a statement is written."""
     words = " ".join(argument.rstrip(";").split())
+    screen = screen_of(runner.console.notes)
+    width = None if screen is None else min(screen.columns, _WIDEST)
     if not words:
-        runner.console.say(help_text())
+        runner.console.say(help_text(width))
         return True
     from acidsql.cli.commands.table import find_command
 
     match = NAME.match(words)
     command = find_command(match[1]) if match and not words[0].isalpha() else None
-    screen = screen_of(runner.console.notes)
-    width = None if screen is None else min(screen.columns, _WIDEST)
     runner.console.say(help_of_command(command) if command else help_of_statement(words, width))
     return True
 
 
-def help_text() -> str:
+def help_text(width: int | None = None) -> str:
+    """The commands, in lines of at most ``width`` characters."""
     from acidsql.cli.commands.table import COMMANDS
 
-    width = max(len(c.name) + len(c.argument) + 2 for c in COMMANDS)
+    longest = max(len(c.name) + len(c.argument) + 2 for c in COMMANDS)
     lines = [
         "SQL statements end with ; (or with \\G for one line a column).",
         "Commands are lines of their own, with . or ! or \\ in front:",
     ]
-    lines += [f"  {f'.{c.name} {c.argument}'.rstrip().ljust(width)}  {c.doc}" for c in COMMANDS]
+    for command in COMMANDS:
+        name = f"  {f'.{command.name} {command.argument}'.rstrip().ljust(longest)}  "
+        indent = " " * (len(name) if width is None or width >= 2 * len(name) else 6)
+        docs = textwrap.wrap(command.doc, sys.maxsize if width is None else width - len(indent))
+        if len(indent) == len(name):
+            lines.append(name + docs.pop(0))
+        else:
+            lines.append(name.rstrip())
+        lines += [indent + doc for doc in docs]
     lines.append(
         '"help select;" tells how a statement is written, ".help .mode" what a command does.'
     )
