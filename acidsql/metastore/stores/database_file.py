@@ -51,6 +51,17 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 _DETACH_TIMEOUT_SECONDS = 5
 
 
+def is_warehouse(directory: str) -> bool:
+    """Whether a directory has had a store, or may have one that cannot be seen."""
+    try:
+        os.stat(os.path.join(directory, DIRECTORY))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -> Path:
     """The path of the database file, in a directory that exists and may be written. MetastoreError
     says why not.
