@@ -49,15 +49,19 @@ def connect(
     master: str | None = None,
     conf: Mapping[str, str] | None = None,
     autocommit: bool = False,
-    **settings: object,
+    settings: Mapping[str, str | float] | None = None,
+    **more: Any,
 ) -> Connection:
     """Opens a warehouse: ``warehouse``, else $ACIDSQL_WAREHOUSE, else ``./warehouse``.
 
     autocommit: whether every statement is a transaction of its own; else ``commit`` ends one.
-    metastore, spark, master, conf: as for ``Session``.  settings: by name, dots and all:
-    ``connect("w", **{"hive.txn.timeout": "60s"})``.
+    metastore, spark, master, conf, settings: as for ``Session``.  more: settings by name, dots and
+    all: ``connect("w", **{"hive.txn.timeout": "60s"})``. InterfaceError for a name without a dot.
     """
-    given = {name: _setting_text(value) for name, value in settings.items()}
+    for name in more:
+        if "." not in name:
+            hint = "Settings have names with dots: settings={'acidsql.engine': 'local'}."
+            raise InterfaceError(f'connect has no parameter "{name}"', hint=hint)
     session = Session(
         warehouse,
         metastore=metastore,
@@ -65,15 +69,11 @@ def connect(
         database=database,
         master=master,
         conf=conf,
-        settings=given,
+        settings={**(settings or {}), **more},
     )
     connection = Connection(session)
     connection.autocommit = autocommit
     return connection
-
-
-def _setting_text(value: object) -> str:
-    return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
 
 class Connection:

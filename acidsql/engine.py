@@ -154,10 +154,11 @@ class Engine:
         """Takes such a view away."""
         self.resources.running.drop_view(name)
 
-    def semantics(self) -> Semantics:
+    def semantics(self, database: str) -> Semantics:
         """What expressions mean in the session; asks a Spark that runs, and starts none."""
         running = self.resources.running
         return Semantics(
+            database=database,
             ansi=self.resources.settings.flag("acidsql.ansi"),
             zone=running.time_zone,
             now=datetime.datetime.now(datetime.UTC),

@@ -49,6 +49,17 @@ class InTwoSteps(OurHandler):
         raise KeyboardInterrupt
 
 
+class CancelsFirst(OurHandler):
+    """A handler of Ctrl-C as PySpark has one: it cancels Spark's jobs, whoever asked for them."""
+
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        self._cancel = cancel
+
+    def __call__(self, number: int, frame: FrameType | None) -> NoReturn:
+        self._cancel()
+        raise KeyboardInterrupt
+
+
 class _Watch(OurHandler):
     """Over one statement. ``previous``: who handles Ctrl-C before and after it."""
 
@@ -146,6 +157,11 @@ def at_once() -> Iterator[None]:
         watch.immediate = before
 
 
+def are_heeded() -> bool:
+    """Whether a statement runs in this thread whose Ctrl-C is ours."""
+    return _current() is not None
+
+
 def check() -> None:
     """KeyboardInterrupt if a Ctrl-C is waiting, unless it is too late for that."""
     watch = _current()
@@ -168,6 +184,13 @@ def renew() -> None:
     if watch is not None and handler is not None and handler != watch.handle:
         watch.previous = handler
         signal.signal(signal.SIGINT, watch.handle)
+
+
+def leave_behind(handler: Handler) -> None:
+    """Has ``handler`` behind the statement, unless there was another than Python's before it."""
+    watch = _current()
+    if watch is not None and watch.previous is signal.default_int_handler:
+        watch.previous = handler
 
 
 def is_interrupt(error: BaseException | None) -> bool:

@@ -33,6 +33,16 @@ def constants(*left_out: Path) -> Iterator[str]:
             )
 
 
+def test_values_that_programs_give() -> None:
+    """Numbers and bools are what SET has as words; anything else is refused by its name."""
+    settings = Settings({"acidsql.retries": 3, "acidsql.ansi": True, "spark.x": 1.5})
+    assert settings.number("acidsql.retries") == 3
+    assert settings.flag("acidsql.ansi")
+    assert settings.text("spark.x") == "1.5"
+    with pytest.raises(ProgrammingError, match=r'setting "acidsql.ansi" is given list'):
+        Settings({"acidsql.ansi": []})  # type: ignore[dict-item]
+
+
 # ---- the table
 
 

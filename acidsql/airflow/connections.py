@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError
 from acidsql.errors import InterfaceError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.session import WAREHOUSE_VARIABLE
+from acidsql.settings import given_text
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -102,8 +103,4 @@ def _texts(value: Any, connection: str, name: str) -> dict[str, str]:
             f'the field "{name}" of the connection "{connection}" is no object of settings',
             hint='Write it as {"name": "value"}.',
         )
-    return {str(key): _text(one) for key, one in value.items() if one is not None}
-
-
-def _text(value: object) -> str:
-    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+    return {str(key): given_text(str(key), one) for key, one in value.items() if one is not None}

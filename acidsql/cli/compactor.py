@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 
-from acidsql.cli.main import open_session
+from acidsql.cli.main import open_existing
 from acidsql.compaction.assembly import assemble
 from acidsql.compaction.daemon import Daemon
 from acidsql.compaction.exposition import exposition
@@ -66,7 +66,7 @@ def _number(text: str) -> int:
 def run(args: Namespace) -> int:
     """Runs the daemon. Error if the warehouse cannot be opened or metrics cannot be given."""
     args.hiveconf = [*args.hiveconf, ("acidsql.compactor.auto", "false")]
-    with open_session(args) as session, ExitStack() as engines:
+    with open_existing(args) as session, ExitStack() as engines:
         store, settings = session.store, session.settings
         journal = Journal(store, session.files, _write, time.time)
         count = max(args.workers or 0, len(args.pool)) if _some(args) else max(1, len(args.pool))

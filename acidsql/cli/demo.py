@@ -6,7 +6,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 from acidsql.cli import demo_flights
 from acidsql.errors import Error
+from acidsql.rendering.progress import LINE_SECONDS, progress
 from acidsql.result import Result
 from acidsql.session import Session
 
@@ -81,8 +82,9 @@ class _Demo:
         flights = demo_flights.read_flights()
         parquet.write_table(flights, self.source)
         self._progress(f"{flights.num_rows:,} flights; starting Spark")
-        self.session.start_spark()
-        self._progress("ready")
+        with self._waiting("Spark is starting"):
+            self.session.start_spark()
+        self._progress("Spark has started")
         print(
             f"-- {flights.num_rows:,} flights that left New York in 2013; warehouse"
             f" {self.warehouse}\n"
@@ -98,12 +100,14 @@ class _Demo:
         """
         print(f"{sql};", flush=True)
         began = time.monotonic()
-        result = self.session.sql(sql)
-        rows = sum(1 for _ in result.rows()) if result.columns else None
+        with self._waiting("running"):
+            result = self.session.sql(sql)
+            rows = sum(1 for _ in result.rows()) if result.columns else None
         seconds = time.monotonic() - began
         print(f"   {_counts(result, rows)} in {seconds:.2f} s")
         for directory in result.stats.directories:
             print(f"   {directory}: {self._size(directory)}")
+        sys.stdout.flush()
         return result
 
     def _size(self, directory: str) -> str:
@@ -128,6 +132,17 @@ class _Demo:
             f" {verdicts[same_rows]} to the same changes made in pandas"
         )
         return bool(same_answer and same_rows)
+
+    def _waiting(self, what: str) -> AbstractContextManager[None]:
+        """Shows on stderr that it goes on: a line that changes on a terminal, else one now and
+        then.
+        """
+        tasks = self.session.running_tasks
+        if sys.stderr.isatty():
+            return progress(sys.stderr, tasks, idle=what)
+        return progress(
+            sys.stderr, tasks, patience=LINE_SECONDS, beat=LINE_SECONDS, idle=what, stays=True
+        )
 
     def _progress(self, text: str) -> None:
         print(f"[{time.monotonic() - self.began:5.1f} s] {text}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from acidsql.catalog.model import Table
 from acidsql.cli.console import counted
-from acidsql.cli.main import open_session
+from acidsql.cli.main import open_existing
 from acidsql.cli.options import add_output_format
 from acidsql.cli.tables import absolute, find_table, is_path, print_rows
 from acidsql.compaction.doctor.finding import Cure, Finding
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
                 raise ProgrammingError(f'there is no directory "{path}"')
             left = [(path, finding) for finding in examine_path(LOCAL, path)]
             return _report(args, left, mended=0)
-        with open_session(args) as session:
+        with open_existing(args) as session:
             return _examine(args, session)
     except OSError as error:
         where = f' "{error.filename}"' if error.filename else ""

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from acidsql.cli.main import open_session
+from acidsql.cli.main import open_existing
 from acidsql.cli.options import add_output_format
 from acidsql.cli.tables import (
     absolute,
@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
         if args.table and is_path(args.table) and "://" not in args.table:
             _show(args, _of_directory(args, LOCAL))
             return 0
-        with open_session(args) as session:
+        with open_existing(args) as session:
             _inspect(args, session)
     except OSError as error:
         where = f' "{error.filename}"' if error.filename else ""

@@ -154,6 +154,24 @@ def open_session(args: argparse.Namespace) -> Session:
     return session
 
 
+def open_existing(args: argparse.Namespace) -> Session:
+    """The session that the options ask for, of whoever looks at a warehouse or after it, and makes
+    none. ProgrammingError if there is none.
+    """
+    from acidsql.errors import ProgrammingError
+    from acidsql.metastore.locations import warehouse_path
+    from acidsql.metastore.stores.database_file import is_warehouse
+    from acidsql.session.opening import default_metastore, default_warehouse
+
+    warehouse = warehouse_path(args.warehouse or default_warehouse())
+    if not (args.metastore or default_metastore() or is_warehouse(warehouse)):
+        raise ProgrammingError(
+            f'there is no warehouse in "{warehouse}"',
+            hint="Name it by --warehouse or $ACIDSQL_WAREHOUSE.",
+        )
+    return open_session(args)
+
+
 def _runner(args: argparse.Namespace, session: Session, console: Any) -> Runner:
     from acidsql.cli.runner import Runner
     from acidsql.rendering.formats import Layout, parse_format

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 FORMATS = ("table", "vertical", "csv", "tsv", "json", "csv2", "tsv2", "jsonl")
 
@@ -52,6 +52,13 @@ class _Ordered(argparse.Action):
         namespace.scripts = [*(namespace.scripts or []), (kind, values)]
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("argument COMMAND: invalid choice"):
+            message += "; -f FILE runs a script, -e SQL a statement"
+        super().error(message)
+
+
 def _utf8(text: str) -> str:
     from acidsql.errors import Error
     from acidsql.utf8 import argument_text
@@ -71,7 +78,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; a sub-command named in ``arguments`` is imported to tell its own options."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="acidsql",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -127,7 +134,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         "--version", action="store_true", help="print the versions of acidsql, Spark and Python"
     )
     parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for name, (module, doc) in COMMANDS.items():
         command = commands.add_parser(name, help=doc, description=doc)
         if name not in SESSIONLESS:

@@ -97,10 +97,12 @@ def _checked(shown: _InFile, path: Path) -> _InFile:
 
 
 def _address(where: str) -> tuple[str, int] | None:
-    """Host and port; None for a file."""
+    """Host and port; None for a file. ProgrammingError for a port that there is not."""
     host, _, port = where.rpartition(":")
-    if not port.isdecimal() or "/" in where or int(port) > 0xFFFF:
+    if not port.isdecimal() or "/" in where:
         return None
+    if int(port) > 0xFFFF:
+        raise ProgrammingError(f"there is no port {port}", hint="A file of that name is ./NAME.")
     return host.strip("[]") or LOCAL, int(port)
 
 

@@ -18,9 +18,9 @@ from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs
 from acidsql.planner.steps.new_table import new_table
-from acidsql.planner.steps.plans import plan_insert
+from acidsql.planner.steps.plans import CatalogCommand, plan_insert
 from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result
 from acidsql.storage.snapshots import Snapshots
@@ -31,9 +31,12 @@ def create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:
         return _create_table_as(warehouse, action)
     except BindError:
         # another session may have made one since the statement was bound
-        if not action.if_not_exists or warehouse.store.find_table(action.table.name) is None:
+        table = warehouse.store.find_table(action.table.name)
+        if not action.if_not_exists or table is None:
             raise
-    return done()
+    result = done()
+    result.plan = CatalogCommand(action=BoundCreateTable(table=table, exists=True))
+    return result
 
 
 def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result:

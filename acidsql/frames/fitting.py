@@ -117,7 +117,7 @@ def _plain(array: pa.Array) -> pa.Array:
     while True:
         kind = array.type
         if pa.types.is_dictionary(kind):
-            array = array.dictionary_decode()
+            array = _decoded(array)
         elif pa.types.is_run_end_encoded(kind):
             array = pc.run_end_decode(array)
         elif isinstance(kind, pa.BaseExtensionType):
@@ -126,6 +126,19 @@ def _plain(array: pa.Array) -> pa.Array:
             array = array.cast(pa.float32())  # Arrow compares no halves
         else:
             return array
+
+
+_OF_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Types of dictionaries that Arrow does not decode, such as polars' categories, and what does as
+well.
+"""
+
+
+def _decoded(array: pa.DictionaryArray) -> pa.Array:
+    values = array.dictionary
+    if values.type in _OF_VIEWS:
+        values = values.cast(_OF_VIEWS[values.type])
+    return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:

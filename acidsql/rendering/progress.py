@@ -1,5 +1,5 @@
 """A line on the terminal while a statement runs long: how many tasks are done, for how long. It is
-gone when the statement ends.
+gone when the statement ends. Where no terminal is, such a line now and then, which stays.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ PATIENCE_SECONDS = 1.0
 """A statement that is done by then shows nothing."""
 
 BEAT_SECONDS = 0.2
+LINE_SECONDS = 5.0
+"""Between two lines that stay."""
+IDLE = "running"
 _BAR = 24
 _ERASE = "\r\x1b[K"
 
@@ -28,17 +31,33 @@ def progress(
     patience: float = PATIENCE_SECONDS,
     beat: float = BEAT_SECONDS,
     noun: str = "tasks",
+    idle: str = IDLE,
+    stays: bool = False,
 ) -> Iterator[None]:
     """Shows the line on ``stream`` while the block runs. ``tasks``: (done, known) of the jobs that
-    run, None while none does; ``noun``: what is counted.
+    run, None while none does; ``noun``: what is counted; ``idle``: what is done meanwhile.
+    ``stays``: each is a line of its own, for a stream that cannot erase.
     """
     done = threading.Event()
-    line = threading.Thread(
-        target=_show,
-        args=(stream, tasks, done, patience, beat, noun),
-        daemon=True,
-        name="acidsql-progress",
-    )
+
+    def show() -> None:
+        began = time.monotonic()
+        shown = False
+        wait = patience
+        before, behind = ("", "\n") if stays else (_ERASE, "")
+        while not done.wait(wait):
+            counts = None
+            with suppress(Exception):  # Spark may be starting or gone; the statement itself tells
+                counts = tasks()
+            text = progress_line(counts, time.monotonic() - began, noun, idle)
+            stream.write(before + text + behind)
+            stream.flush()
+            shown, wait = True, beat
+        if shown and not stays:
+            stream.write(_ERASE)
+            stream.flush()
+
+    line = threading.Thread(target=show, daemon=True, name="acidsql-progress")
     line.start()
     try:
         yield
@@ -47,30 +66,14 @@ def progress(
         line.join()
 
 
-def _show(
-    stream: TextIO, tasks: Tasks, done: threading.Event, patience: float, beat: float, noun: str
-) -> None:
-    began = time.monotonic()
-    shown = False
-    wait = patience
-    while not done.wait(wait):
-        counts = None
-        with suppress(Exception):  # Spark may be starting or gone; the statement itself will tell
-            counts = tasks()
-        stream.write(_ERASE + progress_line(counts, time.monotonic() - began, noun))
-        stream.flush()
-        shown, wait = True, beat
-    if shown:
-        stream.write(_ERASE)
-        stream.flush()
-
-
-def progress_line(tasks: tuple[int, int] | None, seconds: float, noun: str = "tasks") -> str:
+def progress_line(
+    tasks: tuple[int, int] | None, seconds: float, noun: str = "tasks", idle: str = IDLE
+) -> str:
     """The line: ``[########----------------] 4 of 12 tasks, 3 s``; ``running, 3 s`` while Spark
     runs no job.
     """
     if tasks is None:
-        return f"running, {seconds:.0f} s"
+        return f"{idle}, {seconds:.0f} s"
     done, known = tasks
     filled = _BAR * done // max(known, 1)
     return f"[{'#' * filled}{'-' * (_BAR - filled)}] {done:,} of {known:,} {noun}, {seconds:.0f} s"

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from acidsql.errors import InterfaceError
 from acidsql.settings import Settings
 from acidsql.utf8 import check_text
 
@@ -31,8 +32,15 @@ def default_metastore() -> str | None:
     return os.environ.get(METASTORE_VARIABLE) or None
 
 
-def check_spark_settings(master: str | None, conf: Mapping[str, str] | None) -> None:
-    """ProgrammingError if one of them is no text that can be stored."""
+def check_spark(spark: object, master: str | None, conf: Mapping[str, str] | None) -> None:
+    """InterfaceError for what is no SparkSession; ProgrammingError if one of the others is no text
+    that can be stored.
+    """
+    if spark is not None and not hasattr(spark, "sql"):
+        raise InterfaceError(
+            f"spark is a SparkSession, not {type(spark).__name__}",
+            hint="master says where a Spark of acidsql's own is to run.",
+        )
     for setting in (
         f"spark.master={master or ''}",
         *(f"{name}={value}" for name, value in (conf or {}).items()),

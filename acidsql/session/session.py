@@ -21,7 +21,7 @@ from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
 from acidsql.session.blocks import Block, run_again
 from acidsql.session.observing import Observed
-from acidsql.session.opening import check_spark_settings, default_warehouse, opened_store
+from acidsql.session.opening import check_spark, default_warehouse, opened_store
 from acidsql.session.spine import Spine
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings
@@ -55,7 +55,7 @@ class Session:
     spark: a SparkSession to work on; its settings are left as they are and its temporary views can
     be read.  Without one, acidsql starts its own when a statement first needs it, with ``master``
     (default ``local[*]``) and the Spark settings ``conf``.  settings: initial values, by name, as
-    text.
+    SET has them: texts, numbers, bools.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Session:
         database: str = DEFAULT_DATABASE,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, str | float] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
         from acidsql.metastore.embedded import current_user
 
-        check_spark_settings(master, conf)
+        check_spark(spark, master, conf)
         self.settings = Settings(settings)
         self.warehouse = warehouse_path(os.fspath(warehouse or default_warehouse()))
         self.user = current_user()

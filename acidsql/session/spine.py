@@ -161,7 +161,7 @@ class Spine:
             settings=self.settings,
             own_partitions=self.transaction.partitions,
             warn=warn,
-            semantics=self.engine.semantics(),
+            semantics=self.engine.semantics(self.database),
             frames=self.frames.relations(),
         )
         with placed_in(source):
@@ -186,13 +186,14 @@ class Spine:
             attempts = Attempts(retries=self._retries(plan))
             for attempt in attempts:
                 with attempts.one():
-                    result = self._run(self._plan_again(source) if attempt else plan, source)
+                    current = self._plan_again(source) if attempt else plan
+                    result = self._run(current, source)
         if self._changes(plan) and not self.transaction.is_open:
             self.clean_up(requested=_asks_for_compaction(plan))
         if isinstance(plan, ReadPlan):
             self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
-        result.plan = plan
+        result.plan = result.plan or current
         result.warnings = (*result.warnings, *attempts.warnings())
         return result
 
@@ -266,7 +267,9 @@ class Spine:
             if not isinstance(action, _LONG_COMMANDS):
                 interrupts.too_late()
             try:
-                return run_catalog_command(self._warehouse(), action)
+                result = run_catalog_command(self._warehouse(), action)
+                result.plan = result.plan or locked
+                return result
             finally:
                 self._follow(action)
 

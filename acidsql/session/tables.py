@@ -146,6 +146,8 @@ class Statements(Generic[Done]):
         """UPDATE: ``set`` gives SQL expressions to columns, in the rows for which ``where`` is
         true.
         """
+        if not isinstance(set, Mapping):
+            raise InterfaceError(f"set is a mapping of columns to SQL, not {type(set).__name__}")
         if not set:
             raise InterfaceError("an UPDATE sets one column at least")
         for expression in (*set.values(), where):

@@ -12,7 +12,7 @@ Any other ``hive.*``, ``spark.*`` or foreign name may be set too and is remember
 be typing mistakes.
 """
 
-from acidsql.settings.setting import Setting, Value, show_value
+from acidsql.settings.setting import Setting, Value, given_text, show_value
 from acidsql.settings.table import SETTINGS, find_setting, markdown_page, markdown_table
 from acidsql.settings.values import Settings
 from acidsql.settings.variables import Variables
@@ -24,6 +24,7 @@ __all__ = [
     "Value",
     "Variables",
     "find_setting",
+    "given_text",
     "markdown_page",
     "markdown_table",
     "show_value",

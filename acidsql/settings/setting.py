@@ -179,6 +179,19 @@ def show_value(value: Value | None) -> str:
     return "" if value is None else str(value)
 
 
+def given_text(name: str, value: object) -> str:
+    """A value that a program gives, as SET writes it. ProgrammingError for what is neither a text
+    nor a number nor a truth.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return show_value(value)
+    raise ProgrammingError(
+        f'setting "{name}" is given {type(value).__name__}: a value is a text, a number or a bool'
+    )
+
+
 def _whole(word: str, bits: int) -> int | None:
     number = int(word) if _WHOLE.fullmatch(word) else None
     return number if number is not None and -(1 << bits) <= number < 1 << bits else None

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 
 from acidsql.errors import ProgrammingError
-from acidsql.settings.setting import Value
+from acidsql.settings.setting import Value, given_text
 from acidsql.settings.table import SETTINGS, find_setting
 from acidsql.utf8 import check_text
 
@@ -21,13 +21,13 @@ class Settings:
     what SET system:x=y has set.
     """
 
-    def __init__(self, initial: Mapping[str, str] | None = None) -> None:
+    def __init__(self, initial: Mapping[str, str | float] | None = None) -> None:
         self._texts: dict[str, str] = {}
         self._values: dict[str, Value] = {}
         self._listeners: list[Callable[[str], None]] = []
         self.system_properties: dict[str, str] = {}
         for name, text in (initial or {}).items():
-            self.set(name, text)
+            self.set(name, given_text(name, text))
         self._initial = dict(self._texts)
 
     # ---- reading

@@ -142,7 +142,7 @@ def _set(session: Session, step: Step) -> None:
 
 def _expected(step: Step, run: Callable[[], str]) -> str:
     """What a step gives, or its error where the script expects one. ScriptError if it does not
-    come, the error itself if it is another one.
+    come, or another one does.
     """
     if step.error is None:
         return run()
@@ -150,7 +150,10 @@ def _expected(step: Step, run: Callable[[], str]) -> str:
         run()
     except Error as error:
         if step.error and type(error).__name__ != step.error:
-            raise
+            raise ScriptError(
+                f"line {step.line}: the statement was to fail with {step.error}, but failed with"
+                f" {error_text(error)}"
+            ) from error
         return error_text(error)
     raise ScriptError(
         f"line {step.line}: the statement was to fail with {step.error or 'an error'}, but did not"

@@ -94,6 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "spark: needs a Java virtual machine")
     if config.getini("acidsql_golden") and not _has_syrupy(config):
         raise pytest.UsageError(f"acidsql_golden names golden scripts, but {NEEDED}")
+    for root in config.getini("acidsql_golden"):
+        if not root.is_dir():
+            raise pytest.UsageError(f'acidsql_golden: no folder "{root}"')
     modes = dict(_lines(config, "acidsql_golden_modes"))
     for mode in modes.values():
         if mode not in (RUN, *COMPILED_MODES):

@@ -17,10 +17,12 @@ A directive is a comment line of its own::
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from acidsql import errors
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import split
 
@@ -89,8 +91,18 @@ def _directed(step: Step, line: str, number: int) -> Step:
     if (session := SESSION.fullmatch(line)) is not None:
         return replace(step, session=session[1])
     if (expected := EXPECTED.fullmatch(line)) is not None:
-        return replace(step, error=expected[1] or "")
+        return replace(step, error=_known_error(expected[1] or "", number))
     return step
+
+
+def _known_error(name: str, line: int) -> str:
+    """The name of an error class, or nothing. ScriptError for any other."""
+    known = [error for error in vars(errors) if error.endswith("Error")]
+    if name and name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f', did you mean "{near[0]}"?' if near else ""
+        raise ScriptError(f'line {line}: there is no error "{name}"{hint}')
+    return name
 
 
 def _apply(step: Step, directive: str, line: int) -> Step:
@@ -104,7 +116,7 @@ def _apply(step: Step, directive: str, line: int) -> Step:
             name, _, setting = value.partition("=")
             return replace(step, settings=(*step.settings, (name.strip(), setting.strip())))
         case "error":
-            return replace(step, error=value)
+            return replace(step, error=_known_error(value, line))
         case "show":
             return replace(step, shown=frozenset(values) - {ROWS})
         case _:

@@ -53,3 +53,9 @@ FROM s INSERT INTO t SELECT a UNION ALL SELECT b INSERT INTO u SELECT c;
 CREATE TABLE t (a int) PARTITIONED BY (b, c int);
 ALTER TABLE t DROP PARTITION (ds);
 SHOW COMPACTIONS t KIND 'major';
+
+-- a misspelt keyword of a query is an alias to the parser, and what comes behind it too much
+SELECT * FRM t;
+SELECT * FROM t WERE id = 1;
+SELECT * FROM t ORDER a;
+SELECT * FROM t a b;

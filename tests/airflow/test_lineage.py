@@ -173,3 +173,16 @@ def test_several_targets(catalog: Session) -> None:
 def test_the_namespace_is_the_warehouse(warehouse: str, namespace: str) -> None:
     """So that tables of two warehouses are not taken for one."""
     assert namespace_of(warehouse) == namespace
+
+
+def test_a_table_that_another_session_was_first_to_make(catalog: Session) -> None:
+    """CREATE TABLE IF NOT EXISTS .. AS has then read and written nothing, whatever it had planned."""
+    text = f"CREATE TABLE IF NOT EXISTS first {ACID} AS SELECT id FROM a"
+    source, plan = catalog._spine.plan(text)
+    assert list(lineage_of([plan]).outputs) == ["default.first"]
+    with catalog.open_beside() as other:
+        other.sql(f"CREATE TABLE first (id INT) {ACID}")
+    done = catalog._spine.run(plan, source).plan
+    assert done is not None
+    told = lineage_of([done])
+    assert (told.inputs, told.outputs, told.columns) == ({}, {}, {})

@@ -13,7 +13,7 @@ import pytest
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import parse_type
 from acidsql.cli.commands.csv_file import Counted, CsvFile
-from acidsql.cli.commands.help import help_of_statement, statement_sections
+from acidsql.cli.commands.help import help_of_statement, help_text, statement_sections
 from acidsql.cli.shell.loop import prompt
 from acidsql.session import Session
 from tests.cli.test_shell import type_lines
@@ -362,3 +362,15 @@ def test_there_is_help_for_every_section_of_the_page() -> None:
         assert section.synopsis in text
         assert "```" not in text
         assert "](" not in text
+
+
+def test_help_is_broken_between_words() -> None:
+    """Paragraphs fit a screen; synopses and examples keep their lines. So does the list of commands."""
+    text, whole = help_of_statement("truncate", 60), help_of_statement("truncate")
+    prose = [line for line in text.splitlines() if not line.startswith((" ", "TRUNCATE"))]
+    assert max(map(len, prose)) <= 60 < max(map(len, whole.splitlines()))
+    assert text.split() == whole.split()
+    for width in (50, 80):
+        commands = help_text(width).splitlines()[2:-2]
+        assert max(map(len, commands)) <= width
+        assert " ".join(commands).split() == " ".join(help_text().splitlines()[2:-2]).split()

@@ -67,4 +67,5 @@ def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
     assert "8,255 rows deleted" in ran.stdout
     assert "acidsql_demo.db/flights/delete_delta_0000002_0000002_0000: 4 bucket files" in ran.stdout
     assert ran.stdout.splitlines()[-1].startswith("checked in ")
+    assert "starting Spark" in ran.stderr
     assert "NOT" not in ran.stdout.splitlines()[-1]

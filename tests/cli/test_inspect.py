@@ -106,6 +106,15 @@ def test_metrics_are_openmetrics(run: Run) -> None:
     assert (refused.code, "--metrics is of all tables" in refused.err) == (1, True)
 
 
+@pytest.mark.parametrize("command", [("inspect",), ("doctor",), ("compactor", "--once")])
+def test_a_warehouse_there_is_not(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """It is not made: whoever has misspelt it is not told that all is well."""
+    ran = run("--warehouse", str(tmp_path / "none"), *command)
+    assert (ran.code, ran.out) == (1, "")
+    assert f'there is no warehouse in "{tmp_path / "none"}"' in ran.err
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_table_there_is_not(run: Run) -> None:
     """The error is that of a statement."""
     ran = run("inspect", "nope")

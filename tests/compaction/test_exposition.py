@@ -65,7 +65,12 @@ def test_metrics_are_given_in_a_file(tmp_path: Path) -> None:
 
 
 def test_metrics_that_nobody_could_see_are_refused(tmp_path: Path) -> None:
-    """A directory that is not there, and a port that is taken, are said at the start."""
+    """A directory or a port that is not there, and a port that is taken, are said at the start."""
+    with (
+        pytest.raises(ProgrammingError, match="there is no port 99999"),
+        exposition("99999", lambda: TEXT),
+    ):
+        pass
     with (
         pytest.raises(ProgrammingError, match="no such directory"),
         exposition(str(tmp_path / "missing" / "file"), lambda: TEXT),

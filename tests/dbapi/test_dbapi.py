@@ -441,6 +441,14 @@ def test_settings_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         acidsql.connect(tmp_path / "other", **{"acidsql.write.paht": "big"})
 
 
+def test_what_connect_has_no_parameter_for_is_refused(tmp_path: Path) -> None:
+    """A misspelt word is no setting of that name; settings may also be one mapping."""
+    with pytest.raises(acidsql.InterfaceError, match='connect has no parameter "user"'):
+        acidsql.connect(tmp_path / "w", user="ann")
+    with acidsql.connect(tmp_path / "w", settings={"acidsql.retries": 3}) as connection:
+        assert connection.session.settings.number("acidsql.retries") == 3
+
+
 @pytest.mark.spark
 def test_values_come_back_as_they_went(warehouse: Path, spark: SparkSession) -> None:
     """Every type of parameter makes the round trip through a table, and the description tells the

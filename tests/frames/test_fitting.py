@@ -113,3 +113,11 @@ def test_values_of_a_dictionary_fit_as_they_are() -> None:
     """pandas' categories and polars' enums are their values."""
     array = pa.array(["a", None, "a"]).dictionary_encode()
     assert fitted(array, parse_type("string")).to_pylist() == ["a", None, "a"]
+
+
+def test_categories_of_polars() -> None:
+    """Dictionaries of string views, which Arrow does not decode itself."""
+    indices, views = pa.array([1, None, 0], pa.uint32()), pa.array(["x", "y"], pa.string_view())
+    array = pa.DictionaryArray.from_arrays(indices, views)
+    assert fitted(array, parse_type("string")).to_pylist() == ["y", None, "x"]
+    assert fitted(array, parse_type("varchar(1)")).to_pylist() == ["y", None, "x"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.errors import ProgrammingError
+from acidsql.errors import MetastoreError, ProgrammingError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session
 
@@ -85,3 +85,17 @@ def test_other_modes_are_refused(tmp_path: Path, text: str) -> None:
     """Who can read the store must be able to write to it."""
     with pytest.raises(ProgrammingError, match=r"acidsql\.store\.mode"):
         Session(tmp_path / "warehouse", settings={"acidsql.store.mode": text})
+
+
+def test_a_warehouse_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it is closed to this one, and how it is opened."""
+    warehouse = tmp_path / "warehouse"
+    EmbeddedMetastore(str(warehouse)).close()
+
+    def refused(*_: object, **__: object) -> str:  # the superuser may read anything
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    with pytest.raises(MetastoreError, match="is not open to this user") as caught:
+        EmbeddedMetastore(str(warehouse))
+    assert "acidsql.store.mode" in str(caught.value)

@@ -28,6 +28,7 @@ def test_the_line() -> None:
     assert progress_line((3, 12), 4.4) == "[######------------------] 3 of 12 tasks, 4 s"
     assert progress_line((0, 0), 1) == "[------------------------] 0 of 0 tasks, 1 s"
     assert progress_line(None, 2) == "running, 2 s"
+    assert progress_line(None, 2, idle="Spark is starting") == "Spark is starting, 2 s"
 
 
 def test_a_quick_statement_shows_nothing() -> None:
@@ -58,3 +59,12 @@ def test_a_long_statement_shows_and_clears_the_line() -> None:
     assert shown[2] == "running, 0 s"
     assert shown[3].endswith("3 of 4 tasks, 0 s")
     assert shown[-1] == ""
+
+
+def test_lines_that_stay() -> None:
+    """Where nothing can be erased each line ends, and the last one is not taken away."""
+    log = Terminal(2)
+    with progress(log, lambda: None, patience=0.001, beat=0.001, idle="starting", stays=True):
+        assert log.seen.wait(30)
+    assert set(log.getvalue().splitlines()) == {"starting, 0 s"}
+    assert log.getvalue().endswith("\n")

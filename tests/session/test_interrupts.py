@@ -76,6 +76,24 @@ def files(session: Session) -> list[str]:
     return sorted(path.name for path in Path(session.warehouse, "t").rglob("*"))
 
 
+def test_while_spark_starts(opened: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statement ends at once, and the start goes on behind it."""
+    released, ended = threading.Event(), threading.Event()
+
+    def opening(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        released.wait(20)
+        ended.set()
+        raise ExecutionError("the start went on to its end")
+
+    monkeypatch.setattr("acidsql.spark.start.running.RunningSpark._open", opening)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        opened.sql("SELECT count(*) FROM t JOIN t u ON t.id = u.id").fetchall()
+    assert (notes(caught), ended.is_set()) == ([], False)
+    released.set()
+    assert ended.wait(60)
+
+
 # ---- statements without Spark
 
 

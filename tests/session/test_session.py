@@ -463,3 +463,9 @@ def test_errors_carry_the_text(warehouse: Path) -> None:
             "  line 2: FROM missing",
             "               ^^^^^^^",
         ]
+
+
+def test_a_spark_that_is_none_is_refused(warehouse: Path) -> None:
+    """At once, and not by the first statement that needs it."""
+    with pytest.raises(InterfaceError, match="spark is a SparkSession, not str"):
+        Session(warehouse, spark="local[2]")  # type: ignore[arg-type]

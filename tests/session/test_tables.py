@@ -364,6 +364,12 @@ def test_names_of_tables(alone: Session) -> None:
         alone.table("t").append([{"id": 1}])
 
 
+def test_an_update_of_a_text(alone: Session) -> None:
+    """What is set is a mapping."""
+    with pytest.raises(InterfaceError, match="set is a mapping of columns to SQL, not str"):
+        alone.table("t").update("id = 1", "id = 2")  # type: ignore[arg-type]
+
+
 def test_times_that_arrow_cannot_write_are_refused(alone: Session) -> None:
     """Java would take a fraction of a second before 1970 for another time."""
     alone.sql(f"CREATE TABLE times (at TIMESTAMP) {ACID}")

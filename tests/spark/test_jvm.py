@@ -49,6 +49,21 @@ def test_the_door_to_java(spark: SparkSession) -> None:
     assert jvm.need_java(spark) is jvm.jvm(spark)
 
 
+def test_a_spark_of_another_thread(spark: SparkSession) -> None:
+    """It becomes this thread's, whose active session it had not been, and can be cancelled."""
+    active = type(spark).getActiveSession()
+    sessions = java.java_class(jvm.need_java(spark), "org.apache.spark.sql.classic.SparkSession")
+    sessions.clearActiveSession()
+    try:
+        cancel = jvm.take_over()
+        assert type(spark).getActiveSession() is not None
+        assert cancel is not None
+        cancel()
+    finally:
+        if active is not None:
+            sessions.setActiveSession(active._jsparkSession)
+
+
 def test_objects_of_java_and_scala(spark: SparkSession) -> None:
     """Classes, Scala's objects and collections, arrays and literals are what Java takes them for;
     what was looked up is kept.

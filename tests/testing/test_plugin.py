@@ -113,7 +113,11 @@ def test_an_error_is_expected_in_every_mode(project: pytest.Pytester, mode: str)
     run(project, "--snapshot-update").assert_outcomes(passed=1)
     assert "\nParseError: " in expected_path(project).read_text(encoding="utf-8")
     script.write_text("-- expect error BindError\nSHOW TABELS;", encoding="utf-8")
-    run(project).stdout.fnmatch_lines(["unknown.sql: line 2: ParseError*"])
+    told = "unknown.sql: line 2: *was to fail with BindError, but failed with ParseError: *"
+    run(project).stdout.fnmatch_lines([told])
+    script.write_text("-- expect error ParsError\nSHOW TABELS;", encoding="utf-8")
+    told = 'unknown.sql: line 1: there is no error "ParsError", did you mean "ParseError"?'
+    run(project).stdout.fnmatch_lines([told])
     script.write_text("-- expect error\nSHOW TABLES;", encoding="utf-8")
     result = run(project)
     result.assert_outcomes(failed=1)
@@ -216,6 +220,14 @@ def test_a_setting_that_cannot_be_meant_is_refused(
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([told])
+
+
+def test_a_root_that_is_not_there_is_refused(project: pytest.Pytester) -> None:
+    """Or a run without a single golden would pass."""
+    project.makeini("[pytest]\nacidsql_golden = goldn")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(['*acidsql_golden: no folder "*goldn"'])
 
 
 @pytest.mark.parametrize(("spark", "groups"), [("local[2]", {"spark"}), ("none", set())])

@@ -46,9 +46,24 @@ _FUSE_OF_SEVERAL_HOSTS = frozenset(
     ).split()
 )
 OWNER_ONLY = 0o600
+WHO_MAY_USE_IT = (
+    "Other users than its owner may use a warehouse that is made with acidsql.store.mode 0660 or"
+    " 0666, or after a chmod of its directory _acidsql and the files in it."
+)
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 """A blank or the like in a path of MOUNTS."""
 _DETACH_TIMEOUT_SECONDS = 5
+
+
+def is_warehouse(directory: str) -> bool:
+    """Whether a directory has had a store, or may have one that cannot be seen."""
+    try:
+        os.stat(os.path.join(directory, DIRECTORY))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -> Path:
@@ -77,7 +92,7 @@ def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -
     ):
         raise MetastoreError(
             f'the warehouse "{warehouse}" is read-only',
-            hint="The metastore must be writable, also for queries.",
+            hint=f"The metastore must be writable, also for queries. {WHO_MAY_USE_IT}",
         )
     _make_file(path, mode)
     return path

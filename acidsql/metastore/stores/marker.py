@@ -17,6 +17,7 @@ from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.stores.database_file import (
     DIRECTORY,
+    WHO_MAY_USE_IT,
     make_directory,
     marker_error,
     reason,
@@ -41,6 +42,10 @@ def read_marker(warehouse: str) -> Marker | None:
         return Marker(metastore=str(fields["metastore"]), id=str(fields["id"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError as error:
+        raise MetastoreError(
+            f'the warehouse "{warehouse}" is not open to this user', hint=WHO_MAY_USE_IT
+        ) from error
     except OSError as error:
         raise MetastoreError(f'the file "{path}" cannot be read: {reason(error)}') from error
     except (ValueError, KeyError, TypeError) as error:

@@ -55,6 +55,7 @@ _HINTS = (
     ("readonly", "The warehouse must be writable, also for queries."),
     ("unable to open", "The warehouse must exist and be writable, also for queries."),
     ("disk is full", "Free some space; nothing was changed."),
+    ("disk I/O error", "Where the disk is full, free some space; else it may be failing."),
     (
         "not a database",
         "The file is damaged, or is no acidsql metastore; restore it from a backup.",

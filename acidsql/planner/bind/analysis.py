@@ -28,6 +28,7 @@ from acidsql.planner.bind.columns import (
     may_be_shortened,
     shorter,
 )
+from acidsql.planner.bind.current_database import database_edits
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
     Clauses,
@@ -72,13 +73,15 @@ class Read:
 @dataclass(slots=True)
 class Analysis:
     """``verbatim``: no condition is put into fewer words, as in the text of a view. ``views``: in
-    how many views, one inside the other, the text stands.
+    how many views, one inside the other, the text stands. ``database``: the session's, None where
+    calls of ``current_database()`` are left as they are.
     """
 
     reads: list[Read] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     verbatim: bool = False
     views: int = 0
+    database: str | None = None
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -106,7 +109,7 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
             span=read.span,
             source=source,
         )
-    inner = Analysis(reads=analysis.reads, views=analysis.views + 1)
+    inner = Analysis(reads=analysis.reads, views=analysis.views + 1, database=analysis.database)
     first = len(inner.reads)
     try:
         analyse_query(text, Span(0, len(text)), resolve, inner)
@@ -199,6 +202,9 @@ class _Walk:
         from sqlglot import exp
 
         nodes = self.queries.nodes
+        if self.analysis.database is not None:
+            edits = database_edits(self.source, self.text, self.analysis.database)
+            self.analysis.edits += edits
         for node in nodes:
             if isinstance(node, exp.Table):
                 self.table(node)

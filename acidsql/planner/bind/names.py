@@ -12,7 +12,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError, Warning
 from acidsql.expressions.predicate import predicates
-from acidsql.expressions.query_text import Piece, QueryText, edited
+from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
@@ -39,6 +39,7 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
+from acidsql.planner.bind.current_database import database_edits
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
@@ -219,6 +220,13 @@ class Names:
 
     # ---- queries
 
+    def analysis(self, reads: list[Read] | None = None) -> Analysis:
+        """The analysis of a text of the statement, whose tables join those of ``reads``."""
+        return Analysis(reads=[] if reads is None else reads, database=self.around.database)
+
+    def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
+        return database_edits(self.source, fragment.span, self.around.database)
+
     def query(self, body: ast.Fragment, understand: Understand = local_select) -> BoundQuery:
         return self.query_and_outputs(body, understand)[0]
 
@@ -226,7 +234,7 @@ class Names:
         self, body: ast.Fragment, understand: Understand = local_select
     ) -> tuple[BoundQuery, tuple[Output, ...]]:
         """Also what its text tells of the names of its columns."""
-        analysis = Analysis()
+        analysis = self.analysis()
         tree = analyse_query(self.source, body.span, self.resolve, analysis)
         query = self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
         local = understand(
@@ -254,7 +262,7 @@ class Names:
         text = self.source
         for left, right in pairwise(parts):
             text = text[: left.end] + " " * (right.start - left.end) + text[right.start :]
-        analysis = Analysis()
+        analysis = self.analysis()
         tree = analyse_query(text, Span(parts[0].start, parts[-1].end), self.resolve, analysis)
         pieces: list[Piece] = []
         for part in parts:
@@ -268,8 +276,8 @@ class Names:
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
         if self.columns(cell) == []:
-            return edited(cell.span, ())
-        cell_analysis = Analysis(reads=analysis.reads)
+            return edited(cell.span, self.database_edits(cell))
+        cell_analysis = self.analysis(analysis.reads)
         analyse_value(
             self.source, cell.span, self.resolve, cell_analysis, self.parsed.get(cell.span)
         )
@@ -318,9 +326,10 @@ class Names:
         filters: bool = False,
     ) -> tuple[tuple[Piece, ...], Facts]:
         """The expression's pieces, and what is known of it."""
-        own_analysis = Analysis(reads=analysis.reads)
+        own_analysis = self.analysis(analysis.reads)
         columns = self.columns(fragment)
         if columns is not None:
+            own_analysis.edits += self.database_edits(fragment)
             facts = facts_of(self.source, fragment.span, columns, visible)
         else:
             parsed = self.parsed.get(fragment.span)

@@ -4,6 +4,7 @@ with places kept as the user's offsets.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -219,6 +220,23 @@ def _parse_error(error: Exception, text: str, base: int, source: str) -> ParseEr
     )
     if message.startswith("Required keyword"):
         message = "something is missing before or after this"
+    hint = None
     if "Unexpected token" in message:
         message = f'unexpected "{highlight}"'
-    return ParseError(message[:1].lower() + message[1:], span=span, source=source)
+        hint = _hint(source[: span.start])
+    return ParseError(message[:1].lower() + message[1:], hint=hint, span=span, source=source)
+
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "JOIN", "UNION", "WINDOW")
+
+
+def _hint(before: str) -> str | None:
+    """What helps where a word is not expected behind these: the last one may be a misspelt
+    keyword, which was taken for an alias.
+    """
+    last = re.search(r"(\w+)\s*$", before)
+    word = "" if last is None else last[1].upper()
+    if word in ("GROUP", "ORDER"):
+        return f"{word} is followed by BY."
+    near = difflib.get_close_matches(word, _CLAUSES, n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near and word not in _CLAUSES else None

@@ -67,6 +67,7 @@ from acidsql.spark.jvm.sessions import (
     running_session,
     running_session_if_any,
     same_time_zone,
+    take_over,
     time_zone_of_jvm,
 )
 
@@ -121,6 +122,7 @@ __all__ = [
     "same_time_zone",
     "search_argument_options",
     "sum_before",
+    "take_over",
     "task_count",
     "time_zone_of_jvm",
     "with_objects",

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -55,6 +55,20 @@ def running_session() -> SparkSession | None:
     if context is None or context._jsc is None:
         return None
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def take_over() -> Callable[[], object] | None:
+    """Makes the Spark that another thread has started this thread's, as if it had been started
+    here: its session is the active one. What cancels all its jobs; None on Spark Connect.
+    """
+    spark = running_session()
+    door = None if spark is None else jvm(spark)
+    if spark is None or door is None:
+        return None
+    java_class(door, "org.apache.spark.sql.classic.SparkSession").setActiveSession(
+        spark._jsparkSession
+    )
+    return spark.sparkContext.cancelAllJobs
 
 
 def running_session_if_any() -> SparkSession | None:

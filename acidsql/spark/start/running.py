@@ -84,10 +84,13 @@ class RunningSpark:
         ours = self._ours
         if ours is not None:
             return ours
-        if self._wait_notice is not None and self._may_start:
+        if not self._may_start:
+            return self.start()
+        if self._wait_notice is not None:
             self._wait_notice(self.needed_for)
-            return self._started_aside()
-        return self.start()
+        elif not interrupts.are_heeded() or self._user_spark or jvm.running_session_if_any():
+            return self.start()  # in no time, or with nobody who could press Ctrl-C
+        return self._started_aside()
 
     def start(self) -> SparkSession:
         """The session, started if need be while no statement waits for it."""
@@ -119,7 +122,11 @@ class RunningSpark:
         threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
         while not wait([outcome], timeout=_BEAT_SECONDS).done:
             interrupts.check()
-        return outcome.result()
+        session = outcome.result()
+        cancel = jvm.take_over()
+        if cancel is not None:
+            interrupts.leave_behind(interrupts.CancelsFirst(cancel))
+        return session
 
     def when_waiting(self, notice: WaitNotice) -> None:
         """``notice`` is called whenever a statement is about to wait for Spark's start, with what

@@ -145,7 +145,7 @@ def _connect(url: str, conf: Mapping[str, str]) -> SparkSession:
     try:
         return builder.getOrCreate()
     except ImportError as error:
-        hint = "Install acidsql[connect]."
+        hint = "pip install 'acidsql[connect]' brings them."
         raise ExecutionError(
             "Spark Connect needs packages that are not installed", detail=str(error), hint=hint
         ) from error

@@ -18,8 +18,10 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
+from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
+from acidsql.planner.bind.current_database import CALLS
 from acidsql.planner.bind.local.inline_rows import inline_rows
 from acidsql.planner.bind.local.merge_trees import LocalKey, of_source, of_target
 from acidsql.planner.bind.local.query_trees import (
@@ -130,6 +132,8 @@ class MergeScope:
         match tree:
             case ColumnRef():
                 return self._column(tree, target=target, source=source)
+            case Call(name, ()) if name in CALLS:
+                return Constant(self.semantics.database, STRING, tree.span)
             case Call(arguments=arguments):
                 inner = tuple(self.resolved(a, target=target, source=source) for a in arguments)
                 return replace(tree, arguments=inner)

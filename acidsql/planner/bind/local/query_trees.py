@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
-from acidsql.catalog.model import Column
+from acidsql.catalog.model import DEFAULT_DATABASE, Column
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
@@ -80,9 +80,10 @@ class Ordering:
 class Semantics:
     """What the meaning of expressions depends on besides their words. ``only_spark``: why no query
     of the session is carried out but by Spark, such as a setting of Spark's that was changed.
-    ``now``: the moment of the statement, with its zone.
+    ``now``: the moment of the statement, with its zone. ``database``: the session's.
     """
 
+    database: str = DEFAULT_DATABASE
     ansi: bool = False
     zone: str = "UTC"
     now: datetime.datetime | None = field(default=None, compare=False)

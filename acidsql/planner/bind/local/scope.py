@@ -10,8 +10,10 @@ from dataclasses import field, replace
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread, parts_of
+from acidsql.expressions.values import STRING
 from acidsql.expressions.vectors import Refusal, vectorized
 from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.current_database import CALLS
 from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 
@@ -85,6 +87,8 @@ class Scope:
         match tree:
             case ColumnRef():
                 return replace(tree, parts=(self.name_of(tree),))
+            case Call(name, ()) if name in CALLS:
+                return Constant(self.semantics.database, STRING, tree.span)
             case Call(arguments=arguments):
                 return replace(tree, arguments=tuple(map(self.resolved, arguments)))
             case Cast(argument=argument):

@@ -184,6 +184,8 @@ class _Select:
                 if name not in self.groups:
                     raise NotUnderstood("a column that is no group", tree.span)
                 return replace(tree, parts=(name,))
+            case Call(arguments=()):
+                return self.scope.resolved(tree)
             case Call(arguments=arguments):
                 return replace(tree, arguments=tuple(map(self._over_groups, arguments)))
             case Cast(argument=argument):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.parser.tokens import TokenKind, tokenize
+from acidsql.planner.bind.current_database import CALLS, called
 from acidsql.planner.bind.local.query_trees import ROW_ID
 
 _INFIX = frozenset("= < <= > >= + - * / % AND OR <=>".split())
@@ -24,6 +25,8 @@ def spark_name(source: str, tree: Condition) -> str | None:
     match tree:
         case Cast(ColumnRef() as ref):
             return _words(source, ref) if ROW_ID not in ref.parts else None
+        case Call(name, ()) if name in CALLS:
+            return called(name)
     return _words(source, tree)
 
 

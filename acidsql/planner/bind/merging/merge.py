@@ -115,7 +115,7 @@ class _Merge:
                     hint="Write USING (..) AS s.",
                     span=given.span,
                 )
-            source_analysis = Analysis(reads=self.analysis.reads)
+            source_analysis = self.names.analysis(self.analysis.reads)
             tree = analyse_query(self.names.source, given.span, self.names.resolve, source_analysis)
             name = alias.text.lower()
             columns = source_columns(tree, self.statement.source_columns)
