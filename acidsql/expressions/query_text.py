@@ -71,6 +71,21 @@ class QueryText:
             at += len(text)
         return None
 
+    def only_span(self, rendered: Span, views: Sequence[str]) -> Span | None:
+        """The user's words in a part of the rendered text, without the blanks around them; None
+        where they are from several places.
+        """
+        at, inside = 0, []
+        for text, origin in self._rendered(views):
+            if origin and text.strip() and at < rendered.end and rendered.start < at + len(text):
+                inside.append((text, origin))
+            at += len(text)
+        if len(inside) != 1:
+            return None
+        [(text, origin)] = inside
+        start = origin.start + len(text) - len(text.lstrip())
+        return Span(start, start + len(text.strip()))
+
     def _rendered(self, views: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         for piece in self.pieces:
             match piece:

@@ -114,7 +114,8 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
     ``views``: "" for a read the text does not contain.
     """
     if error.span is not None and error.source is None:
-        error.span = query.text.source_span(error.span.start, views)
+        text, span = query.text, error.span
+        error.span = text.source_span(span.start, views) or text.only_span(span, views)
         error.source = query.text.source
     for read, view in zip(query.reads, views, strict=True):
         if not view:
