@@ -81,3 +81,12 @@ def test_an_error_in_words_of_ours_points_at_the_users_words_in_them(bound: Bind
     assert place.cut(sql) == "id + 1"
     assert text.only_span(Span(0, len(rendered)), ["VIEW"]) is None
     assert text.only_span(Span(0, 3), ["VIEW"]) is None
+
+
+def test_a_place_among_words_of_ours_is_behind_the_users_last_ones(bound: Bind) -> None:
+    """The end of the text, where a parser misses words, is the end of the user's."""
+    query = bound("SELECT id  FROM t WHERE id = 1")
+    assert isinstance(query, BoundQuery)
+    rendered = query.text.render(["VIEW"])
+    assert query.text.end_before(len(rendered), ["VIEW"]) == Span(30, 31)
+    assert query.text.end_before(rendered.index("AS"), ["VIEW"]) == Span(16, 17)
