@@ -62,12 +62,19 @@ class Stats:
 
 def _values(column: pa.Array) -> list[Any]:
     """The values of a column. Text that is not UTF-8, as a file of another program's may hold,
-    comes with marks instead of the bytes that are no characters.
+    comes with marks instead of the bytes that are no characters. DataError for a time that Python
+    has not.
     """
     import pyarrow as pa
 
     try:
         values: list[Any] = column.to_pylist()
+    except OverflowError:
+        raise DataError(
+            "a day or moment lies outside of the years 1 to 9999, which Python ends with",
+            hint="Cast it to STRING, or take the rows as Arrow.",
+            sqlstate="22008",
+        ) from None
     except UnicodeDecodeError:
         if not pa.types.is_string(column.type):
             raise DataError(

@@ -71,6 +71,32 @@ class QueryText:
             at += len(text)
         return None
 
+    def only_span(self, rendered: Span, views: Sequence[str]) -> Span | None:
+        """The user's words in a part of the rendered text, without the blanks around them; None
+        where they are from several places.
+        """
+        at, inside = 0, []
+        for text, origin in self._rendered(views):
+            if origin and text.strip() and at < rendered.end and rendered.start < at + len(text):
+                inside.append((text, origin))
+            at += len(text)
+        if len(inside) != 1:
+            return None
+        [(text, origin)] = inside
+        start = origin.start + len(text) - len(text.lstrip())
+        return Span(start, start + len(text.strip()))
+
+    def end_before(self, offset: int, views: Sequence[str]) -> Span | None:
+        """The place behind the user's last words before a character of the rendered text."""
+        at, place = 0, None
+        for text, origin in self._rendered(views):
+            if at > offset:
+                break
+            if origin is not None:
+                place = Span(origin.end, origin.end + 1)
+            at += len(text)
+        return place
+
     def _rendered(self, views: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         for piece in self.pieces:
             match piece:

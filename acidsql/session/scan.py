@@ -237,7 +237,10 @@ class SessionScan:
         return TableName(database or self.spine.database, name)
 
     def _where(self, read: BoundRead, source: str, condition: str) -> Where:
+        from acidsql.planner.bind.char_literals import without_blank_ends
+
         table = read.table
+        condition = without_blank_ends(condition, lambda _: table)
         tree = read_expression(condition, tokenize(condition))
         assert tree is not None
         types = {c.name: c.type for c in (*table.columns, *table.partition_columns)}

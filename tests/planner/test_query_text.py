@@ -63,3 +63,30 @@ def test_an_error_in_an_update_points_into_the_users_text(bound: Bind) -> None:
     place = update.query.text.source_span(rendered.index("concat"), ["VIEW"])
     assert place is not None
     assert place.cut(sql) == "concat"
+
+
+def test_an_error_in_words_of_ours_points_at_the_users_words_in_them(bound: Bind) -> None:
+    """A cast that a store adds has the place of the value; a part with words from several places
+    has none.
+    """
+    sql = "UPDATE t SET day =  id + 1  WHERE id > 3"
+    update = bound(sql)
+    assert isinstance(update, BoundUpdate)
+    text = update.query.text
+    rendered = text.render(["VIEW"])
+    start = rendered.lower().index("cast(")
+    assert text.source_span(start, ["VIEW"]) is None
+    place = text.only_span(Span(start, rendered.index(")", start) + 1), ["VIEW"])
+    assert place is not None
+    assert place.cut(sql) == "id + 1"
+    assert text.only_span(Span(0, len(rendered)), ["VIEW"]) is None
+    assert text.only_span(Span(0, 3), ["VIEW"]) is None
+
+
+def test_a_place_among_words_of_ours_is_behind_the_users_last_ones(bound: Bind) -> None:
+    """The end of the text, where a parser misses words, is the end of the user's."""
+    query = bound("SELECT id  FROM t WHERE id = 1")
+    assert isinstance(query, BoundQuery)
+    rendered = query.text.render(["VIEW"])
+    assert query.text.end_before(len(rendered), ["VIEW"]) == Span(30, 31)
+    assert query.text.end_before(rendered.index("AS"), ["VIEW"]) == Span(16, 17)

@@ -469,3 +469,24 @@ def test_a_spark_that_is_none_is_refused(warehouse: Path) -> None:
     """At once, and not by the first statement that needs it."""
     with pytest.raises(InterfaceError, match="spark is a SparkSession, not str"):
         Session(warehouse, spark="local[2]")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message", "mark"),
+    [
+        ("SELECT", "Syntax error at or near end of input", "^"),
+        ("SELECT id,\n  FROM t WHERE id = 1", "Syntax error", "       ^"),
+        ("UPDATE t SET name = array(id)", 'cannot cast "ARRAY<DATE>" to "DATE"', "^^^^^^^^^"),
+    ],
+)
+def test_what_spark_refuses_about_words_of_ours_has_a_place_in_the_users(
+    session: Session, sql: str, message: str, mark: str
+) -> None:
+    """Words that are missing, a type that cannot be stored; none of our own words is named."""
+    session.sql(
+        "CREATE TABLE t (id DATE, name DATE) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+    )
+    with pytest.raises(ProgrammingError) as caught:
+        session.sql(sql)
+    assert caught.value.message.endswith(message)
+    assert str(caught.value).splitlines()[2].endswith(mark)

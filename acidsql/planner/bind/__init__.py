@@ -4,8 +4,10 @@ opened. Pure but for look-ups. A process imports the binders of the statements t
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
+from acidsql.catalog.model import Table, TableName
 from acidsql.errors import Error, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import (
@@ -21,15 +23,34 @@ from acidsql.planner.bind.rows import bind_delete, bind_update
 
 __all__ = ["Surroundings", "bind"]
 
+_BLANK_END = re.compile(r"[^\\] ['\"](?=[\s),;=<>!]|$)")
+"""A blank before what may be a closing quote: most texts have none."""
+
 
 def bind(statement: ast.Statement, source: str, around: Surroundings) -> BoundStatement:
     """BindError and its children, UnsupportedStatementError: each with its place in ``source``."""
     try:
+        if _BLANK_END.search(source) is not None:
+            source, statement = _without_blank_ends(source, statement, around)
         return _bind(Names(source, around), statement)
     except Error as error:
         if error.source is None:
             error.at(source)
         raise
+
+
+def _without_blank_ends(
+    source: str, statement: ast.Statement, around: Surroundings
+) -> tuple[str, ast.Statement]:
+    """The text and the statement with the literals beside CHAR columns cut."""
+    from acidsql.parser.parse import parse
+    from acidsql.planner.bind.char_literals import without_blank_ends
+
+    def find(parts: tuple[str, ...]) -> Table | None:
+        return around.catalog.find_table(TableName((around.database, *parts)[-2], parts[-1]))
+
+    text = without_blank_ends(source, find)
+    return (source, statement) if text == source else (text, parse(text))
 
 
 def _bind(  # noqa: C901  (one arm for each statement)

@@ -36,6 +36,7 @@ from acidsql.spark import jvm
 from acidsql.spark.start import class_archive
 from acidsql.spark.start.class_archive import DRIVER_OPTIONS
 from acidsql.spark.start.java import java_environment
+from acidsql.spark.start.translation import syntax_span
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -254,9 +255,7 @@ def local_cores(master: str) -> int:
 
 
 def default_memory() -> int:
-    """Bytes of heap for a local Spark: half of what the machine or the container has,
-    at most 8 GB.
-    """
+    """Bytes of heap for a local Spark: half of what machine or container has, at most 8 GB."""
     pages = (
         os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if hasattr(os, "sysconf")
@@ -315,7 +314,7 @@ def translate(error: BaseException) -> Error:
         if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
             return _unreadable(error, message)
         if isinstance(error, ParseException):
-            return ParseError(message, span=span)
+            return ParseError(message, span=span or syntax_span(str(error)))
         if isinstance(error, AnalysisException):
             kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
             return kind(message, span=span)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql import interrupts
-from acidsql.errors import Error, ExecutionError
+from acidsql.errors import Error, ExecutionError, ParseError, Span
 from acidsql.planner.bind.bound import BoundInsert, BoundQuery
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
@@ -114,7 +115,11 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
     ``views``: "" for a read the text does not contain.
     """
     if error.span is not None and error.source is None:
-        error.span = query.text.source_span(error.span.start, views)
+        text, span = query.text, error.span
+        error.span = text.source_span(span.start, views) or text.only_span(span, views)
+        if error.span is None and isinstance(error, ParseError):
+            error.span = text.end_before(span.start, views)
+            error.message = _NEAR.sub("", error.message)  # a word of ours
         error.source = query.text.source
     for read, view in zip(query.reads, views, strict=True):
         if not view:
@@ -129,3 +134,17 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
 def placed(error: Error, action: BoundInsert) -> Error:
     error.span = action.span
     return error
+
+
+_NEAR = re.compile(r" at or near '[^']*'")
+_SYNTAX = re.compile(r"\(line (\d+), pos (\d+)\)\s*== SQL ==\n")
+
+
+def syntax_span(text: str) -> Span | None:
+    """The place that Spark's parser writes only into its message, which quotes the SQL."""
+    match = _SYNTAX.search(text)
+    if match is None:
+        return None
+    before = text[match.end() :].split("\n")[: int(match[1]) - 1]
+    start = sum(len(line) + 1 for line in before) + int(match[2])
+    return Span(start, start + 1)

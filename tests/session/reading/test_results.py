@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from acidsql.catalog.model import TableName
-from acidsql.errors import InterfaceError, SnapshotTooOldError
+from acidsql.errors import DataError, InterfaceError, SnapshotTooOldError
 from acidsql.files.local_files import LocalFileIO
+from acidsql.result import tuples_of
 from acidsql.session import Session
 from tests.compaction.cleaning import clean_all, queued, states
 from tests.compaction.compacting import MAJOR
@@ -235,3 +236,13 @@ def test_rows_outlive_a_compaction(session: Session) -> None:
     clean_all(session)
     assert states(session) == ["succeeded"]
     assert session.store.find_table(TableName("default", "t")) is not None
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.list_(pa.date32())])
+@pytest.mark.parametrize("days", [2_932_897, -719_163])
+def test_times_that_python_has_not_are_an_error_of_the_data(kind: pa.DataType, days: int) -> None:
+    """10000-01-01 and 0000-12-31, alone and inside others; no bug of acidsql's is reported."""
+    day = pa.array([days], pa.int32()).cast(pa.date32())
+    column = pa.array([[None, day[0]]], kind) if pa.types.is_list(kind) else day.cast(kind)
+    with pytest.raises(DataError, match="years 1 to 9999"):
+        list(tuples_of(pa.record_batch([column], ["x"])))
