@@ -276,6 +276,8 @@ def _remove_tree(target: str) -> None:
     """Deletes a directory with all below. What others delete meanwhile is gone, and no reason to
     leave the rest.
     """
+    with contextlib.suppress(OSError):  # a staging directory whose files are published is empty
+        return os.rmdir(target)
     if sys.version_info >= (3, 12):
         shutil.rmtree(target, onexc=_unless_gone)
     else:
