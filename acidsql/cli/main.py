@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from acidsql.cli.runner import Runner, Script
     from acidsql.session import Session
 
-_OBJECTS_BEFORE_COLLECTION = 100_000
+_OBJECTS_BEFORE_COLLECTION = 500_000
+"""Importing what a statement needs makes 180,000."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

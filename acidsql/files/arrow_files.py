@@ -179,6 +179,9 @@ class ArrowFileIO:
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         self.write_pieces(path, parts)
 
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        self.write_pieces(path, parts)
+
     def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
         self._check_no_file(path)
         with os_errors(path):
@@ -200,6 +203,9 @@ class ArrowFileIO:
             self._rename(staged, final)
         else:
             self._copy(self._name(staged), self._name(final))
+
+    def sync_file(self, path: str) -> None:
+        """Does nothing: a call that has returned is durable."""
 
     def sync_directory(self, path: str) -> None:
         """Does nothing: a call that has returned is durable."""

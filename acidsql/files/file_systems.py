@@ -127,6 +127,9 @@ class FileSystems:
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         self.of(path).write(path, *parts)
 
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        self.of(path).stage(path, *parts)
+
     def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
         self.of(path).write_pieces(path, pieces)
 
@@ -142,6 +145,9 @@ class FileSystems:
 
     def publish(self, staged: str, final: str) -> None:
         self._of_both(staged, final).publish(staged, final)
+
+    def sync_file(self, path: str) -> None:
+        self.of(path).sync_file(path)
 
     def sync_directory(self, path: str) -> None:
         self.of(path).sync_directory(path)

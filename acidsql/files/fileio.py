@@ -78,6 +78,11 @@ class FileIO(Protocol):
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         """Creates the file from its parts; FileExistsError if the name is taken."""
 
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        """Creates a file as ``write`` does, whose contents need not outlive a crash of the machine
+        before ``sync_file``.
+        """
+
     def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
         """Writes a new file from as many parts as there may be, each of which is asked for when
         it is its turn.
@@ -101,6 +106,11 @@ class FileIO(Protocol):
         the name is taken.
 
         Where that is a copy, the staged one goes with its directory.
+        """
+
+    def sync_file(self, path: str) -> None:
+        """Makes the contents of a staged file, which may have its final name by now, outlive a
+        crash of the machine.
         """
 
     def sync_directory(self, path: str) -> None:

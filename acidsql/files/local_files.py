@@ -107,11 +107,18 @@ class LocalFileIO:
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         self.write_pieces(path, parts)
 
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        self._create(path, parts, durable=False)
+
     def write_pieces(self, path: str, pieces: Iterable[bytes | memoryview]) -> None:
+        self._create(path, pieces, durable=self.durable)
+
+    def _create(self, path: str, pieces: Iterable[bytes | memoryview], *, durable: bool) -> None:
         with open(local_path(path), "xb", buffering=0) as file:
             for piece in pieces:
                 _write_all(file.fileno(), piece)
-            self._sync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
 
     def copy_file(self, old: str, new: str, *, as_link: bool = False) -> None:
         if as_link and not os.path.islink(local_path(old)):
@@ -129,7 +136,8 @@ class LocalFileIO:
             file.write(data)
             file.truncate()
             file.flush()
-            self._sync(file.fileno())
+            if self.durable:
+                os.fsync(file.fileno())
         return path
 
     def publish(self, staged: str, final: str) -> None:
@@ -137,9 +145,15 @@ class LocalFileIO:
         os.link(source, local_path(final))  # rename(2) would replace what is there; link(2) refuses
         os.unlink(source)
 
+    def sync_file(self, path: str) -> None:
+        self._sync_at(path, os.O_RDONLY)
+
     def sync_directory(self, path: str) -> None:
+        self._sync_at(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def _sync_at(self, path: str, flags: int) -> None:
         if self.durable:
-            handle = os.open(local_path(path), os.O_RDONLY | os.O_DIRECTORY)
+            handle = os.open(local_path(path), flags)
             try:
                 os.fsync(handle)
             finally:
@@ -199,10 +213,6 @@ class LocalFileIO:
                 raise
             return False
         return True
-
-    def _sync(self, handle: int) -> None:
-        if self.durable:
-            os.fsync(handle)
 
 
 LOCAL: FileIO = LocalFileIO()
@@ -266,6 +276,8 @@ def _remove_tree(target: str) -> None:
     """Deletes a directory with all below. What others delete meanwhile is gone, and no reason to
     leave the rest.
     """
+    with contextlib.suppress(OSError):  # a staging directory whose files are published is empty
+        return os.rmdir(target)
     if sys.version_info >= (3, 12):
         shutil.rmtree(target, onexc=_unless_gone)
     else:

@@ -245,6 +245,10 @@ class FullDisk(LocalFileIO):
         self._count("write")
         LocalFileIO.write(self, path, *parts)
 
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        self._count("write")
+        LocalFileIO.stage(self, path, *parts)
+
     def publish(self, staged: str, final: str) -> None:
         self._count("publish")
         LocalFileIO.publish(self, staged, final)
@@ -262,6 +266,80 @@ def test_a_failure_takes_everything_back(tmp_path: Path, method: str, left: int)
         write_update(FullDisk(method, left), target(table, 2), changed_rows(table, new))
     assert names_below(tmp_path) == before
     assert [p.name for p in (tmp_path / "t").iterdir()] == ["delta_0000001_0000001_0000"]
+
+
+class Disk(LocalFileIO):
+    """A file system that knows which files and directories would be lost with the power, by their
+    inodes; ``named``: the directories that have got their names.
+    """
+
+    unsynced: set[int]
+    named: list[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "unsynced", set())
+        object.__setattr__(self, "named", [])
+
+    def _make(self, path: str) -> None:
+        self.unsynced.add(Path(path).parent.stat().st_ino)
+
+    def write(self, path: str, *parts: bytes | memoryview) -> None:
+        LocalFileIO.write(self, path, *parts)
+        self._make(path)
+
+    def stage(self, path: str, *parts: bytes | memoryview) -> None:
+        LocalFileIO.stage(self, path, *parts)
+        self._make(path)
+        self.unsynced.add(Path(path).stat().st_ino)
+
+    def publish(self, staged: str, final: str) -> None:
+        LocalFileIO.publish(self, staged, final)
+        self._make(final)
+
+    def sync_file(self, path: str) -> None:
+        LocalFileIO.sync_file(self, path)
+        self.unsynced.discard(Path(path).stat().st_ino)
+
+    def sync_directory(self, path: str) -> None:
+        LocalFileIO.sync_directory(self, path)
+        self.unsynced.discard(Path(path).stat().st_ino)
+
+    def move_directory(self, old: str, new: str) -> None:
+        assert not _inodes(old) & self.unsynced
+        self.named.append(Path(new).name)
+        LocalFileIO.move_directory(self, old, new)
+        self._make(new)
+
+    def delete_tree(self, path: str) -> None:
+        gone = _inodes(path)
+        LocalFileIO.delete_tree(self, path)
+        self.unsynced.difference_update(gone)
+
+
+def _inodes(path: str) -> set[int]:
+    """The numbers of a directory and of all below it."""
+    return {one.stat().st_ino for one in [Path(path), *Path(path).rglob("*")]}
+
+
+@pytest.mark.parametrize("few", [2, 0])
+def test_a_directory_gets_its_name_when_it_is_on_the_disk(
+    tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No loss of power takes away a file of a committed transaction, whether files are synced as
+    they are written or all together.
+    """
+    monkeypatch.setattr(driver_writer, "_FEW_FILES", few)
+    table, disk = make_table(tmp_path / "t", PAIRS), Disk()
+    write_rows(disk, target(table, 1), arrow_rows(table, pairs(1, 2)))
+    new = {key: {"k": row["k"], "v": "new"} for key, row in visible_rows(table).items()}
+    write_update(disk, target(table, 2), changed_rows(table, new))
+    assert sorted(disk.named) == [
+        "delete_delta_0000002_0000002_0000",
+        "delta_0000001_0000001_0000",
+        "delta_0000002_0000002_0000",
+    ]
+    assert (tmp_path / "t").stat().st_ino not in disk.unsynced
 
 
 @pytest.mark.parametrize("codec", ["none", "zlib", "Snappy", "LZ4"])

@@ -188,23 +188,25 @@ class EmbeddedLeftovers(EmbeddedReaders):
     def aborted_writes(self, limit: int) -> tuple[AbortedWrite, ...]:
         process = Process.current()
         with self._store.read() as connection:
-            if not self._somebody_is_dead(connection, process):
-                return self._aborted_writes(connection, process, limit)
+            now = self._now(connection) - self._jump(connection)
+            if not self._somebody_is_dead(connection, process, now):
+                return self._aborted_writes(connection, process, now, limit)
         self.reap()
         with self._store.read() as connection:
-            return self._aborted_writes(connection, process, limit)
+            now = self._now(connection) - self._jump(connection)
+            return self._aborted_writes(connection, process, now, limit)
 
-    def _somebody_is_dead(self, connection: Connection, process: Process) -> bool:
-        cutoff = self._cutoff(self._now(connection)) - self._jump(connection)
+    def _somebody_is_dead(self, connection: Connection, process: Process, now: int) -> bool:
+        cutoff = self._cutoff(now)
         txns = open_txns(connection, host=self._host, process=process, cutoff=cutoff)
         return txns.some_are_dead or bool(
             find_dead_locks(connection, host=self._host, process=process, cutoff=cutoff)
         )
 
     def _aborted_writes(
-        self, connection: Connection, process: Process, limit: int
+        self, connection: Connection, process: Process, now: int, limit: int
     ) -> tuple[AbortedWrite, ...]:
-        now = self._now(connection) - self._jump(connection)
+        """``now``: on the clock of the signs of life, see rows/clock.py."""
         long_ago = now - int(LONG_AGO * self._txn_timeout * 1000)
         cutoff = self._cutoff(now)
         return find_aborted(connection, process, cutoff=cutoff, long_ago=long_ago, limit=limit)

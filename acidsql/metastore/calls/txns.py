@@ -5,8 +5,17 @@ transaction on the store.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, Row, select, union_all
+from sqlalchemy import (
+    BigInteger,
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    select,
+    union_all,
+)
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
@@ -60,6 +69,36 @@ from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, Tx
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import too_old
 from acidsql.txn.runs import CommittedRun, Run, committed_error
+
+# what every transaction runs is built once: building a statement takes longer than running it
+
+
+def _next_and_purged_statement() -> Select[Any]:
+    next_id = select(NEXT_WRITE_ID.c.NWI_NEXT).where(
+        NEXT_WRITE_ID.c.NWI_DATABASE == bindparam("database"),
+        NEXT_WRITE_ID.c.NWI_TABLE == bindparam("table"),
+    )
+    purged = select(AUX_TABLE.c.MT_KEY2).where(AUX_TABLE.c.MT_KEY1 == PURGED_BELOW)
+    return select(
+        next_id.scalar_subquery().label("next_id"), purged.scalar_subquery().label("purged")
+    )
+
+
+def _suspects_statement() -> CompoundSelect[int, int]:
+    t2w, floor = TXN_TO_WRITE_ID.c, bindparam("floor", type_=BigInteger)
+    of_table = select(t2w.T2W_TXNID, t2w.T2W_WRITEID).where(
+        t2w.T2W_DATABASE == bindparam("database"), t2w.T2W_TABLE == bindparam("table")
+    )
+    aborted = select(TXNS.c.TXN_ID).where(
+        TXNS.c.TXN_STATE == TxnState.ABORTED, TXNS.c.TXN_ID < floor
+    )
+    return union_all(
+        of_table.where(t2w.T2W_TXNID >= floor), of_table.where(t2w.T2W_TXNID.in_(aborted))
+    )
+
+
+_NEXT_AND_PURGED = _next_and_purged_statement()
+_SUSPECTS = _suspects_statement()
 
 
 class EmbeddedTxns(EmbeddedLocks):
@@ -301,7 +340,8 @@ def find_valid_write_ids(
     """
     floor = min((*txns.open[:1], txns.high_watermark + 1))
     top = _highest_write_id(connection, table, floor)
-    suspects = [] if top == 0 else connection.execute(_suspects(table, floor)).all()
+    name = {"database": table.database, "table": table.table}
+    suspects = [] if top == 0 else connection.execute(_SUSPECTS, name | {"floor": floor}).all()
     later = {row.T2W_WRITEID for row in suspects if row.T2W_TXNID > txns.high_watermark}
     while top in later:
         top -= 1
@@ -324,29 +364,11 @@ def _highest_write_id(connection: Connection, table: TableName, floor: int) -> i
     """The highest write id that was given out; 0 for none. SnapshotTooOldError if the snapshot
     needs write ids that have been purged.
     """
-    next_id = select(NEXT_WRITE_ID.c.NWI_NEXT).where(
-        NEXT_WRITE_ID.c.NWI_DATABASE == table.database, NEXT_WRITE_ID.c.NWI_TABLE == table.table
-    )
-    purged = select(AUX_TABLE.c.MT_KEY2).where(AUX_TABLE.c.MT_KEY1 == PURGED_BELOW)
-    row: Row[int | None, int | None] = connection.execute(
-        select(next_id.scalar_subquery().label("next_id"), purged.scalar_subquery().label("purged"))
-    ).one()
+    name = {"database": table.database, "table": table.table}
+    row = connection.execute(_NEXT_AND_PURGED, name).one()
     if row.purged is not None and floor < row.purged:
         raise too_old(
             f'the snapshot is too old to read "{table}": transactions that ended after it have been'
             " purged"
         )
     return 0 if row.next_id is None else row.next_id - 1
-
-
-def _suspects(table: TableName, floor: int) -> CompoundSelect[int, int]:
-    t2w = TXN_TO_WRITE_ID.c
-    of_table = select(t2w.T2W_TXNID, t2w.T2W_WRITEID).where(
-        t2w.T2W_DATABASE == table.database, t2w.T2W_TABLE == table.table
-    )
-    aborted = select(TXNS.c.TXN_ID).where(
-        TXNS.c.TXN_STATE == TxnState.ABORTED, TXNS.c.TXN_ID < floor
-    )
-    return union_all(
-        of_table.where(t2w.T2W_TXNID >= floor), of_table.where(t2w.T2W_TXNID.in_(aborted))
-    )

@@ -26,6 +26,7 @@ from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.model import Column, Table
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
+from acidsql.files.urls import split_url
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, stored_array
@@ -34,6 +35,7 @@ from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
 _ENOUGH_FOR_MORE_FILES = 50_000
+_FEW_FILES, _FEW_ROWS = 4, 4_000
 """Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
 scan as much as thousands of rows.
 """
@@ -153,11 +155,15 @@ def delete_files(target: WriteTarget, ordered: RowIds) -> Iterator[EventFile]:
         yield EventFile(target=target, bucket=bucket, ids=ordered[part], values=None)
 
 
-def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile:
-    """Builds the file in memory and writes it once, below ``staged_directory``."""
+def stage_file(
+    io: FileIO, staged_directory: str, file: EventFile, *, sync: bool = True
+) -> StagedFile:
+    """Builds the file in memory and writes it once, below ``staged_directory``. ``sync``: it
+    outlives a crash of the machine from now on, and not only once it is published.
+    """
     path = f"{staged_directory}/{uuid.uuid4().hex}"
     data, edit = encode_events(file, path)
-    io.write(path, memoryview(data)[: edit.offset], edit.data)
+    (io.write if sync else io.stage)(path, memoryview(data)[: edit.offset], edit.data)
     return StagedFile(
         path=path,
         directory=file.directory,
@@ -166,6 +172,7 @@ def stage_file(io: FileIO, staged_directory: str, file: EventFile) -> StagedFile
         size=edit.offset + len(edit.data),
         partition=file.target.partition,
         deletes=file.values is None,
+        synced=sync,
     )
 
 
@@ -245,10 +252,19 @@ def write_files(
     if not files and not target.sure_directories:
         return counts
     with staging(io, target) as directory:
-        largest_first = sorted(files, key=lambda f: -len(f.ids))
-        staged = in_parallel(lambda file: stage_file(io, directory, file), largest_first)
+        staged = _staged(io, directory, sorted(files, key=lambda f: -len(f.ids)))
         directories = take_in(target, staged)
     return replace(counts, directories=directories, partitions=partitions_of(staged) or target.sure)
+
+
+def _staged(io: FileIO, directory: str, files: Sequence[EventFile]) -> list[StagedFile]:
+    """Stages all files. For little on a local disk threads, each with memory of its own, and a wait
+    for the disk at every file take longer than the work: it is synced when it is published.
+    """
+    rows = sum(len(file.ids) for file in files)
+    if split_url(directory) is None and len(files) <= _FEW_FILES and rows <= _FEW_ROWS:
+        return [stage_file(io, directory, file, sync=False) for file in files]
+    return in_parallel(lambda file: stage_file(io, directory, file), files)
 
 
 def _update_files(

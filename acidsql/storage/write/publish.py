@@ -159,11 +159,11 @@ def _publish_by_renaming(
         path = prepared[directory] = f"{homes[target.table.location]}/{number}"
         io.make_directory(path)
         for name, content in wanted.marks(directory):
-            io.write(f"{path}/{name}", content)
+            io.stage(f"{path}/{name}", content)
         for file, final in wanted.files[directory]:
             io.publish(file.path, f"{path}/{final.rpartition('/')[2]}")
-        io.sync_directory(path)
         crash_points.reached("directory made")
+    _sync(io, wanted, prepared)
     announce()
     for directory, path in prepared.items():
         try:
@@ -174,6 +174,20 @@ def _publish_by_renaming(
         crash_points.reached("file published")
     for directory in wanted.parents():
         io.sync_directory(directory)
+
+
+def _sync(io: FileIO, wanted: _Wanted, prepared: Mapping[str, str]) -> None:
+    """Makes filled directories, at their paths in ``prepared``, outlive a crash of the machine. All
+    at once: with the first file a disk takes the names of all of them along.
+    """
+    for directory, path in prepared.items():
+        for file, final in wanted.files[directory]:
+            if not file.synced:
+                io.sync_file(f"{path}/{final.rpartition('/')[2]}")
+        for name, _ in wanted.marks(directory):
+            io.sync_file(f"{path}/{name}")
+    for path in prepared.values():
+        io.sync_directory(path)
 
 
 def _publish_by_copying(io: FileIO, wanted: _Wanted, published: Callable[[str], None]) -> None:
@@ -193,6 +207,8 @@ def _publish_by_copying(io: FileIO, wanted: _Wanted, published: Callable[[str], 
     def name(pair: tuple[StagedFile, str]) -> None:
         file, path = pair
         io.publish(file.path, path)
+        if not file.synced:
+            io.sync_file(path)
         crash_points.reached("file published")
 
     in_parallel(make, wanted.directories)

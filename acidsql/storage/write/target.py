@@ -160,7 +160,8 @@ class StagedFile:
 
     ``size``: in bytes.  ``deletes``: it holds delete events.  ``original``: it has no ACID columns,
     and is called ``000003_0`` or, if it has a ``name``, by that. ``counted``: the number of
-    ``rows`` is known.
+    ``rows`` is known. ``synced``: its contents outlive a crash of the machine; else whoever
+    publishes it sees to that.
     """
 
     path: str
@@ -173,6 +174,7 @@ class StagedFile:
     original: bool = False
     name: str | None = None
     counted: bool = True
+    synced: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
