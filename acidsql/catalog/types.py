@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import assert_never
 
 from acidsql.errors import BindError, Span
@@ -108,6 +109,7 @@ class StructType:
 HiveType = PrimitiveType | DecimalType | CharType | VarcharType | ArrayType | MapType | StructType
 
 
+@lru_cache(maxsize=1024)
 def parse_type(text: str) -> HiveType:
     """The type that a text as Hive writes it means, any case, blanks allowed. BindError (span
     relative to ``text``) if it is none.

@@ -18,6 +18,7 @@ from acidsql.errors import (
     ExecutionError,
     FormatError,
     InterfaceError,
+    Span,
     UnsupportedStatementError,
 )
 from acidsql.expressions.pruning import columns_of
@@ -29,7 +30,7 @@ from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
-from acidsql.planner.steps.plans import ReadPlan, tables_of
+from acidsql.planner.steps.plans import Plan, ReadPlan, tables_of
 from acidsql.result import polars_of
 from acidsql.session.observing import ObservedScan
 from acidsql.session.spine import Spine
@@ -43,6 +44,9 @@ from acidsql.txn.reading import Hold, Reads
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
+
+
+_ALL_FROM = "SELECT * FROM "
 
 
 class TableScan:
@@ -218,9 +222,15 @@ class SessionScan:
 
     def _read(self, table: str, condition: str | None) -> tuple[str, ReadPlan, BoundRead]:
         """The query that asks for the same rows, its plan, and how it reads the table."""
-        source, plan = self.spine.plan(_text(table, None, condition))
-        if condition is not None and read_expression(condition, tokenize(condition)) is None:
-            raise _not_understood("it is not one expression")
+        source = _text(table, None, condition)
+        plan: Plan
+        if condition is None:
+            start, end = len(_ALL_FROM), len(source)
+            plan = self.spine.plan_all_rows(tuple(table.split(".")), Span(start, end), source)
+        else:
+            source, plan = self.spine.plan(source)
+            if read_expression(condition, tokenize(condition)) is None:
+                raise _not_understood("it is not one expression")
         reads = plan.query.reads if isinstance(plan, ReadPlan) else ()
         if (
             not isinstance(plan, ReadPlan)
@@ -284,9 +294,10 @@ class SessionScan:
 
 def _text(table: str, columns: Sequence[str] | None, condition: str | None) -> str:
     """The query that a scan stands for."""
-    names = "*" if columns is None else ", ".join(map(identifier, columns))
+    names = None if columns is None else ", ".join(map(identifier, columns))
+    select = _ALL_FROM if names is None else f"SELECT {names} FROM "
     where = "" if condition is None else f" WHERE (\n{condition}\n)"
-    return f"SELECT {names} FROM {'.'.join(map(identifier, table.split('.')))}{where}"
+    return f"{select}{'.'.join(map(identifier, table.split('.')))}{where}"
 
 
 def _check_same_table(plan: ReadPlan, locked: ReadPlan) -> None:

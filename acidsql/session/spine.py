@@ -16,12 +16,12 @@ from acidsql.compaction.decision import decision_on
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
-from acidsql.errors import ProgrammingError, UnsupportedStatementError, Warning
+from acidsql.errors import ProgrammingError, Span, UnsupportedStatementError, Warning
 from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
-from acidsql.planner.bind import Surroundings, bind
+from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
     BoundAnalyze,
@@ -59,6 +59,7 @@ from acidsql.session.turn import Turn
 from acidsql.settings import Settings, Variables
 from acidsql.txn.reading import Reads
 from acidsql.txn.runs import ask_for_run
+from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
@@ -152,7 +153,24 @@ class Spine:
         from acidsql.parser.parse import parse
 
         source = text if params is None else bind_parameters(text, params)
-        around = Surroundings(
+        with placed_in(source):
+            with interrupts.at_once():
+                statement = parse(source)
+            bound = bind(statement, source, self._surroundings(warn))
+            return source, plan(bound, self.settings)
+
+    def plan_all_rows(self, parts: tuple[str, ...], span: Span, source: str) -> ReadPlan:
+        """The plan of ``SELECT * FROM name``, for who takes the rows himself: it has no steps. See
+        ``bind_all_rows``.
+        """
+        check_text(source)
+        with placed_in(source):
+            return ReadPlan(
+                query=bind_all_rows(parts, span, source, self._surroundings()), steps=()
+            )
+
+    def _surroundings(self, warn: Callable[[Warning], None] = lambda warning: None) -> Surroundings:
+        return Surroundings(
             catalog=self.store,
             database=self.database,
             has_view=self.engine.has_view,
@@ -164,10 +182,6 @@ class Spine:
             semantics=self.engine.semantics(self.database),
             frames=self.frames.relations(),
         )
-        with placed_in(source):
-            with interrupts.at_once():
-                statement = parse(source)
-            return source, plan(bind(statement, source, around), self.settings)
 
     def run(self, plan: Plan, source: str) -> Result:
         """Carries out the plan of ``source``, or what stands for it while ``acidsql.dry.run`` is

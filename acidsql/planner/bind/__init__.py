@@ -8,12 +8,15 @@ import re
 from typing import cast
 
 from acidsql.catalog.model import Table, TableName
-from acidsql.errors import Error, UnsupportedStatementError
+from acidsql.errors import Error, Span, UnsupportedStatementError
+from acidsql.expressions.query_text import Edit, QueryText, Slot, edited
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import (
     BoundChange,
     BoundDryRun,
     BoundExplain,
+    BoundQuery,
+    BoundRead,
     BoundReset,
     BoundSet,
     BoundStatement,
@@ -21,7 +24,7 @@ from acidsql.planner.bind.bound import (
 from acidsql.planner.bind.names import Names, Surroundings
 from acidsql.planner.bind.rows import bind_delete, bind_update
 
-__all__ = ["Surroundings", "bind"]
+__all__ = ["Surroundings", "bind", "bind_all_rows"]
 
 _BLANK_END = re.compile(r"[^\\] ['\"](?=[\s),;=<>!]|$)")
 """A blank before what may be a closing quote: most texts have none."""
@@ -51,6 +54,20 @@ def _without_blank_ends(
 
     text = without_blank_ends(source, find)
     return (source, statement) if text == source else (text, parse(text))
+
+
+def bind_all_rows(
+    parts: tuple[str, ...], span: Span, source: str, around: Surroundings
+) -> BoundQuery:
+    """The query ``SELECT * FROM name`` (``source``), whose name of these parts stands at ``span``:
+    its text is not read. It reads no table where the name is a view's. Errors as of ``bind``.
+    """
+    names = Names(source, around)
+    table = names.resolve(parts, span)
+    reads = () if table is None or table.view else (BoundRead(table=table, span=span),)
+    edits = [Edit(span, (Slot(number),)) for number in range(len(reads))]
+    text = QueryText(source, edited(Span(0, len(source)), edits))
+    return BoundQuery(text=text, reads=reads, views=tuple(names.views))
 
 
 def _bind(  # noqa: C901  (one arm for each statement)

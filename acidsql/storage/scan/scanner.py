@@ -30,7 +30,6 @@ from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
-from acidsql.storage.scan.ahead import ahead
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import (
     ID_TYPES,
@@ -173,7 +172,7 @@ class Scanner:
 
     def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch]:
         work = partial(_work, self._io, scan.shape)
-        return chain.from_iterable(ahead(work, scan.tasks()))
+        return chain.from_iterable(self._known.workers.ahead(work, scan.tasks()))
 
 
 Piece = tuple[FileRead, range]

@@ -13,6 +13,7 @@ import pytest
 
 from acidsql.errors import (
     BindError,
+    Error,
     InterfaceError,
     ProgrammingError,
     SnapshotTooOldError,
@@ -143,6 +144,32 @@ def test_no_pyspark(light: Session, warehouse: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["3", "False"]
+
+
+def test_a_scan_without_a_filter_parses_nothing(light: Session, warehouse: Path) -> None:
+    """A process that takes all rows of a table imports no parser of queries."""
+    light.close()
+    code = (
+        "import sys; from acidsql.session import Session\n"
+        f"with Session({str(warehouse)!r}) as s: print(s.scan('t', ['a']).to_arrow().num_rows)\n"
+        "print('sqlglot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["5", "False"]
+
+
+def test_a_name_is_refused_alike_with_and_without_a_filter(light: Session) -> None:
+    """The error, its place in the query that a scan stands for, and what it advises."""
+    light.register("f", pa.table({"a": [1]}))
+    light.sql("CREATE TABLE g (a INT) STORED AS ORC")
+    for name in ("tt", "default.tt", "d.t", "a.b.c", "f", "parquet./x", "", "t`", "default."):
+        refused = []
+        for condition in (None, "a = 1"):
+            with pytest.raises(Error) as caught:
+                light.scan(name, None, condition)
+            error = caught.value
+            refused.append((type(error), error.message, error.span, error.hint, error.code))
+        assert refused[0] == refused[1]
 
 
 def test_a_view_is_no_table(light: Session) -> None:
