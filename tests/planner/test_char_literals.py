@@ -73,8 +73,14 @@ def test_a_literal_beside_char_loses_its_blanks_and_everything_keeps_its_place(
         "SELECT id = 1 AND 'a ' = s FROM t",
         "SELECT id IN (c, 'a ') FROM t",
         "SELECT id BETWEEN 1 AND 'a ' FROM t",
+        "SELECT * FROM (SELECT concat(c, ' ') AS c FROM t) q WHERE q.c = 'ab '",
+        "SELECT * FROM (SELECT concat(c, ' ') AS c FROM t) WHERE c = 'ab '",
+        "WITH q AS (SELECT concat(c, ' ') c FROM t) SELECT * FROM q WHERE c = 'ab '",
+        "SELECT concat(c, ' ') AS c FROM t HAVING c = 'ab '",
     ],
 )
 def test_other_literals_keep_their_blanks(text: str) -> None:
-    """Text columns, one that may be text, patterns, operands of more than a comparison."""
+    """Text columns, one that may be text, values that the statement makes, patterns, operands of more
+    than a comparison.
+    """
     assert without_blank_ends(text, TABLES.get) == text

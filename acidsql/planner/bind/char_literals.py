@@ -25,7 +25,8 @@ FindTable = Callable[[tuple[str, ...]], Table | None]
 def without_blank_ends(source: str, find: FindTable) -> str:
     """The text with the literals beside CHAR columns cut; it is as long as before.
 
-    A column that is CHAR in one table of the statement and not in another must say whose it is.
+    Only where a name is surely that of a stored column: it says whose it is, or there is but one
+    SELECT, it is CHAR in each table of the statement that has it, and nothing else is called so.
     """
     text = source
     for literal in _Comparisons(scan(source).tokens, find).literals():
@@ -138,14 +139,26 @@ class _Comparisons:
 
     def _is_char(self, start: int, end: int) -> bool:
         name = self.tokens[end].text.lower()
-        owners = self._named(self.tokens[end - 2].text.lower()) if end > start else []
+        if end > start:
+            owners = self._named(self.tokens[end - 2].text.lower())
+        else:
+            owners = [] if self._may_be_made(name) else self.tables
         types = [
             column.type
-            for table in owners or self.tables
+            for table in owners
             for column in (*table.columns, *table.partition_columns)
             if column.name == name
         ]
         return bool(types) and all(isinstance(one, CharType) for one in types)
+
+    def _may_be_made(self, name: str) -> bool:
+        """Whether a name alone may be that of a value that the statement makes."""
+        selects = sum(self._word(at) == "SELECT" for at in range(len(self.tokens)))
+        return selects > 1 or any(
+            self._word(at - 1) == "AS" and token.text.lower() == name
+            for at, token in enumerate(self.tokens)
+            if token.kind in _NAMES
+        )
 
     def _named(self, alias: str) -> list[Table]:
         """The tables that go by a name, their own or one behind it."""
