@@ -9,6 +9,7 @@ AcidUtils.{baseDir, deltaSubdir, deleteDeltaSubdir, parseBase, parsedDelta, BUCK
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, TxnId, WriteId
 from acidsql.lazy_dataclass import dataclass
@@ -113,6 +114,7 @@ def is_reserved(name: str) -> bool:
     return name.startswith(_RESERVED_PREFIXES)
 
 
+@lru_cache(maxsize=4096)  # each statement meets the same names again
 def parse_directory(name: str) -> DirectoryName | None:
     """The directory of this name; None if it is not that of an ACID directory (though it may be
     reserved, see ``is_reserved``).

@@ -126,6 +126,11 @@ class Catalog(Protocol):
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
         """The partitions of a stored table, sorted by name."""
 
+    def find_partition(self, table: Table, name: str) -> Partition | None:
+        """The partition of a stored table by its name, as ``name_of`` gives it; None if there is
+        none.
+        """
+
     def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
         """Changes statistics of tables without transactions; a commit brings its own. Tables and
         partitions that are there no more are passed over.

@@ -1,10 +1,8 @@
-"""The parts that compact, put together: for a daemon, and for a session whose user waits."""
+"""The parts that compact, put together for a daemon."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.cleaner import Cleaner
@@ -14,11 +12,8 @@ from acidsql.compaction.initiator import Initiator, name_of_role
 from acidsql.compaction.journal import Journal
 from acidsql.compaction.worker import Worker
 from acidsql.engine import Engine
-from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
-from acidsql.txn.compactions import Compaction, CompactionState
-from acidsql.txn.daemons import CompactorDaemon
 
 
 def assemble(
@@ -98,30 +93,3 @@ def _housekeeper(
         return False
 
     return keep_house
-
-
-def compact_unless_served(
-    store: HouseStore, engine: Engine, settings: Settings, compaction_id: int
-) -> None:
-    """Carries an entry out here and now, with Spark if need be, if it is initiated and no daemon
-    has workers for it; what it made obsolete is removed if nobody reads it. An entry whose worker
-    has died is initiated again.
-
-    Ctrl-C raises KeyboardInterrupt; what was begun is back in the queue then.
-    """
-    entry = next((c for c in store.compactions() if c.compaction_id == compaction_id), None)
-    if entry is not None and entry.state is CompactionState.WORKING:
-        store.revoke_compactions()
-    if entry is None or _is_served(entry, store.compactor_daemons()):
-        return
-    taken = store.next_compaction(name_of_role(), only=compaction_id)
-    if taken is not None:
-        Worker(store, engine.files, engine, settings, name_of_role()).carry_out(taken)
-        with suppress(Error, OSError):  # the next cleaner does it
-            _cleaner(store, engine.files, settings, time.time).run_once()
-
-
-def _is_served(entry: Compaction, daemons: Iterable[CompactorDaemon]) -> bool:
-    """Whether a daemon has workers for the entry's pool."""
-    pool = entry.request.pool or ""
-    return any("worker" in daemon.roles and pool in daemon.pools for daemon in daemons)

@@ -29,11 +29,11 @@ from acidsql.acid.paths import METADATA_FILE, Base, is_reserved, parse_directory
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidCleanerWriteIdList
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.catalog.partitions import name_of
 from acidsql.changes.recovery import Recovery, hide, remove_staging
 from acidsql.changes.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
 from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import parent, path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings, find_setting
@@ -44,8 +44,6 @@ RETENTION = "acidsql.history.retention"
 
 NO_CLEANUP = ("no_cleanup", "NO_CLEANUP")
 """Hive: hive_metastoreConstants.NO_CLEANUP."""
-
-_READY = CompactionState.READY_FOR_CLEANING
 
 
 class CleanerStore(Store, CompactionQueue, Protocol):
@@ -90,6 +88,15 @@ class Cleaner:
         """
         return any(self._looked_after(compaction) for compaction in self._ready())
 
+    def run_through(
+        self, wanted: Callable[[Compaction], bool] = lambda _: True, *, threads: int = 1
+    ) -> bool:
+        """Cleans behind each compaction that is ``wanted`` as ``run_once`` does behind the first,
+        so many at once; whether there was one that could be ended.
+        """
+        ready = [compaction for compaction in self._ready() if wanted(compaction)]
+        return any(in_parallel(self._looked_after, ready, threads=threads))
+
     def clean_aborted(self) -> None:
         """Takes away what transactions and processes have left that never came to their end.
         Raises neither Error nor OSError.
@@ -104,12 +111,11 @@ class Cleaner:
         highest write id. Hive: ReadyToCleanHandler.
         """
         first: dict[tuple[TableName, str | None], Compaction] = {}
-        for one in self.store.compactions():
-            if one.state is _READY:
-                of_object = (one.request.table, one.request.partition)
-                lowest = first.setdefault(of_object, one)
-                if (one.highest_write_id or 0) < (lowest.highest_write_id or 0):
-                    first[of_object] = one
+        for one in self.store.ready_for_cleaning():
+            of_object = (one.request.table, one.request.partition)
+            lowest = first.setdefault(of_object, one)
+            if (one.highest_write_id or 0) < (lowest.highest_write_id or 0):
+                first[of_object] = one
         now = self._now()
         yield from (one for one in first.values() if (one.retry_after or 0) <= now)
 
@@ -140,7 +146,9 @@ class Cleaner:
         """Whether the entry has come to its end."""
         request = compaction.request
         table = self.store.find_table(request.table)
-        partition = None if table is None else self._partition(table, request.partition)
+        partition = None
+        if table is not None and request.partition is not None:
+            partition = self.store.find_partition(table, request.partition)
         if table is None or (request.partition is not None and partition is None):
             return self._succeed(compaction)  # dropped, and its files with it
         if any(table.properties.get(name, "").lower() == "true" for name in NO_CLEANUP):
@@ -157,12 +165,6 @@ class Cleaner:
             return self._succeed(compaction)
         job = self._job(compaction, table, partition)
         return job is not None and self._carry_out(job)
-
-    def _partition(self, table: Table, name: str | None) -> Partition | None:
-        if name is None:
-            return None
-        partitions = self.store.list_partitions(table)
-        return next((one for one in partitions if name_of(table, one) == name), None)
 
     def _is_due(self, compaction: Compaction, table: Table) -> bool:
         """Whether its files need not be kept for snapshots of some age any more."""

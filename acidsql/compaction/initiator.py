@@ -382,8 +382,8 @@ def find_object(store: Catalog, where: Where) -> tuple[Table, Partition | None] 
     table = store.find_table(where[0])
     if table is None or where[1] is None:
         return None if table is None else (table, None)
-    listed = {name_of(table, p): p for p in store.list_partitions(table)}
-    return (table, listed[where[1]]) if where[1] in listed else None
+    partition = store.find_partition(table, where[1])
+    return None if partition is None else (table, partition)
 
 
 def transactional_tables(store: Store) -> Iterable[Table]:

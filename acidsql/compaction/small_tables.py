@@ -71,10 +71,9 @@ class SmallTables:
         for entry in self._store.compactions():
             if not self._stop.is_set() and self._is_ours(entry):
                 self._carry_out(entry)
-        while not self._stop.is_set() and self._cleaner.run_once():
+        while not self._stop.is_set() and self._cleaner.run_through():
             pass
-        ready = CompactionState.READY_FOR_CLEANING
-        return any(entry.state is ready for entry in self._store.compactions())
+        return bool(self._store.ready_for_cleaning())
 
     def close(self) -> None:
         self._engine.close()

@@ -21,7 +21,6 @@ from acidsql.acid.acid_directory import AcidDirectory
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import Base
 from acidsql.catalog.model import Partition, Table
-from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.changes.recovery import remove_staging
 from acidsql.changes.unit_of_work import Store
@@ -80,7 +79,8 @@ class _Subject:
 
 class Worker:
     """Carries out one compaction after the other. ``name``: ``<host>-<thread>``. ``pool``: the one
-    it serves; None: requests of no pool, and those that nobody serves.
+    it serves; None: requests of no pool, and those that nobody serves. ``gives_back_at_once``: what
+    needs Spark is free at once for who has it, else behind a pause.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Worker:
         name: str,
         *,
         pool: str | None = None,
+        gives_back_at_once: bool = False,
     ) -> None:
         self._store = store
         self._files = files
@@ -99,6 +100,7 @@ class Worker:
         self._settings = settings
         self._name = name
         self._pool = pool
+        self._gives_back_at_once = gives_back_at_once
 
     def run_once(self) -> bool:
         """Takes and carries out one entry of the queue; whether there was one. MetastoreError if
@@ -122,7 +124,7 @@ class Worker:
         except _RefusedError as refused:
             self._end(entry, CompactionState.REFUSED, str(refused))
         except SparkNotStartedError:
-            self._give_back(entry, at_once=False)
+            self._give_back(entry, at_once=self._gives_back_at_once)
             raise
         except Exception as error:
             self._end(entry, CompactionState.FAILED, _text(error))
@@ -175,13 +177,13 @@ class Worker:
             )
         if request.partition is None:
             return None if table.partition_columns else _Subject(table=table, partition=None)
-        for partition in self._store.list_partitions(table):
-            if name_of(table, partition) == request.partition:
-                return _Subject(table=table, partition=partition)
-        raise _RefusedError(
-            f"Unable to find partition {request.table}.{request.partition}, assuming it was"
-            " dropped and moving on."
-        )
+        partition = self._store.find_partition(table, request.partition)
+        if partition is None:
+            raise _RefusedError(
+                f"Unable to find partition {request.table}.{request.partition}, assuming it was"
+                " dropped and moving on."
+            )
+        return _Subject(table=table, partition=partition)
 
     def _check(self, entry: Compaction, subject: _Subject) -> None:
         table = subject.table

@@ -81,8 +81,12 @@ def _eligible(
     if not action.table.partition_columns:
         yield None
         return
-    for partition in action.partitions:
-        if action.is_named or warehouse.needs_compaction(action.table, partition):
+    if action.is_named:
+        yield from action.partitions
+        return
+    needs = warehouse.need_compaction(action.table, action.partitions)
+    for partition, is_needed in zip(action.partitions, needs, strict=True):
+        if is_needed:
             yield partition
         else:
             table = f"table={action.table.name.table}"
@@ -117,24 +121,31 @@ def _refusal(action: BoundCompact, partition: Partition | None, answer: EnqueueA
 def _waited(
     warehouse: Warehouse, compaction_ids: Sequence[int], sleep: Callable[[float], None]
 ) -> Iterator[Compaction]:
-    """The compactions as they have ended, one by one, or are ready for cleaning."""
-    for compaction_id in compaction_ids:
+    """The compactions as they have ended, one by one, or are ready for cleaning. Those that nobody
+    else carries out are all carried out when the first is asked for.
+    """
+    waiting = list(compaction_ids)
+    while waiting:
         try:
-            yield _until_ended(warehouse, compaction_id, sleep)
+            yield _until_ended(warehouse, waiting, sleep)
         except KeyboardInterrupt as interrupt:
-            interrupt.add_note(f"Interrupted while waiting for compaction with id={compaction_id}")
+            interrupt.add_note(f"Interrupted while waiting for compaction with id={waiting[0]}")
             raise
+        del waiting[0]
 
 
 def _until_ended(
-    warehouse: Warehouse, compaction_id: int, sleep: Callable[[float], None]
+    warehouse: Warehouse, waiting: Sequence[int], sleep: Callable[[float], None]
 ) -> Compaction:
+    """The first of those that are waited for."""
+    compaction_id = waiting[0]
     longest = warehouse.settings.number("hive.compactor.wait.timeout") / 1000
     pause = FIRST_PAUSE
     while True:
-        warehouse.compact_until(compaction_id)
-        entries = warehouse.store.compactions()
-        entry = next((c for c in entries if c.compaction_id == compaction_id), None)
+        entry = warehouse.store.find_compaction(compaction_id)
+        if entry is not None and entry.state in _UNDER_WAY:
+            warehouse.compact_until(waiting)
+            entry = warehouse.store.find_compaction(compaction_id)
         if entry is None:
             detail = f"compaction {compaction_id} is in no list any more"
             raise ExecutionError("No suitable compaction found", detail=detail)

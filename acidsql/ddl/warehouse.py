@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.engine import Engine
@@ -19,8 +19,8 @@ class Warehouse:
     ``reads`` keeps the files. ``root``: the directory of the store. ``health``: section, item and
     value of what is to be told of a table or partition.
 
-    ``needs_compaction``: whether the initiator would have a partition compacted.
-    ``compact_until``: carries the compaction of this id out, unless others do or will.
+    ``need_compaction``: for each partition whether the initiator would have it compacted.
+    ``compact_until``: carries the compactions of these ids out, unless others do or will.
     """
 
     root: str
@@ -30,5 +30,5 @@ class Warehouse:
     settings: Settings
     health: Callable[[Table, Partition | None], Sequence[Sequence[str]]]
     reads: Reads
-    needs_compaction: Callable[[Table, Partition], bool]
-    compact_until: Callable[[int], None]
+    need_compaction: Callable[[Table, Sequence[Partition]], list[bool]]
+    compact_until: Callable[[Collection[int]], None]

@@ -4,7 +4,7 @@ change the catalog or the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
@@ -12,7 +12,7 @@ from acidsql import interrupts
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.background import Background
-from acidsql.compaction.decision import decision_on
+from acidsql.compaction.decision import need_compaction
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
@@ -307,7 +307,7 @@ class Spine:
             engine=self.engine,
             settings=self.settings,
             reads=self.reads,
-            needs_compaction=self._needs_compaction,
+            need_compaction=self._need_compaction,
             compact_until=self._compact_unless_served,
             health=lambda table, partition: self._health(table, partition).facts,
         )
@@ -338,15 +338,14 @@ class Spine:
             report=report or silent,
         )
 
-    def _needs_compaction(self, table: Table, partition: Partition) -> bool:
-        files = self.engine.files
-        return decision_on(self.store, files, self.settings, table, partition).type is not None
+    def _need_compaction(self, table: Table, partitions: Sequence[Partition]) -> list[bool]:
+        return need_compaction(self.store, self.engine.files, self.settings, table, partitions)
 
-    def _compact_unless_served(self, compaction_id: int) -> None:
+    def _compact_unless_served(self, compaction_ids: Collection[int]) -> None:
         # few sessions compact, and what does so is much
-        from acidsql.compaction.assembly import compact_unless_served
+        from acidsql.compaction.waited_for import compact_unless_served
 
-        compact_unless_served(self.store, self.engine, self.settings, compaction_id)
+        compact_unless_served(self.store, self.engine, self.settings, compaction_ids)
 
     # ---- reading
 

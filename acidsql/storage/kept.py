@@ -29,9 +29,9 @@ class Kept(Generic[Key, Thing]):
             return kept[0]
 
     def keep(self, key: Key, thing: Thing, weight: int) -> None:
-        """Keeps it, unless something is kept under the key."""
+        """Keeps it, unless something is kept under the key, or it alone weighs too much."""
         with self._lock:
-            if key in self._kept:
+            if key in self._kept or weight > self._most:
                 return
             self._kept[key] = thing, weight
             self._total += weight

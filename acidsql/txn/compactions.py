@@ -236,6 +236,12 @@ class CompactionQueue(Protocol):
     def compactions(self) -> tuple[Compaction, ...]:
         """Every entry of the queue and of the history, by id."""
 
+    def find_compaction(self, compaction_id: int) -> Compaction | None:
+        """The entry of this id, of the queue or of the history; None if there is none."""
+
+    def ready_for_cleaning(self) -> tuple[Compaction, ...]:
+        """The entries in this state, by id."""
+
     def postpone_cleaning(self, compaction_id: int, message: str, *, retry_after: int) -> None:
         """Notes that cleaning has failed once more. Hive: setCleanerRetryRetentionTimeOnError."""
 

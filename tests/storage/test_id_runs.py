@@ -64,7 +64,9 @@ def test_ids_without_order_are_no_runs() -> None:
 
 
 def test_what_was_not_asked_for_the_longest_goes() -> None:
-    """As soon as all together weigh too much; what weighs too much by itself is not kept."""
+    """As soon as all together weigh too much; what weighs too much by itself is not kept, and puts
+    nothing out of its place.
+    """
     kept: Kept[str, int] = Kept(10)
     kept.keep("a", 1, 4)
     kept.keep("b", 2, 4)
@@ -72,4 +74,4 @@ def test_what_was_not_asked_for_the_longest_goes() -> None:
     kept.keep("c", 3, 4)
     assert [kept.find(key) for key in "abc"] == [1, None, 3]
     kept.keep("d", 4, 11)
-    assert [kept.find(key) for key in "acd"] == [None, None, None]
+    assert [kept.find(key) for key in "acd"] == [1, 3, None]

@@ -34,6 +34,7 @@ from acidsql.metastore.rows.directories import delete_directories, insert_direct
 from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.partitions import (
     delete_partitions,
+    find_partition,
     insert_partitions,
     read_partitions,
     update_partition,
@@ -265,6 +266,10 @@ class EmbeddedCatalog:
             return ()
         with self._store.read() as connection:
             return read_partitions(connection, table.table_id, self._store.warehouse)
+
+    def find_partition(self, table: Table, name: str) -> Partition | None:
+        with self._store.read() as connection:
+            return find_partition(connection, table.table_id, name, self._store.warehouse)
 
     def find_table(self, name: TableName) -> Table | None:
         with self._store.read() as connection:

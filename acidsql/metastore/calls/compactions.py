@@ -26,6 +26,7 @@ from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
     change_entry,
     complete,
+    find_compaction,
     find_entries,
     find_in_the_way,
     find_states,
@@ -340,6 +341,15 @@ class EmbeddedCompactions(EmbeddedTxns):
     def compactions(self) -> tuple[Compaction, ...]:
         with self._store.read() as connection:
             return read_compactions(connection)
+
+    def find_compaction(self, compaction_id: int) -> Compaction | None:
+        with self._store.read() as connection:
+            return find_compaction(connection, compaction_id)
+
+    def ready_for_cleaning(self) -> tuple[Compaction, ...]:
+        with self._store.read() as connection:
+            ready = _CQ.CQ_STATE == CompactionState.READY_FOR_CLEANING.value
+            return tuple(map(read_entry, find_entries(connection, ready)))
 
     def purge_compactions(
         self, keep: Mapping[CompactionState, int], *, timeout_seconds: float

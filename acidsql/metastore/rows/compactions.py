@@ -233,6 +233,18 @@ def read_compactions(connection: Connection) -> tuple[Compaction, ...]:
     return tuple(sorted((*queued, *over), key=lambda one: one.compaction_id))
 
 
+def find_compaction(connection: Connection, compaction_id: int) -> Compaction | None:
+    """The entry of this id, of the queue or of the history; None if there is none."""
+    for prefix, table, of_id in (
+        ("CQ", COMPACTION_QUEUE, _CQ.CQ_ID),
+        ("CC", COMPLETED_COMPACTIONS, _CC.CC_ID),
+    ):
+        row = connection.execute(select(table).where(of_id == compaction_id)).one_or_none()
+        if row is not None:
+            return _compaction(prefix, row)
+    return None
+
+
 def find_states(
     connection: Connection, compaction_ids: Collection[int]
 ) -> dict[int, CompactionState]:

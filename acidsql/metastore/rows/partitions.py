@@ -5,10 +5,11 @@ and back.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, insert, select, update
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, partition_name
@@ -125,11 +126,25 @@ def update_partition(
 
 def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tuple[Partition, ...]:
     """The partitions of a table, sorted by name."""
+    return _read(connection, _OF_TABLE, {"id": table_id}, warehouse)
+
+
+def find_partition(
+    connection: Connection, table_id: int, name: str, warehouse: str
+) -> Partition | None:
+    """The partition of a table by its name; None if there is none."""
+    named = _read(connection, _OF_NAME, {"id": table_id, "name": name}, warehouse)
+    return named[0] if named else None
+
+
+def _read(
+    connection: Connection, chosen: _Queries, which: Mapping[str, object], warehouse: str
+) -> tuple[Partition, ...]:
     values: defaultdict[int, list[str]] = defaultdict(list)
-    for part_id, value in connection.execute(_VALUES, {"id": table_id}):
+    for part_id, value in connection.execute(chosen.values, which):
         values[part_id].append(value)
     params: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    for part_id, key, value in connection.execute(_PARAMS, {"id": table_id}):
+    for part_id, key, value in connection.execute(chosen.params, which):
         params[part_id][key] = value
     return tuple(
         Partition(
@@ -139,7 +154,7 @@ def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tu
             statistics={k: v for k, v in params[row.PART_ID].items() if k in KEYS},
             created_at=row.CREATE_TIME,
         )
-        for row in connection.execute(_PARTITIONS, {"id": table_id})
+        for row in connection.execute(chosen.partitions, which)
     )
 
 
@@ -164,15 +179,34 @@ _PARTITIONS = (
     .where(PARTITIONS.c.TBL_ID == _ID)
     .order_by(PARTITIONS.c.PART_NAME)
 )
-_VALUES = (
-    select(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.PART_KEY_VAL)
-    .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_KEY_VALS.c.PART_ID)
-    .where(PARTITIONS.c.TBL_ID == _ID)
-    .order_by(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.INTEGER_IDX)
+
+
+class _Queries(NamedTuple):
+    """What partitions consist of."""
+
+    partitions: Select[Any]
+    values: Select[Any]
+    params: Select[Any]
+
+    def named(self) -> _Queries:
+        """Those of the partition of a name alone."""
+        of_name = PARTITIONS.c.PART_NAME == bindparam("name")
+        return _Queries(*(query.where(of_name) for query in self))
+
+
+_OF_TABLE = _Queries(
+    partitions=_PARTITIONS,
+    values=(
+        select(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.PART_KEY_VAL)
+        .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_KEY_VALS.c.PART_ID)
+        .where(PARTITIONS.c.TBL_ID == _ID)
+        .order_by(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.INTEGER_IDX)
+    ),
+    params=(
+        select(PARTITION_PARAMS)
+        .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_PARAMS.c.PART_ID)
+        .where(PARTITIONS.c.TBL_ID == _ID)
+        .order_by(PARTITION_PARAMS.c.PARAM_KEY)
+    ),
 )
-_PARAMS = (
-    select(PARTITION_PARAMS)
-    .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_PARAMS.c.PART_ID)
-    .where(PARTITIONS.c.TBL_ID == _ID)
-    .order_by(PARTITION_PARAMS.c.PARAM_KEY)
-)
+_OF_NAME = _OF_TABLE.named()

@@ -5,7 +5,7 @@ alive.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -80,12 +80,30 @@ class FileRead:
         return self.file.rows <= _FEW_ROWS
 
 
-class Columns(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Columns:
     """What is read of a table of the columns ``of_table``: ``given``, and ``tested``."""
 
     of_table: tuple[Column, ...]
     given: tuple[Column, ...]
     tested: tuple[Column, ...] = ()
+    _values: dict[tuple[int, bool], tuple[object, tuple[Value, ...], tuple[Value, ...]]] = field(
+        default_factory=dict
+    )
+
+    def values(self, file: ScanFile) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """How those given and those tested lie in the file. NeedsSpark. It is worked out once for
+        all files of a schema, which footers keep as one object.
+        """
+        key = id(file.columns), file.file.original
+        if key not in self._values:
+            given, tested = (
+                _values(file, part, self.of_table) for part in (self.given, self.tested)
+            )
+            # with the object, so that no other one gets its id
+            self._values[key] = file.columns, given, tested
+        _, given, tested = self._values[key]
+        return given, tested
 
 
 def plan_file(
@@ -113,10 +131,11 @@ def plan_file(
     if not file.file.original and (ids or dead is not None):
         # One id column tells all where the footer tells the others.
         id_columns = ID_FIELDS if file.ids is None else ID_FIELDS[2:]
+    given, tested = columns.values(file)
     return FileRead(
         file=file,
-        values=_values(file, columns.given, columns.of_table),
-        tested=_values(file, columns.tested, columns.of_table),
+        values=given,
+        tested=tested,
         keep=keep,
         ids=ids,
         id_columns=id_columns,
@@ -176,8 +195,8 @@ def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch |
     counts = [rows for _, rows in plan.file.stripes]
     first_row = plan.first_row + sum(counts[: stripes.start])
     parts = []
-    few = plan.known.few_rows if plan.few_rows else None
-    with StripeReader(io, plan.file, few) as reader:
+    kept = plan.known.few_rows if plan.few_rows else plan.known.stripes
+    with StripeReader(io, plan.file, kept) as reader:
         for number in stripes:
             part = _stripe(reader, plan, number, first_row)
             first_row += counts[number]

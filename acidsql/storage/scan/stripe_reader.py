@@ -15,7 +15,7 @@ from acidsql.acid.orc_types import ROW_FIELD, column_numbers
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.storage.footers import ScanFile, read_footer
-from acidsql.storage.known_files import Columns, KeptColumns
+from acidsql.storage.known_files import KeptColumns
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
 
@@ -26,12 +26,12 @@ _ENTRY_BYTES = 1024
 
 
 class StripeReader:
-    """One file, opened when columns are first asked for. ``few``: where what is read is kept."""
+    """One file, opened when columns are first asked for. ``kept``: where what is read is kept."""
 
-    def __init__(self, io: FileIO, file: ScanFile, few: KeptColumns | None = None) -> None:
+    def __init__(self, io: FileIO, file: ScanFile, kept: KeptColumns) -> None:
         self._io = io
         self._file = file
-        self._few = few
+        self._kept = kept
         self._opened: pa.NativeFile | None = None
         self._orc: orc.ORCFile | None = None
         self._tail: OrcTail | None = None
@@ -52,32 +52,34 @@ class StripeReader:
         self, stripe: int, id_columns: Sequence[str], ordinals: Iterable[int]
     ) -> tuple[dict[str, pa.Array], dict[int, pa.Array]]:
         """The id columns of a stripe by their names, and data columns by their ordinals."""
-        wanted = sorted(set(ordinals))
-        if not wanted and not id_columns:
-            return {}, {}
-        if self._few is None:
-            return self._read(stripe, id_columns, wanted)
-        key = self._file.key, stripe, tuple(id_columns), tuple(wanted)
-        kept = self._few.find(key)
-        if kept is None:
-            kept = self._read(stripe, id_columns, wanted)
-            weight = _ENTRY_BYTES + sum(array.nbytes for part in kept for array in part.values())
-            self._few.keep(key, kept, weight)
-        ids, data = kept
-        return dict(ids), dict(data)
+        names: list[str | int] = [*id_columns, *sorted(set(ordinals))]
+        columns = {name: self._kept.find((self._file.key, stripe, name)) for name in names}
+        missing = [name for name, column in columns.items() if column is None]
+        if missing:
+            read = self._read(stripe, missing)
+            columns |= read
+            for name, column in read.items():
+                weight = _ENTRY_BYTES + column.nbytes
+                self._kept.keep((self._file.key, stripe, name), column, weight)
+        return (
+            {name: column for name, column in columns.items() if isinstance(name, str)},
+            {name: column for name, column in columns.items() if isinstance(name, int)},
+        )
 
-    def _read(self, stripe: int, id_columns: Sequence[str], wanted: Sequence[int]) -> Columns:
+    def _read(self, stripe: int, columns: Sequence[str | int]) -> dict[str | int, pa.Array]:
+        id_columns = [name for name in columns if isinstance(name, str)]
+        wanted = [ordinal for ordinal in columns if isinstance(ordinal, int)]
         batch = self._batch(stripe, id_columns, wanted)
         if len(batch) != self._file.stripes[stripe][1]:
             raise FormatError(
                 f'file "{self._file.path}" does not hold the rows its footer tells of',
                 detail=f"{len(batch)} instead of {self._file.stripes[stripe][1]}",
             )
-        ids = {name: batch.column(name) for name in id_columns}
-        if any(column.null_count for column in ids.values()):
+        read: dict[str | int, pa.Array] = {name: batch.column(name) for name in id_columns}
+        if any(column.null_count for column in read.values()):
             raise FormatError(f'file "{self._file.path}" holds events without ids')
         if not wanted:
-            return ids, {}
+            return read
         arrays = batch.columns
         if not self._file.file.original:
             row = batch.column(ROW_FIELD)
@@ -85,8 +87,8 @@ class StripeReader:
                 raise FormatError(f'file "{self._file.path}" holds insert events without rows')
             arrays = row.flatten()
         if len(arrays) > len(wanted):
-            return ids, {ordinal: arrays[ordinal] for ordinal in wanted}
-        return ids, dict(zip(wanted, arrays, strict=True))
+            return read | {ordinal: arrays[ordinal] for ordinal in wanted}
+        return read | dict(zip(wanted, arrays, strict=True))
 
     def groups(self, stripe: int, wanted: Mask) -> RowGroups | None:
         """The row groups of a stripe that hold the rows wanted; None where they are not few."""

@@ -11,6 +11,7 @@ from acidsql.catalog.model import (
     Partition,
     TableName,
 )
+from acidsql.catalog.partitions import name_of
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -37,6 +38,9 @@ class CatalogPartitionContract(StoreContract):
         )
         catalog.add_partitions(T, (second, first))
         assert catalog.list_partitions(stored) == (first, second)
+        names = [name_of(stored, partition) for partition in (second, first)]
+        assert [catalog.find_partition(stored, name) for name in names] == [second, first]
+        assert catalog.find_partition(stored, names[0].upper()) is None
         catalog.drop_table(T)
         assert catalog.list_partitions(catalog.create_table(RICH)) == ()
 

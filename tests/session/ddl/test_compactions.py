@@ -4,7 +4,7 @@ test. No Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -66,8 +66,8 @@ def run(
     assert isinstance(plan.action, BoundCompact)
     warehouse = replace(
         session._spine._warehouse(),
-        needs_compaction=lambda table, partition: True,
-        compact_until=lambda compaction_id: None,
+        need_compaction=lambda table, partitions: [True for _ in partitions],
+        compact_until=lambda compaction_ids: None,
     )
     return compact(change(warehouse), plan.action, sleep=sleep)
 
@@ -164,11 +164,11 @@ def test_ctrl_c_ends_the_waiting_alone(plain: Session) -> None:
 
 def test_who_waits_may_carry_it_out(plain: Session) -> None:
     """Where nobody else does; then there is no pause."""
-    carried: list[int] = []
+    carried: list[list[int]] = []
 
-    def compact_until(compaction_id: int) -> None:
-        carried.append(compaction_id)
-        assert work(plain) == compaction_id
+    def compact_until(compaction_ids: Collection[int]) -> None:
+        carried.append(list(compaction_ids))
+        assert [work(plain) for _ in compaction_ids] == list(compaction_ids)
 
     run(
         plain,
@@ -176,7 +176,7 @@ def test_who_waits_may_carry_it_out(plain: Session) -> None:
         sleep=never,
         change=lambda warehouse: replace(warehouse, compact_until=compact_until),
     )
-    assert carried == [1, 2]
+    assert carried == [[1, 2]]
 
 
 def test_concatenate_is_a_major_compaction_that_is_waited_for(plain: Session) -> None:
@@ -219,7 +219,10 @@ def test_partitions_without_need_are_passed_over(plain: Session) -> None:
     """Unless they are named."""
 
     def change(warehouse: Warehouse) -> Warehouse:
-        return replace(warehouse, needs_compaction=lambda table, p: p.values == ("b",))
+        return replace(
+            warehouse,
+            need_compaction=lambda table, partitions: [p.values == ("b",) for p in partitions],
+        )
 
     result = run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never, change=change)
     assert result.notes == (

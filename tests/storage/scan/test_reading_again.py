@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -85,6 +86,33 @@ def test_known_ids_and_small_files_are_not_read_again(scanner: Scanner, table: E
     hit = [(1, BUCKET, 77), (8, BUCKET, 3)]
     table.delete("delete_delta_0000011_0000011_0000/bucket_00000", hit, 11)
     later = table.snapshot(valid(11))
+    with opened_files() as opened:
+        assert sum(map(len, scanner.batches(later, []))) == first - 2
+        assert [path for path in opened if "/delete_delta_" not in path] == []
+        assert len(read(scanner, later)) == first - 2
+        opened.clear()
+        assert len(read(scanner, later)) == first - 2
+    assert opened == []
+
+
+def test_columns_that_weigh_too_much_are_read_again(table: EventTable) -> None:
+    """They put nothing out of its place that is kept already."""
+    with patch("acidsql.storage.known_files.MAX_STRIPE_BYTES", ROWS * 9):
+        known = KnownFiles.of(LocalFileIO())
+    scanner, seen = Scanner(known), table.snapshot(valid(10))
+    numbers = [sum(map(len, scanner.batches(seen, ["k"]))), len(read(scanner, seen))]
+    with opened_files() as opened:
+        assert [sum(map(len, scanner.batches(seen, ["k"]))), len(read(scanner, seen))] == numbers
+    assert opened == [str(table.root / "base_0000005/bucket_00000")]
+    with opened_files() as opened:
+        assert sum(map(len, scanner.batches(seen, ["k"]))) == numbers[0]
+    assert opened == []
+    known.close()
+
+
+@contextmanager
+def opened_files() -> Iterator[list[str]]:
+    """The files that are opened for their columns meanwhile."""
     opened: list[str] = []
     real = LocalFileIO.open_input
 
@@ -93,9 +121,4 @@ def test_known_ids_and_small_files_are_not_read_again(scanner: Scanner, table: E
         return real(self, path)
 
     with patch.object(LocalFileIO, "open_input", watched):
-        assert sum(map(len, scanner.batches(later, []))) == first - 2
-        assert [path for path in opened if "/delete_delta_" not in path] == []
-        for _ in range(3):
-            opened.clear()
-            assert len(read(scanner, later)) == first - 2
-    assert opened == [str(table.root / "base_0000005/bucket_00000")]
+        yield opened

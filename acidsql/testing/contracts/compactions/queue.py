@@ -44,11 +44,19 @@ def request(
 
 
 def one(queue: CompactionQueue, compaction_id: int) -> Compaction:
-    return next(c for c in queue.compactions() if c.compaction_id == compaction_id)
+    """The entry, as it is found by its id and in the list of all."""
+    entry = queue.find_compaction(compaction_id)
+    assert entry is not None
+    assert entry in queue.compactions()
+    return entry
 
 
 def states(queue: CompactionQueue) -> dict[int, CompactionState]:
-    return {c.compaction_id: c.state for c in queue.compactions()}
+    """The states of all entries, of which those that are to be cleaned are listed apart."""
+    listed = queue.compactions()
+    assert queue.ready_for_cleaning() == tuple(c for c in listed if c.state is READY)
+    assert queue.find_compaction(max((c.compaction_id for c in listed), default=0) + 1) is None
+    return {c.compaction_id: c.state for c in listed}
 
 
 def work(
