@@ -231,11 +231,16 @@ def _double(literal: Any) -> Any:
 
 def _text_to_double(text: str) -> float | Lossy:
     if match := _DOUBLE.fullmatch(text):
-        return float(match[1])
+        value = float(match[1])
+        return value if math.isfinite(value) else Lossy(value, refused=False)
     if text.lower().lstrip("+-").startswith("0x") or text[1:] == "NaN":
         raise NotPlain(text)  # Java reads hexadecimal numbers, and a NaN with a sign
     named = _NAMED_DOUBLES.get(text.lower())
     return NULL if named is None else named
+
+
+_BEYOND_FLOAT = 2.0**128
+"""This number and those beyond are infinite as 32-bit floats."""
 
 
 def _float(literal: Any) -> Any:
@@ -246,6 +251,8 @@ def _float(literal: Any) -> Any:
     value = _double(literal)
     if isinstance(value, Lossy) or not math.isfinite(value):
         return value
+    if abs(value) >= _BEYOND_FLOAT:
+        return Lossy(math.copysign(math.inf, value), refused=False)
     digits = len(Decimal(repr(value)).as_tuple().digits)
     few = digits <= 7 and (not isinstance(literal, str) or len(literal) <= _CERTAIN_DIGITS)
     if not few or not (value == 0 or 1e-30 < abs(value) < 1e30):

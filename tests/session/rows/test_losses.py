@@ -5,6 +5,7 @@ As in Hive something else is stored, and the user is told.
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,6 +63,28 @@ def test_a_loss_is_a_warning(light: Session, column: str, literal: str, message:
     assert warning.span.cut(sql) == literal
     assert str(warning).splitlines()[1] == f"  line 1: {sql}"
     assert str(pickle.loads(pickle.dumps(warning))) == str(warning)
+
+
+@pytest.mark.parametrize(
+    ("literal", "kind", "kept"),
+    [
+        ("3.5e38", "FLOAT", math.inf),
+        ("'-1e300'", "FLOAT", -math.inf),
+        ("'1e400'", "DOUBLE", math.inf),
+    ],
+)
+@pytest.mark.parametrize("ansi", ["false", "true"])
+def test_a_number_beyond_its_type_becomes_infinite_with_a_warning(
+    light: Session, literal: str, kind: str, kept: float, ansi: str
+) -> None:
+    """As Spark's cast makes it, strict or not."""
+    light.sql(f"SET acidsql.ansi={ansi}")
+    light.sql(f"CREATE TABLE f (x {kind}) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    (warning,) = light.sql(f"INSERT INTO f VALUES ({literal})").warnings
+    assert warning.message == (
+        f'column "x" of type {kind.lower()} cannot hold {literal}: {kept} is stored'
+    )
+    assert list(light.sql("SELECT x FROM f").rows()) == [(kept,)]
 
 
 @pytest.mark.parametrize(
