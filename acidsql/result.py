@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from acidsql.catalog.model import TableName
 from acidsql.catalog.types import HiveType, PrimitiveType
@@ -237,6 +237,9 @@ class Result:
         ``stats``.
         """
         return int(self._table.num_rows)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a result cannot be sent to another process: send its to_arrow()")
 
     def __bool__(self) -> bool:
         """A result is true, also one without rows."""

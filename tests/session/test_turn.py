@@ -218,9 +218,11 @@ def test_a_child_ends(mine: Session, warehouse: Path, way: str) -> None:
 
 
 def test_a_session_is_not_sent_to_another_process(mine: Session) -> None:
-    """As multiprocessing's "spawn" would: the error says what to do."""
+    """Nor is a result, as multiprocessing's "spawn" would: the error says what to do."""
     with pytest.raises(TypeError, match="a session cannot be sent to another process: open one"):
         pickle.dumps(mine)
+    with pytest.raises(TypeError, match=r"a result cannot be sent .*: send its to_arrow"):
+        pickle.dumps(mine.sql("SHOW TABLES"))
 
 
 def spawned(warehouse: str, number: int) -> None:
