@@ -151,16 +151,18 @@ def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
                 hiding.moves.undo()
             raise
         crash_points.reached("partitions dropped")
-        with deleting_noted(warehouse, hiding.places):
-            delete_all(hiding.places, warehouse.files.delete_tree, "dropped partitions", _DROPPED)
+        with deleting_noted(warehouse, hiding.leftovers):
+            delete_all(
+                hiding.leftovers, warehouse.files.delete_tree, "dropped partitions", _DROPPED
+            )
         for partition in hiding.dropped:  # of those that could not be moved
             _remove_empty_parents(warehouse.files, table, partition.location)
 
 
 class _Hiding:
     """The directories of ``partitions`` that are being dropped. ``names``: where they are to be,
-    with where they were; ``dropped`` and ``places``: the partitions, and where what is to be
-    deleted is, once ``hide`` has been called.
+    with where they were; ``dropped`` and ``leftovers``: the partitions, and the directories
+    that are to be deleted, once ``hide`` has been called.
     """
 
     def __init__(self, io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
@@ -169,14 +171,14 @@ class _Hiding:
         self.moves = Moves(io, "DROP PARTITION")
         self.names: dict[str, str] = {}
         self.dropped: tuple[Partition, ...] = ()
-        self.places: list[str] = []
+        self.leftovers: list[str] = []
         for path in (partition.location for partition in partitions):
             if io.renames(path):
                 below = path.startswith(f"{table.location}/")
                 self.names[hidden_name(table.location if below else parent(path))] = path
 
     def hide(self, dropped: tuple[Partition, ...]) -> list[str]:
-        """Gives each directory its hidden name, where it can be renamed; returns ``places``."""
+        """Gives each directory its hidden name, where it can be renamed; returns ``leftovers``."""
         self.dropped = dropped
         hidden = {path: name for name, path in self.names.items()}
         for path in (partition.location for partition in dropped):
@@ -184,12 +186,12 @@ class _Hiding:
             if is_inside(real_path(self._table.location), real_entry(path)):
                 continue
             with suppress(FileNotFoundError):
-                self.places.append(self._moved(path, hidden.get(path)))
+                self.leftovers.append(self._moved(path, hidden.get(path)))
         self.moves.sync()
         for partition in dropped:
             _remove_empty_parents(self._io, self._table, partition.location)
         crash_points.reached("directory hidden")
-        return self.places
+        return self.leftovers
 
     def _moved(self, path: str, hidden: str | None) -> str:
         """Where the directory is now."""

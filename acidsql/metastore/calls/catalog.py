@@ -236,10 +236,10 @@ class EmbeddedCatalog:
                     [name_of(table, p) for p in dropped if _lies_elsewhere(table, p)],
                 )
                 if take_away is not None:
-                    places = take_away(dropped)
+                    leftovers = take_away(dropped)
                     # noted as moves until now, which would be undone
-                    delete_directories(connection, places, self._store.warehouse)
-                    self._note_directories(connection, places)
+                    delete_directories(connection, leftovers, self._store.warehouse)
+                    self._note_directories(connection, leftovers)
             return dropped
 
     def alter_partition(

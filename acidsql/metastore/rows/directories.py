@@ -34,7 +34,7 @@ def insert_moves(
 
 
 def _insert(
-    connection: Connection, places: Iterable[tuple[str, str | None]], warehouse: str, now: int
+    connection: Connection, moves: Iterable[tuple[str, str | None]], warehouse: str, now: int
 ) -> None:
     agent = str(Process.current())
     rows = [
@@ -44,7 +44,7 @@ def _insert(
             "DD_AGENT_INFO": agent,
             "DD_TIME": now,
         }
-        for location, moved_from in places
+        for location, moved_from in moves
     ]
     if rows:
         connection.execute(insert(DIRECTORIES_TO_DELETE), rows)

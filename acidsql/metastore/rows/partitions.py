@@ -189,7 +189,7 @@ class _Queries(NamedTuple):
     params: Select[Any]
 
     def named(self) -> _Queries:
-        """Those of the partition of a name alone."""
+        """The queries of one partition, by its name."""
         of_name = PARTITIONS.c.PART_NAME == bindparam("name")
         return _Queries(*(query.where(of_name) for query in self))
 
