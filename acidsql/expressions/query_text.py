@@ -88,14 +88,14 @@ class QueryText:
 
     def end_before(self, offset: int, views: Sequence[str]) -> Span | None:
         """The place behind the user's last words before a character of the rendered text."""
-        at, place = 0, None
+        at, end = 0, None
         for text, origin in self._rendered(views):
             if at > offset:
                 break
             if origin is not None:
-                place = Span(origin.end, origin.end + 1)
+                end = Span(origin.end, origin.end + 1)
             at += len(text)
-        return place
+        return end
 
     def _rendered(self, views: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         for piece in self.pieces:
