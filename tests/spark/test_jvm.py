@@ -4,11 +4,13 @@ here first.
 
 from __future__ import annotations
 
+import gc
 import operator
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -318,6 +320,32 @@ def test_bits(spark: SparkSession) -> None:
         {"bitmap": jvm.bits(spark, numbers)},
     )
     assert [r.id for r in spark.range(200).where(test).orderBy("id").collect()] == [0, 3, 64, 70]
+
+
+def test_a_column_that_is_let_go(spark: SparkSession) -> None:
+    """It may be used further on; and Java keeps it no longer than Python does, before Python's
+    collector has come by.
+    """
+    gc.collect()
+    gc.disable()
+    try:
+        test = jvm.with_objects(
+            spark,
+            "a bit of the column that is let go",
+            lambda: jvm.bit(
+                spark, jvm.expression(spark, "bitmap"), jvm.expression(spark, "CAST(id AS int)")
+            ),
+            {"bitmap": jvm.bits(spark, np.array([1]))},
+        )
+        assert [r.id for r in spark.range(3).where(test).collect()] == [1]
+        jvm.let_go(test)
+        assert [r.id for r in spark.range(3).where(test).collect()] == [1]
+        of_java = weakref.ref(test._jc)
+        jvm.let_go(test)
+        del test
+        assert of_java() is None
+    finally:
+        gc.enable()
 
 
 def test_positions(spark: SparkSession) -> None:

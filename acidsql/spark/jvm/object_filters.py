@@ -143,6 +143,18 @@ def with_objects(
     )
 
 
+def let_go(column: Column) -> None:
+    """Has Java keep a column's expression, and the objects in it, no longer than Python holds the
+    column; it may be used further on. Where there is no Java process nothing happens.
+
+    What py4j gives for an object of Java keeps each method that was called of it, which keeps the
+    object: else it would go when Python's collector finds it, hundreds of statements later.
+    """
+    held_methods = getattr(getattr(column, "_jc", None), "_methods", None)
+    if held_methods is not None:
+        held_methods.clear()
+
+
 def bits(spark: SparkSession, values: Longs) -> JavaObject:
     """The object ``bit`` asks, of ``values`` in any order, none of them negative.
 

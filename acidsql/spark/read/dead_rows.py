@@ -50,7 +50,14 @@ class DeadRowFilters:
         self._alive: OrderedDict[Hashable, SparkColumn | None] = OrderedDict()
 
     def close(self) -> None:
-        self._alive.clear()
+        self._keep(0)
+
+    def _keep(self, most: int) -> None:
+        """Lets go of the filters that were made first: the ids in them weigh much in Java."""
+        while len(self._alive) > most:
+            _, column = self._alive.popitem(last=False)
+            if column is not None:
+                jvm.let_go(column)
 
     def without_dead(
         self,
@@ -74,8 +81,7 @@ class DeadRowFilters:
                 self._events.read(deletes, write_ids, keep=max(most, count)),
                 by_partition=by_partition,
             )
-            while len(self._alive) > MAX_KEPT_FILTERS:
-                self._alive.popitem(last=False)
+            self._keep(MAX_KEPT_FILTERS)
         alive = self._alive[key]
         return (
             self._anti_join(deletes, write_ids, by_partition=by_partition)
