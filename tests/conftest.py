@@ -127,20 +127,6 @@ def session(warehouse: Path, spark: SparkSession) -> Iterator[Session]:
         yield opened
 
 
-@pytest.fixture
-def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
-    """Golden scripts run on the shared Spark too, which the first that needs it starts."""
-    from acidsql.session import Session
-
-    with Session(
-        str(acidsql_warehouse),
-        master=os.environ.get(REMOTE, "local[2]"),
-        conf={} if REMOTE in os.environ else SPARK_CONF,
-        settings={"acidsql.spark.fast.start": "false"},
-    ) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="session")
 def s3_started() -> Iterator[S3Server]:
     """The run's S3 server."""
