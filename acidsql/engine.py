@@ -22,7 +22,6 @@ from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
-from acidsql.planner.steps.new_table import Given, known_columns
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.local.merges import LocalMerges
+    from acidsql.planner.steps.new_table import Given
     from acidsql.spark.merge.steps import MergeSteps
     from acidsql.spark.touched import Counts
     from acidsql.spark.write.steps import WriteSteps
@@ -247,6 +247,9 @@ class Engine:
 
     def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
         """The columns of a query; None is the type of those that hold NULL and nothing else."""
+        # few statements make a table, and what binds its columns is much
+        from acidsql.planner.steps.new_table import known_columns
+
         known = known_columns(query, self.resources.settings)
         if known is not None:
             return known

@@ -41,7 +41,6 @@ from acidsql.planner.explain.words import (
 from acidsql.planner.steps.choices import query_steps
 from acidsql.planner.steps.local_changes import why_spark
 from acidsql.planner.steps.names import title_of, words_of
-from acidsql.planner.steps.new_table import known_columns, new_table
 from acidsql.planner.steps.plans import (
     CatalogCommand,
     DryRunPlan,
@@ -103,6 +102,9 @@ class Explainer:
         """Who makes the rows of a new table, and how. Where only the engine knows the columns, the
         rest of the steps is known once it has told them.
         """
+        # a MERGE's counts are named in this room, too, and makes no table
+        from acidsql.planner.steps.new_table import known_columns, new_table
+
         known = known_columns(action.query, self.settings)
         if known is None:
             yield from self.engine(action.query)
