@@ -247,6 +247,7 @@ class Engine:
 
     def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
         """The columns of a query; None is the type of those that hold NULL and nothing else."""
+        # few statements make a table, and what binds its columns is much
         from acidsql.planner.steps.new_table import known_columns
 
         known = known_columns(query, self.resources.settings)

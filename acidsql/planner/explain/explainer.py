@@ -102,6 +102,7 @@ class Explainer:
         """Who makes the rows of a new table, and how. Where only the engine knows the columns, the
         rest of the steps is known once it has told them.
         """
+        # a MERGE's counts are named in this room, too, and makes no table
         from acidsql.planner.steps.new_table import known_columns, new_table
 
         known = known_columns(action.query, self.settings)
