@@ -223,6 +223,7 @@ class Engine:
                 with translated():
                     return late.table()
             except NeedsSpark as signal:
+                snapshots.files.look_again()
                 other = self._first(others, snapshots, trace)
                 if other is None:
                     raise only_spark(OnlySpark(reason=signal.reason)) from signal
@@ -232,8 +233,13 @@ class Engine:
             with _without_spark():
                 yield from late.stream()
 
+        by_spark: list[Answer | None] = []
+
         def frame() -> DataFrame | None:
-            other = self._first(others, snapshots, UNTRACED)
+            if not by_spark:
+                snapshots.files.look_again()
+                by_spark.append(self._first(others, snapshots, UNTRACED))
+            other = by_spark[0]
             return None if other is None or other.frame is None else other.frame()
 
         columns = columns_made(steps)

@@ -137,6 +137,7 @@ class Result:
         self._make_df = make_df
         self._stream = stream
         self._is_streamed = False
+        self._is_handed_out = False
         self.plan: Plan | None = None
         """What was carried out, as it was bound; None of a result that is no statement's."""
         self._frame_of: Callable[[pa.Table], DataFrame] | None = None
@@ -194,22 +195,29 @@ class Result:
         self._frame_of = frame_of
         return self
 
-    @cached_property
+    @property
     def df(self) -> DataFrame:
         """Spark's DataFrame. For results made without Spark, or whose rows have been fetched, it is
         built from the rows, which starts Spark. It may be used until the session is closed,
-        for acidsql.reader.lease at most.
+        for acidsql.reader.lease at most. Asked for again after another session has dropped or
+        renamed a table of it, it is another one, which reads the files where they are kept.
         """
         if self._fetch is None:
             raise InterfaceError("the statement gives no rows")
-        if self._kept is not None:
+        if self._kept is not None and not self._is_handed_out:
             self._kept[1]()
-        frame = None if self._make_df is None else self._make_df()
-        if frame is None:
-            if self._frame_of is None:
-                raise InterfaceError("the result has no session to make a DataFrame in")
-            frame = self._frame_of(self._table)
-        return frame
+        if "_frame_of_rows" not in vars(self):
+            frame = None if self._make_df is None else self._make_df()
+            if frame is not None:
+                self._is_handed_out = True
+                return frame
+        return self._frame_of_rows
+
+    @cached_property
+    def _frame_of_rows(self) -> DataFrame:
+        if self._frame_of is None:
+            raise InterfaceError("the result has no session to make a DataFrame in")
+        return self._frame_of(self._table)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples of Python values: Decimal, date, datetime, list, dict for a struct, list
@@ -260,7 +268,7 @@ class Result:
     @property
     def is_unread(self) -> bool:
         """Whether nobody has asked for the rows yet, nor for Spark's DataFrame of them."""
-        return vars(self).keys().isdisjoint(("_table", "df"))
+        return not (self._is_handed_out or "_table" in vars(self))
 
     def keep(self, rows_of: object, handed_out: Callable[[], object]) -> None:
         """Keeps what the rows are read from as long as there is the result. ``handed_out``: called

@@ -4,7 +4,7 @@ case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -98,12 +98,12 @@ class Catalog(Protocol):
         table: Table,
         partitions: Iterable[Partition],
         *,
-        take_away: Callable[[tuple[Partition, ...]], Collection[str]] | None = None,
+        take_away: Callable[[tuple[Partition, ...]], Mapping[str, str]] | None = None,
     ) -> tuple[Partition, ...]:
         """Drops the partitions that are there; open transactions that wrote to them are aborted.
         Returns them as they were. ``take_away`` is called with them once nothing but itself can
         fail any more, and returns the directories that are to be deleted, by the caller or, should
-        that die, by others.
+        that die, by others, each with where it was; those that were moved are kept for readers.
 
         WriteConflictError if the table is not what ``table`` says any more, TableNotFoundError.
         """

@@ -4,12 +4,20 @@ be.
 
 They are noted in the store before: those of a table in the step that drops it. Whoever comes next
 gives a directory a hidden name, while the store lets nobody make a table there, and deletes it.
+
+What somebody reads who has no lock on it any more (see ``txn.reading``) gets a hidden name, too, at
+once; it is deleted when nobody reads it any more::
+
+    noted by its place --hidden--> noted by its hidden name --the last reader is done--> deleted
+
+From the drop on the store knows both names. Whoever reads looks for a file by the hidden one first:
+see ``storage.moved_files``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import uuid
+from collections.abc import Collection
 from contextlib import suppress
 
 from acidsql import crash_points
@@ -17,19 +25,50 @@ from acidsql.catalog.model import TableName
 from acidsql.changes.unit_of_work import Store
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
-from acidsql.txn.leftovers import NotedDirectory
-
-_HIDDEN = ".acidsql_"
+from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
 
 def dropped_name(path: str) -> str:
     """The hidden name by which a directory is deleted."""
-    return f"{_HIDDEN}dropped_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
+    return f"{HIDDEN}dropped_{hashlib.sha256(path.encode()).hexdigest()[:12]}"
 
 
-def hidden_name(directory: str) -> str:
-    """A hidden name in a directory, one that nothing has, for what is dropped."""
-    return f"{directory}/{_HIDDEN}dropped_{uuid.uuid4().hex[:16]}"
+def keep_dropped(store: Store, io: FileIO, paths: Collection[str]) -> Collection[str]:
+    """Moves away what is kept for readers of the directories of dropped tables; returns these.
+    Where that cannot be the readers are given up.
+    """
+    kept = store.hidden_names(paths)
+    return [path for path in paths if path in kept and _hide(store, io, path, kept[path])]
+
+
+class _StaysError(Exception):
+    """A directory cannot be moved in one step."""
+
+
+def _move(io: FileIO, path: str, hidden: str) -> None:
+    if not io.renames(path):
+        raise _StaysError
+    try:
+        io.move_directory(path, hidden)
+    except OSError as error:  # a file system of its own, or links in it
+        raise _StaysError from error
+
+
+def _hide(store: Store, io: FileIO, path: str, hidden: str) -> bool:
+    """Gives a directory its hidden name, unless a new table lies there by now, or it has it;
+    False, and nobody reads it any more, where that cannot be.
+    """
+    try:
+        with store.hiding(path, hidden):
+            if io.exists(path) and not io.exists(hidden) and _is_free(store, path):
+                _move(io, path, hidden)
+            crash_points.reached("directory kept")
+    except _StaysError:
+        store.keep_none([hidden])
+        return False
+    with suppress(OSError):
+        io.sync_directory(parent(path))
+    return True
 
 
 def delete_dropped(store: Store, io: FileIO, path: str) -> None:
@@ -45,7 +84,8 @@ def delete_dropped(store: Store, io: FileIO, path: str) -> None:
 def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
     """Deletes a noted directory or moves it back."""
     if noted.moved_from is None:
-        _delete_left(store, io, noted.location)
+        if not keep_dropped(store, io, [noted.location]):
+            _delete_left(store, io, noted.location)
         return
     with store.alone():
         old, new = noted.moved_from, noted.location
@@ -88,7 +128,7 @@ def _delete_left(store: Store, io: FileIO, path: str) -> None:
 
 
 def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
-    if path.rpartition("/")[2].startswith(_HIDDEN):
+    if path.rpartition("/")[2].startswith(HIDDEN):
         io.delete_tree(path)
         return
     with store.alone():

@@ -25,6 +25,7 @@ from acidsql.compaction.health import (
 )
 from acidsql.compaction.initiator import Initiator, Where
 from acidsql.compaction.layout import (
+    HiddenEntry,
     Layout,
     hidden_entries,
     plain_layout,
@@ -93,7 +94,7 @@ def table_health(
         for name, layout in named
     ]
     whole = bool(table.partition_columns) and table.is_transactional
-    hidden = tuple(hidden_entries(io, path_of(table.location), txns)) if whole else ()
+    hidden = tuple(_hidden(store, io, path_of(table.location), txns)) if whole else ()
     garbage = [entry for entry in hidden if entry.is_garbage]
     beside = Figures(garbage=len(garbage), garbage_bytes=sum(entry.bytes for entry in garbage))
     health = TableHealth(
@@ -109,6 +110,14 @@ def table_health(
         small_size=small_size,
     )
     return _with_others(store, settings, health)
+
+
+def _hidden(store: HealthStore, io: FileIO, home: str, txns: ValidTxnList) -> Iterator[HiddenEntry]:
+    """What has a hidden name beside partitions, as far as the store needs it."""
+    entries = {f"{home}/{entry.path}": entry for entry in hidden_entries(io, home, txns)}
+    kept = store.kept(tuple(entries)) if entries else ()
+    for path, entry in entries.items():
+        yield replace(entry, is_garbage=False, is_kept=True) if path in kept else entry
 
 
 def path_health(

@@ -69,7 +69,8 @@ class LaidDirectory:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenEntry:
     """A file or directory with a hidden name. ``txn_id``: of the transaction that has staged it.
-    ``is_garbage``: nobody needs it any more, as far as the store knows.
+    ``is_garbage``: nobody needs it any more, as far as the store knows; ``is_kept``: it was dropped
+    with a partition, and somebody reads it.
     """
 
     path: str
@@ -77,6 +78,7 @@ class HiddenEntry:
     bytes: int
     txn_id: TxnId | None
     is_garbage: bool
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,10 @@ def facts(health: TableHealth) -> list[Fact]:
     if unreadable and not _is_foreign(health):
         rows.append(("problem", "unreadable files", f"{len(unreadable):,}: {unreadable[0]}"))
     rows += _of_files(health.total, health.small_size)
+    if kept := [entry for entry in health.hidden if entry.is_kept]:
+        size = size_words(sum(entry.bytes for entry in kept))
+        dropped = _counted(len(kept), "dropped partition")
+        rows.append(("files", "kept", f"{dropped}, for who reads it still, {size}"))
     if health.write_ids is not None:
         rows += _of_write_ids(health)
         rows += _of_initiator(health)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from acidsql.changes.dropped import delete_dropped
+from acidsql.changes.dropped import delete_dropped, keep_dropped
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error, ExecutionError
 
@@ -38,10 +38,14 @@ def deleting_noted(warehouse: Warehouse, directories: Collection[str]) -> Iterat
 
 
 def delete_noted(warehouse: Warehouse, directories: Collection[str], what: str, hint: str) -> None:
-    """Deletes the directories of tables that were dropped, as ``delete_all`` does."""
-    with deleting_noted(warehouse, directories):
+    """Deletes the directories of tables that were dropped, as ``delete_all`` does; but those that
+    are kept for readers.
+    """
+    kept = keep_dropped(warehouse.store, warehouse.files, directories)
+    rest = [directory for directory in directories if directory not in kept]
+    with deleting_noted(warehouse, rest):
         delete_all(
-            directories,
+            rest,
             lambda path: delete_dropped(warehouse.store, warehouse.files, path),
             what,
             hint,

@@ -17,7 +17,6 @@ from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import nothing_yet
-from acidsql.changes.dropped import hidden_name
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
 from acidsql.ddl.locations import (
@@ -43,6 +42,7 @@ from acidsql.planner.bind.bound_catalog import (
     PartitionAction,
 )
 from acidsql.result import Result
+from acidsql.txn.leftovers import hidden_name
 
 
 def run_partition_command(warehouse: Warehouse, action: PartitionAction) -> Result:
@@ -151,18 +151,18 @@ def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
                 hiding.moves.undo()
             raise
         crash_points.reached("partitions dropped")
-        with deleting_noted(warehouse, hiding.leftovers):
-            delete_all(
-                hiding.leftovers, warehouse.files.delete_tree, "dropped partitions", _DROPPED
-            )
+        kept = warehouse.store.kept(hiding.left)
+        unread = [path for path in hiding.left if path not in kept]
+        with deleting_noted(warehouse, unread):
+            delete_all(unread, warehouse.files.delete_tree, "dropped partitions", _DROPPED)
         for partition in hiding.dropped:  # of those that could not be moved
             _remove_empty_parents(warehouse.files, table, partition.location)
 
 
 class _Hiding:
     """The directories of ``partitions`` that are being dropped. ``names``: where they are to be,
-    with where they were; ``dropped`` and ``leftovers``: the partitions, and the directories
-    that are to be deleted, once ``hide`` has been called.
+    with where they were; ``dropped`` and ``left``: the partitions, and where what is to be
+    deleted is, with where it was, once ``hide`` has been called.
     """
 
     def __init__(self, io: FileIO, table: Table, partitions: Iterable[Partition]) -> None:
@@ -171,14 +171,14 @@ class _Hiding:
         self.moves = Moves(io, "DROP PARTITION")
         self.names: dict[str, str] = {}
         self.dropped: tuple[Partition, ...] = ()
-        self.leftovers: list[str] = []
+        self.left: dict[str, str] = {}
         for path in (partition.location for partition in partitions):
             if io.renames(path):
                 below = path.startswith(f"{table.location}/")
                 self.names[hidden_name(table.location if below else parent(path))] = path
 
-    def hide(self, dropped: tuple[Partition, ...]) -> list[str]:
-        """Gives each directory its hidden name, where it can be renamed; returns ``leftovers``."""
+    def hide(self, dropped: tuple[Partition, ...]) -> dict[str, str]:
+        """Gives each directory its hidden name, where it can be renamed; returns ``left``."""
         self.dropped = dropped
         hidden = {path: name for name, path in self.names.items()}
         for path in (partition.location for partition in dropped):
@@ -186,12 +186,12 @@ class _Hiding:
             if is_inside(real_path(self._table.location), real_entry(path)):
                 continue
             with suppress(FileNotFoundError):
-                self.leftovers.append(self._moved(path, hidden.get(path)))
+                self.left[self._moved(path, hidden.get(path))] = path
         self.moves.sync()
         for partition in dropped:
             _remove_empty_parents(self._io, self._table, partition.location)
         crash_points.reached("directory hidden")
-        return self.leftovers
+        return self.left
 
     def _moved(self, path: str, hidden: str | None) -> str:
         """Where the directory is now."""

@@ -151,6 +151,9 @@ class ArrowFileIO:
         ):
             return bytes(file.read())
 
+    def directory_id(self, path: str) -> object:
+        return None
+
     def open_input(self, path: str) -> pa.NativeFile:
         with os_errors(path):
             file = self.files.open_input_file(self._name(path))

@@ -118,6 +118,9 @@ class FileSystems:
     def read(self, path: str) -> bytes:
         return self.of(path).read(path)
 
+    def directory_id(self, path: str) -> object:
+        return self.of(path).directory_id(path)
+
     def open_input(self, path: str) -> pa.NativeFile:
         return self.of(path).open_input(path)
 

@@ -33,7 +33,17 @@ class Listing:
     directories: tuple[str, ...]
 
 
-class FileIO(Protocol):
+class FileReader(Protocol):
+    """What opens files to read them."""
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """Opens a file for a reader that goes to and fro in it; to be closed."""
+
+    def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
+        """The last ``count`` bytes (all, if there are fewer) and the file's size."""
+
+
+class FileIO(FileReader, Protocol):
     """A file system. Paths are absolute, as ``Table.location`` joined with ``/``."""
 
     def renames(self, path: str) -> bool:
@@ -67,13 +77,12 @@ class FileIO(Protocol):
         directories are but the names of files.
         """
 
+    def directory_id(self, path: str) -> object:
+        """What tells a directory from every other one that has its name later; None if there is
+        none, or the file system cannot tell.
+        """
+
     def read(self, path: str) -> bytes: ...
-
-    def open_input(self, path: str) -> pa.NativeFile:
-        """Opens a file for a reader that goes to and fro in it; to be closed."""
-
-    def read_tail(self, path: str, count: int) -> tuple[bytes, int]:
-        """The last ``count`` bytes (all, if there are fewer) and the file's size."""
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
         """Creates the file from its parts; FileExistsError if the name is taken."""

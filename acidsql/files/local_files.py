@@ -91,6 +91,13 @@ class LocalFileIO:
         with open(local_path(path), "rb") as file:
             return file.read()
 
+    def directory_id(self, path: str) -> object:
+        try:
+            status = os.stat(local_path(path))
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
     def open_input(self, path: str) -> pa.NativeFile:
         import pyarrow as pa
 

@@ -105,7 +105,12 @@ class LocalQueries:
                     if step.max_bytes is None or figures.bytes + beside <= step.max_bytes:
                         ids = len(names) < len(step.columns)
                         batches = self.scanner.batches(
-                            taken, names, predicates=read.predicates, where=where, ids=ids
+                            taken,
+                            names,
+                            predicates=read.predicates,
+                            where=where,
+                            ids=ids,
+                            files=snapshots.files,
                         )
             except NeedsSpark as needs_spark:
                 signal = needs_spark

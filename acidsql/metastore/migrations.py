@@ -121,6 +121,11 @@ def add_runs(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_kept_directories(connection: Connection) -> None:
+    """Adds the table of what was dropped while it was read."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -133,6 +138,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_readers,
     add_leases,
     add_runs,
+    add_kept_directories,
 )
 
 

@@ -272,6 +272,21 @@ DIRECTORIES_TO_DELETE = Table(
 """Ours: what a process deletes, or would if it lived; or moves back, if it dies before its commit.
 """
 
+KEPT_DIRECTORIES = Table(
+    "KEPT_DIRECTORIES",
+    METADATA,
+    Column("KD_ID", Id, primary_key=True),
+    Column("KD_LOCATION", String(4000), nullable=False),
+    Column("KD_READ_AT", String(4000), nullable=False),
+    Column("KD_READER", BigInteger, nullable=False),
+    Column("KD_MOVED", Boolean, nullable=False),
+    Index("KEPT_DIRECTORIES_READER_INDEX", "KD_READER"),
+)
+"""Ours: directories of what was dropped or renamed while somebody read it, by the RD_ID of each who
+did. KD_READ_AT: where it was, and he looks for it; KD_LOCATION: where it is from then on, or is to
+be, if it is not KD_MOVED yet.
+"""
+
 KEY_CONSTRAINTS = Table(
     "KEY_CONSTRAINTS",
     METADATA,

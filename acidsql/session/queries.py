@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet, finalize
 
@@ -18,12 +19,13 @@ from acidsql.errors import (
     ExecutionError,
     FormatError,
     SnapshotTooOldError,
+    TransactionAbortedError,
     UnsupportedStatementError,
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
-from acidsql.planner.steps.plans import Plan, ReadPlan, transactional_reads
+from acidsql.planner.steps.plans import Plan, ReadPlan, stored_reads, transactional_reads
 from acidsql.planner.steps.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.session.transaction import SessionLocks, SessionTransaction
@@ -37,6 +39,10 @@ from acidsql.txn.reading import Hold, Reads
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+
+_OF_FILES = (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError)
+"""What files that are gone may be to whoever reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +91,7 @@ class SessionQueries:
 
     def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         """A query outside of a transaction. Its files are kept for it until its rows have come."""
-        request, tables = self.locks.request(plan, source), transactional_reads(plan)
+        request, tables = self.locks.request(plan, source), stored_reads(plan)
         holds: list[Hold] = []
         with self.reads.reading(tables, source, request, self.locks.patience(), holds=holds) as (
             visible,
@@ -95,10 +101,12 @@ class SessionQueries:
             snapshots = self.engine.snapshots(visible)
             with self._told_if_gone(locked, snapshots):
                 answer = self.engine.answer(locked, snapshots, trace)
-            if answer.late and transactional_reads(locked):
-                holds.append(Hold(transactional_reads(locked), source))
+            if answer.late and stored_reads(locked):
+                holds.append(Hold(stored_reads(locked), source))
         hold = holds[0] if holds else None
-        return self._result(answer, snapshots, hold, request, source, locked)
+        # of other tables it is looked at afterwards whether their files are the same
+        late_locks = request if transactional_reads(locked) else None
+        return self._result(answer, snapshots, hold, late_locks, source, locked)
 
     def _result(
         self,
@@ -115,6 +123,8 @@ class SessionQueries:
         frame, fetch, stream = answer.frame, answer.fetch, answer.stream
         if not answer.late:
             hold, locks = None, None
+        if hold is not None:
+            snapshots.files.find_moved = partial(self.reads.moved, hold)
 
         @contextmanager
         def fetching() -> Iterator[None]:
@@ -122,7 +132,7 @@ class SessionQueries:
             with (
                 self.turn.taken(),
                 placed_in(source),
-                self._told_if_gone(plan, snapshots),
+                self._told_if_gone(plan, snapshots, (*_OF_FILES, TransactionAbortedError)),
                 self.reads.fetching(hold, locks, patience),
             ):
                 yield
@@ -156,11 +166,18 @@ class SessionQueries:
         return result
 
     @contextmanager
-    def _told_if_gone(self, plan: ReadPlan, snapshots: Snapshots) -> Iterator[None]:
-        """Where others have taken away what a query reads, its error says that."""
+    def _told_if_gone(
+        self,
+        plan: ReadPlan,
+        snapshots: Snapshots,
+        errors: tuple[type[Error], ...] = _OF_FILES,
+    ) -> Iterator[None]:
+        """Where others have taken away what a query reads, its error says that. ``errors``: those
+        that it may be.
+        """
         try:
             yield
-        except (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError) as e:
+        except errors as e:
             gone = self._gone(plan)
             if gone is None and not isinstance(e, SnapshotTooOldError):
                 gone = _overwritten(snapshots)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -30,7 +31,13 @@ from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
-from acidsql.planner.steps.plans import Plan, ReadPlan, tables_of
+from acidsql.planner.steps.plans import (
+    Plan,
+    ReadPlan,
+    stored_reads,
+    tables_of,
+    transactional_reads,
+)
 from acidsql.result import polars_of
 from acidsql.session.observing import ObservedScan
 from acidsql.session.spine import Spine
@@ -211,6 +218,7 @@ class SessionScan:
                     where=where,
                     ids=shown.ids,
                     batch_rows=batch_rows,
+                    files=snapshots.files,
                 )
             batches = shown.batches(batches)
             if any(part.own_inserts or part.own_deletes for part in snapshot.partitions):
@@ -270,8 +278,8 @@ class SessionScan:
     ) -> Iterator[Snapshots]:
         """What the scan sees; ``holds`` gets what keeps its files."""
         spine = self.spine
-        tables = [r.table.name for r in plan.query.reads if r.table.is_transactional]
         work = None if as_of is not None else spine.transaction.work()
+        tables = stored_reads(plan) if work is None else transactional_reads(plan)
         hold = Hold(tables, source)
         if work is not None:
             with spine.locks.around(plan, source, work) as locked:
@@ -279,7 +287,9 @@ class SessionScan:
                 spine.reads.hold_in_txn(hold, work.txn)
                 if tables:
                     holds.append(hold)
-                yield work.snapshots()
+                snapshots = work.snapshots()
+                snapshots.files.find_moved = partial(spine.reads.moved, hold)
+                yield snapshots
             return
         request = spine.locks.request(plan, source)
         high = None if as_of is None else WriteId(as_of)
@@ -287,7 +297,9 @@ class SessionScan:
             tables, source, request, spine.locks.patience(), holds=holds, as_of=high
         ) as (visible, waited):
             _check_same_table(plan, spine.locks.current(plan, source, waited=waited))
-            yield spine.engine.snapshots(visible)
+            snapshots = spine.engine.snapshots(visible)
+            snapshots.files.find_moved = partial(spine.reads.moved, hold)
+            yield snapshots
             if tables:
                 holds.append(hold)
 

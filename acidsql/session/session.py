@@ -383,6 +383,7 @@ class Session:
                 with suppress(Error):  # the store's reaper ends what could not be ended here
                     self._transaction.rollback()
                 self._spine.reads.close()
+                self._spine.recovery.before()  # what was kept for these
                 self._spine.frames.close()
                 self._engine.close()
                 self._store.close()

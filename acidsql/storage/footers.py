@@ -28,7 +28,7 @@ from acidsql.acid.orc_types import (
     OrcType,
 )
 from acidsql.errors import FormatError
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, FileReader
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
@@ -232,17 +232,17 @@ def _root(path: str) -> str:
     return "" if url is None else url.root
 
 
-def read_footer(io: FileIO, path: str) -> OrcTail:
+def read_footer(io: FileReader, path: str) -> OrcTail:
     """The tail of a file. FormatError naming it if it cannot be read as ORC or is gone."""
     return _tail(io, path, _read_end(io, path, FIRST_READ))
 
 
-def _tail(io: FileIO, path: str, end: tuple[bytes, int]) -> OrcTail:
+def _tail(io: FileReader, path: str, end: tuple[bytes, int]) -> OrcTail:
     """The tail of a file. ``end``: the first answer of ``_read_end``."""
     return load_tail(lambda count: end if count == FIRST_READ else _read_end(io, path, count), path)
 
 
-def _read_end(io: FileIO, path: str, count: int) -> tuple[bytes, int]:
+def _read_end(io: FileReader, path: str, count: int) -> tuple[bytes, int]:
     try:
         return io.read_tail(path, count)
     except OSError as error:

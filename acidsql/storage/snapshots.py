@@ -24,6 +24,7 @@ from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
+from acidsql.storage.moved_files import MovedFiles
 from acidsql.storage.write.pending import PendingRoot
 
 
@@ -143,6 +144,7 @@ class Snapshots:
 
     ``views``: of the user's Spark session that the statement has taken over by now.  ``warnings``:
     what the user should be told. ``own``: what the transaction has written before the statement.
+    ``files``: opens what was listed, also after others have dropped it.
     """
 
     def __init__(
@@ -154,6 +156,7 @@ class Snapshots:
         own: Mapping[str, PendingRoot],
     ) -> None:
         self._io = io
+        self.files = MovedFiles(io)
         self._visible = visible
         self._own = {path_of(root): written for root, written in own.items()}
         self._catalog = catalog
@@ -186,11 +189,20 @@ class Snapshots:
         if not table.partition_columns:
             wanted = [(path_of(table.location), None)]
         missing = [pair for pair in wanted if pair[0] not in self._taken]
+        for root, _ in missing:
+            self.files.add_root(root)
         for partition in look_at_all(lambda pair: self._take(table, *pair, write_ids), missing):
             self._taken[partition.root] = partition
-        self.check_unchanged(table)
-        seen = tuple(self._with_own(self._taken[root]) for root, _ in wanted)
-        return TableSnapshot(table=table, write_ids=write_ids, partitions=seen)
+        if missing or not all(self.files.is_kept(root) for root, _ in wanted):
+            self.check_unchanged(table)
+        seen = (self._with_own(self._taken[root]) for root, _ in wanted)
+        now = (
+            replace(one, root=root)
+            if (root := self.files.location_of(one.root)) != one.root
+            else one
+            for one in seen
+        )
+        return TableSnapshot(table=table, write_ids=write_ids, partitions=tuple(now))
 
     def counted(self, table: Table, partitions: Sequence[Partition] | None) -> Counted | None:
         """The numbers that statistics of a transactional table, or of these partitions of it, give;
@@ -234,16 +246,21 @@ class Snapshots:
         for root, seen in self._taken.items():
             if plain and (seen.directory is not None or split_url(root) is not None):
                 continue
-            files = (*seen.insert_files(0), *seen.delete_files(0))
-            if seen.directory is not None:
-                changed = not all(map(self._io.exists, {parent(f.path) for f in files}))
-            else:
-                listed = self._io.listing(root).files
-                now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in listed}
-                changed = any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files)
-            if changed:
+            if self._is_changed(root, seen) and not (
+                self.files.look_again() and not self._is_changed(root, seen)
+            ):
                 return root
         return None
+
+    def _is_changed(self, root: str, seen: PartitionSnapshot) -> bool:
+        location = self.files.location_of(root)
+        files = (*seen.insert_files(0), *seen.delete_files(0))
+        if seen.directory is not None:
+            directories = {location + parent(f.path).removeprefix(root) for f in files}
+            return not all(map(self._io.exists, directories))
+        listed = self._io.listing(location).files
+        now = {f"{root}/{f.path}": (f.size, f.mtime_ns) for f in listed}
+        return any(now.get(f.path) != (f.file.size, f.file.mtime_ns) for f in files)
 
     def confirm(self) -> None:
         """Raises the error of a reader whose files are not kept for it any more."""

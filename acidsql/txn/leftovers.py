@@ -7,6 +7,7 @@ may still come. Its rows would appear.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -14,6 +15,14 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.lazy_dataclass import dataclass
+
+HIDDEN = ".acidsql_"
+"""What the names of directories begin with that are no table's or partition's."""
+
+
+def hidden_name(directory: str) -> str:
+    """A hidden name in a directory, one that nothing has, for what is dropped."""
+    return f"{directory}/{HIDDEN}dropped_{uuid.uuid4().hex[:16]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +80,33 @@ class Leftovers(Protocol):
         """
 
     def forget_directories(self, locations: Collection[str]) -> None:
-        """Forgets directories that are gone, or are a table's now. Those of a table or partition
-        are noted when that is dropped.
+        """Forgets directories that are gone, or are a table's now; what is kept for readers stays
+        noted. Those of a table or partition are noted when that is dropped.
         """
 
     def noted_directories(self) -> tuple[NotedDirectory, ...]:
-        """The noted directories whose process has ended."""
+        """The noted directories whose process has ended; of those that are kept for readers also
+        the ones that nobody reads any more.
+        """
 
     def is_noted(self, location: str) -> bool:
         """Whether the directory is noted by anybody, also by who is at work on it now."""
+
+    def hidden_names(self, locations: Collection[str]) -> Mapping[str, str]:
+        """The hidden names by which directories are to be kept that were dropped while somebody
+        read them, of those that are not moved yet.
+        """
+
+    def kept(self, locations: Collection[str]) -> Collection[str]:
+        """The ones of these hidden names by which something is kept for readers."""
+
+    def hiding(self, location: str, hidden: str) -> AbstractContextManager[None]:
+        """The context in which such a directory gets its hidden name, as in ``alone``; it is noted
+        by that from then on.
+        """
+
+    def keep_none(self, hidden: Collection[str]) -> None:
+        """Gives up the readers for whom directories cannot be kept by these names."""
 
     def alone(self) -> AbstractContextManager[None]:
         """The context in which nobody else changes the store: where no table lies, none will. It

@@ -168,6 +168,11 @@ class Readers(Protocol):
         were lost before. What is unknown is no error.
         """
 
+    def kept_for(self, reader_id: int, *, behind: bool = False) -> Mapping[str, str]:
+        """Where the store keeps, or is about to, what was dropped or moved while a reader read it,
+        by where the reader looks for it. ``behind``: after whoever changes that now.
+        """
+
     def list_readers(self) -> tuple[ReaderInfo, ...]:
         """All living registrations, the oldest first."""
 

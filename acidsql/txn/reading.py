@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
@@ -311,6 +311,12 @@ class Reads:
             hold.is_over = True
             if hold.reader_id is None or self._end(self._open_store(), hold.reader_id, None):
                 raise lost_error()
+
+    def moved(self, hold: Hold, behind: bool) -> Mapping[str, str]:
+        """Where what was dropped since is kept for the hold: see ``Readers.kept_for``."""
+        if hold.reader_id is None:
+            return {}
+        return self._open_store().kept_for(hold.reader_id, behind=behind)
 
     def is_lost(self, hold: Hold) -> bool:
         """Whether the files of a read outside of a transaction are not kept any more."""

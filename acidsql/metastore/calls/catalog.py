@@ -5,7 +5,7 @@ directories are the caller's business.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -31,6 +31,7 @@ from acidsql.metastore.partition_txns import (
     refuse_writers,
 )
 from acidsql.metastore.rows.directories import delete_directories, insert_directories
+from acidsql.metastore.rows.kept import keep_at, move_kept
 from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.partitions import (
     delete_partitions,
@@ -39,7 +40,7 @@ from acidsql.metastore.rows.partitions import (
     read_partitions,
     update_partition,
 )
-from acidsql.metastore.rows.readers import lose_readers
+from acidsql.metastore.rows.readers import part_readers, readers_of
 from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
 from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
@@ -54,6 +55,7 @@ from acidsql.metastore.rows.tables import (
 )
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
+from acidsql.txn.leftovers import hidden_name
 
 INVALID_TABLE = 10001
 DATABASE_DOES_NOT_EXIST = 10072
@@ -86,11 +88,11 @@ class EmbeddedCatalog:
                     hint="DROP DATABASE .. CASCADE drops them too.",
                 )
             database = self._find_database(connection, name)
-            dropped = tuple(
-                self._drop_table(connection, TableName(name, table)) for table in tables
-            )
+            names = [TableName(name, table) for table in tables]
+            readers = {one for table in names for one in readers_of(connection, table)}
+            dropped = tuple(self._drop_table(connection, table) for table in names)
             if database is not None and not any(t.kind is TableKind.EXTERNAL for t in dropped):
-                self._note_directories(connection, [database.location])
+                self._leave_directories(connection, [database.location], readers)
             connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
             return dropped
 
@@ -191,12 +193,11 @@ class EmbeddedCatalog:
                 raise AlreadyExistsError(f"new table {after.name} already exists")
             refuse_writers(connection, before.name)
             forget_transactions(connection, after.name)
-            if after.location != before.location:
-                lose_readers(connection, before.name)
             rename_transactions(connection, before.name, after.name)
             rename_table(connection, before, after, db_id, self._store.warehouse)
             if move is not None:
                 move()
+                self._follow(connection, after.name, before.location, after.location)
 
     def add_partitions(
         self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
@@ -223,7 +224,7 @@ class EmbeddedCatalog:
         table: Table,
         partitions: Iterable[Partition],
         *,
-        take_away: Callable[[tuple[Partition, ...]], Collection[str]] | None = None,
+        take_away: Callable[[tuple[Partition, ...]], Mapping[str, str]] | None = None,
     ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
             self._require_unchanged(connection, table)
@@ -236,10 +237,13 @@ class EmbeddedCatalog:
                     [name_of(table, p) for p in dropped if _lies_elsewhere(table, p)],
                 )
                 if take_away is not None:
-                    leftovers = take_away(dropped)
+                    left = take_away(dropped)
                     # noted as moves until now, which would be undone
-                    delete_directories(connection, leftovers, self._store.warehouse)
-                    self._note_directories(connection, leftovers)
+                    delete_directories(connection, left, self._store.warehouse)
+                    self._note_directories(connection, left)
+                    hidden = {new: old for new, old in left.items() if new != old}
+                    readers = readers_of(connection, table.name)
+                    keep_at(connection, hidden, readers, self._store.warehouse, moved=True)
             return dropped
 
     def alter_partition(
@@ -260,6 +264,7 @@ class EmbeddedCatalog:
                 forget_statistics(connection, table, after)
             if move is not None:
                 move()
+                self._follow(connection, table.name, before.location, after.location)
 
     def list_partitions(self, table: Table) -> tuple[Partition, ...]:
         if not table.partition_columns:
@@ -310,16 +315,35 @@ class EmbeddedCatalog:
     def _drop_table(self, connection: Connection, name: TableName) -> Table:
         table = self._require_table(connection, name)
         partitions = read_partitions(connection, table.table_id, self._store.warehouse)
-        self._note_directories(connection, own_directories(table, partitions))
+        readers = readers_of(connection, name)
+        self._leave_directories(connection, own_directories(table, partitions), readers)
         forget_transactions(connection, name)
-        lose_readers(connection, name)
+        if readers:
+            part_readers(connection, name, table.table_id)
         delete_table(connection, table.table_id)
         return table
+
+    def _leave_directories(
+        self, connection: Connection, locations: Iterable[str], readers: Collection[int]
+    ) -> None:
+        """Notes what is about to be deleted; with readers, once these are done."""
+        noted = tuple(locations)
+        self._note_directories(connection, noted)
+        if readers:
+            hidden = {hidden_name(os.path.dirname(one)): one for one in noted}
+            keep_at(connection, hidden, readers, self._store.warehouse, moved=False)
 
     def _note_directories(self, connection: Connection, locations: Iterable[str]) -> None:
         """Notes what is about to be deleted, so that it goes even if this process dies."""
         now = self._store.now(connection)
         insert_directories(connection, locations, self._store.warehouse, now=now)
+
+    def _follow(self, connection: Connection, table: TableName, old: str, new: str) -> None:
+        """Notes for those who read a table where files of it have gone, and all that lay there."""
+        if new != old:
+            move_kept(connection, old, new, self._store.warehouse)
+            readers = readers_of(connection, table)
+            keep_at(connection, {new: old}, readers, self._store.warehouse, moved=True)
 
     def _require_unchanged(self, connection: Connection, table: Table) -> None:
         if self._require_table(connection, table.name) != table:

@@ -13,15 +13,25 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
+from acidsql.metastore.locations import stored_location
 from acidsql.metastore.locking import find_dead_locks, give_up
 from acidsql.metastore.opening import open_txns, purged_below
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.directories import (
+    any_directories,
     delete_directories,
     find_directories,
     insert_directories,
     insert_moves,
     is_directory_noted,
+)
+from acidsql.metastore.rows.kept import (
+    find_hidden_names,
+    find_kept,
+    forget_kept,
+    kept_locations,
+    lose_kept,
+    move_kept,
 )
 from acidsql.metastore.rows.leftovers import find_aborted, find_recorded, forget, recorded
 from acidsql.metastore.rows.locks import next_lock_id
@@ -133,6 +143,10 @@ class EmbeddedReaders(EmbeddedTxns):
             delete_readers(connection, reader_ids)
             return lost
 
+    def kept_for(self, reader_id: int, *, behind: bool = False) -> Mapping[str, str]:
+        with self._store.write(durable=False) if behind else self._store.read() as connection:
+            return find_kept(connection, reader_id, self._store.warehouse)
+
     def reap(self) -> None:
         with self._store.write() as connection:
             self._reap_all(connection)
@@ -224,18 +238,52 @@ class EmbeddedLeftovers(EmbeddedReaders):
 
     def forget_directories(self, locations: Collection[str]) -> None:
         with self._store.write(durable=False) as connection:
-            delete_directories(connection, locations, self._store.warehouse)
+            forgotten = forget_kept(connection, locations, self._store.warehouse)
+            delete_directories(connection, forgotten, self._store.warehouse)
 
     def noted_directories(self) -> tuple[NotedDirectory, ...]:
         with self._store.read() as connection:
-            long_ago = self._now(connection) - _A_DAY
-            return find_directories(
-                connection,
-                self._store.warehouse,
-                Process.current(),
-                long_ago=long_ago,
-                one_host=self._store.one_host,
-            )
+            if not any_directories(connection):
+                return ()
+            by = self._observer(self._now(connection) - self._jump(connection))
+            dead = find_dead(connection, by)
+            if not dead or all(kept_locations(connection, dead).values()):
+                return self._left_directories(connection)
+        self.reap()  # whoever is late is told so before his files go
+        with self._store.read() as connection:
+            return self._left_directories(connection)
+
+    def _left_directories(self, connection: Connection) -> tuple[NotedDirectory, ...]:
+        return find_directories(
+            connection,
+            self._store.warehouse,
+            Process.current(),
+            long_ago=self._now(connection) - _A_DAY,
+            one_host=self._store.one_host,
+            kept=kept_locations(connection),
+        )
+
+    def hidden_names(self, locations: Collection[str]) -> Mapping[str, str]:
+        with self._store.read() as connection:
+            return find_hidden_names(connection, locations, self._store.warehouse)
+
+    def kept(self, locations: Collection[str]) -> Collection[str]:
+        with self._store.read() as connection:
+            kept = kept_locations(connection)
+        return [one for one in locations if stored_location(one, self._store.warehouse) in kept]
+
+    @contextmanager
+    def hiding(self, location: str, hidden: str) -> Iterator[None]:
+        with self._store.write() as connection:
+            yield
+            warehouse, now = self._store.warehouse, self._now(connection)
+            move_kept(connection, location, hidden, warehouse)
+            delete_directories(connection, [location], warehouse)
+            insert_directories(connection, [hidden], warehouse, now=now)
+
+    def keep_none(self, hidden: Collection[str]) -> None:
+        with self._store.write() as connection:
+            lose_kept(connection, hidden, self._store.warehouse)
 
     def is_noted(self, location: str) -> bool:
         with self._store.read() as connection:

@@ -15,6 +15,7 @@ from acidsql.txn.leftovers import NotedDirectory
 
 _DD = DIRECTORIES_TO_DELETE.c
 _ALL = select(DIRECTORIES_TO_DELETE).order_by(_DD.DD_ID)
+_ANY = select(_DD.DD_ID).limit(1)
 
 
 def insert_directories(
@@ -63,11 +64,24 @@ def is_directory_noted(connection: Connection, location: str, warehouse: str) ->
     return connection.execute(noted.limit(1)).first() is not None
 
 
+def any_directories(connection: Connection) -> bool:
+    """Whether any is noted."""
+    return connection.execute(_ANY).first() is not None
+
+
 def find_directories(
-    connection: Connection, warehouse: str, observer: Process, *, long_ago: int, one_host: bool
+    connection: Connection,
+    warehouse: str,
+    observer: Process,
+    *,
+    long_ago: int,
+    one_host: bool,
+    kept: Mapping[str, bool],
 ) -> tuple[NotedDirectory, ...]:
     """The directories whose process is gone. ``long_ago``: of a process that cannot be seen from
     here, those noted before; epoch milliseconds. ``one_host``: none runs on another machine.
+    ``kept``: whether those that are kept for readers still have some, by their stored locations:
+    nothing else decides of them.
     """
     return tuple(
         dict.fromkeys(
@@ -76,11 +90,15 @@ def find_directories(
                 moved_from=row.DD_MOVED_FROM and given_location(row.DD_MOVED_FROM, warehouse),
             )
             for row in connection.execute(_ALL)
-            if _is_left(
-                Process.parse(row.DD_AGENT_INFO),
-                observer,
-                is_old=row.DD_TIME < long_ago,
-                one_host=one_host,
+            if (
+                not kept[row.DD_LOCATION]
+                if row.DD_LOCATION in kept
+                else _is_left(
+                    Process.parse(row.DD_AGENT_INFO),
+                    observer,
+                    is_old=row.DD_TIME < long_ago,
+                    one_host=one_host,
+                )
             )
         )
     )

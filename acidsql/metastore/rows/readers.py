@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     and_,
     bindparam,
@@ -160,13 +161,21 @@ def delete_readers(connection: Connection, reader_ids: Collection[int]) -> None:
         connection.execute(_DELETE, {"ids": list(reader_ids)})
 
 
-def lose_readers(connection: Connection, table: TableName) -> None:
-    """Deletes the registrations of those who read a table that goes away with its files: another
-    may have its name and theirs, so that they would read that without noticing. They are told when
-    they give theirs up.
+def readers_of(connection: Connection, table: TableName) -> set[int]:
+    """The RD_IDs of those who read a table outside of transactions."""
+    return set(connection.scalars(select(_RD.RD_ID).where(_of_table(table))))
+
+
+def part_readers(connection: Connection, table: TableName, table_id: int) -> None:
+    """Keeps the registrations of those who read a table that is dropped apart from those of the
+    next one of its name: under a name that no table has.
     """
-    of_table = and_(_RD.RD_DATABASE == table.database, _RD.RD_TABLE == table.table)
-    delete_readers(connection, set(connection.scalars(select(_RD.RD_ID).where(of_table))))
+    dropped = {"RD_TABLE": f"{table.table}:dropped:{table_id}"}
+    connection.execute(update(READERS).where(_of_table(table)).values(dropped))
+
+
+def _of_table(table: TableName) -> ColumnElement[bool]:
+    return and_(_RD.RD_DATABASE == table.database, _RD.RD_TABLE == table.table)
 
 
 def reap_readers(connection: Connection, by: Observer) -> None:

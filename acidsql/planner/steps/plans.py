@@ -239,6 +239,12 @@ def transactional_reads(plan: Plan) -> tuple[TableName, ...]:
     return tuple(dict.fromkeys(r.table.name for r in reads if r.table.is_transactional))
 
 
+def stored_reads(plan: ReadPlan) -> tuple[TableName, ...]:
+    """The tables with files of their own whose rows a query reads."""
+    tables = (read.table for read in plan.query.reads)
+    return tuple(dict.fromkeys(t.name for t in tables if t.kind is not TableKind.FRAME))
+
+
 def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat: a case for each kind)
     """The plan of one bound statement under these settings. Statement ids start at 0 in each
     transaction.

@@ -41,13 +41,19 @@ class Queries:
         """The answer by these steps; None if they cannot tell. Spark's analysis errors come back
         with the user's spans.
         """
+        for step in steps:
+            if isinstance(step, CountRows):
+                return self._count(step, snapshots, trace)
+        frame = _Planned(self, steps, snapshots, trace)
+        return self._answer(frame, trace)
+
+    def frame(self, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace) -> DataFrame:
+        """The DataFrame that steps make."""
         views: dict[int, str] = {}
         df: DataFrame | None = None
         counting = any(isinstance(step, Query) and step.counting for step in steps)
         for step in steps:
             match step:
-                case CountRows():
-                    return self._count(step, snapshots, trace)
                 case Scan():
                     running = trace.running(step)
                     views[step.number] = self.scan(step.read, snapshots, running, counting=counting)
@@ -55,7 +61,7 @@ class Queries:
                     with trace.running(step):
                         df = self.planned(step.query, views, snapshots)
         assert df is not None
-        return self._answer(df, trace)
+        return df
 
     def _count(self, step: CountRows, snapshots: Snapshots, trace: Trace) -> Answer | None:
         with trace.running(step) as figures, translated():
@@ -65,19 +71,20 @@ class Queries:
             figures.in_vain = number is None
         return None if number is None else count_answer(step.count, number)
 
-    def _answer(self, df: DataFrame, trace: Trace) -> Answer:
+    def _answer(self, planned: _Planned, trace: Trace) -> Answer:
         def fetch() -> pa.Table:
+            df = planned.now()
             with trace.running_a(Collect) as figures:
                 table = self._collect(df)
                 figures.rows, figures.bytes = table.num_rows, table.nbytes
             return table
 
         return Answer(
-            columns=columns_of(df),
+            columns=columns_of(planned.frame),
             fetch=fetch,
             late=True,
-            frame=lambda: df,
-            stream=lambda: self._stream(df),
+            frame=planned.now,
+            stream=lambda: self._stream(planned.now()),
         )
 
     def dataframe(
@@ -215,6 +222,27 @@ class Queries:
             )
             frame = self._resources.spark.sql(analyze.aggregate(table, action.columns, view))
         return analyze.with_rows(table, action.columns, analyzed, self._collect(frame))
+
+
+class _Planned:
+    """The DataFrame of a query's steps, which is planned again once files of it were moved."""
+
+    def __init__(
+        self, queries: Queries, steps: tuple[Step, ...], snapshots: Snapshots, trace: Trace
+    ) -> None:
+        self._queries = queries
+        self._steps = steps
+        self._snapshots = snapshots
+        self._moves = snapshots.files.moves
+        self.frame = queries.frame(steps, snapshots, trace)
+
+    def now(self) -> DataFrame:
+        files = self._snapshots.files
+        files.look_again()
+        if files.moves != self._moves:
+            self._moves = files.moves
+            self.frame = self._queries.frame(self._steps, self._snapshots, UNTRACED)
+        return self.frame
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.model import Column
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileReader
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, valid_mask
@@ -187,7 +187,7 @@ def _check(column: FileColumn, file: ScanFile) -> None:
         )
 
 
-def read_stripes(io: FileIO, plan: FileRead, stripes: range) -> pa.RecordBatch | None:
+def read_stripes(io: FileReader, plan: FileRead, stripes: range) -> pa.RecordBatch | None:
     """The live rows of some stripes that follow on each other: the three ids if they are asked
     for, then the columns, by their numbers. None if there are none. NeedsSpark; FormatError if the
     file is not as it must be.
@@ -212,7 +212,7 @@ def _no_columns(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(nothing)
 
 
-def read_few(io: FileIO, plans: Sequence[FileRead]) -> pa.RecordBatch | None:
+def read_few(io: FileReader, plans: Sequence[FileRead]) -> pa.RecordBatch | None:
     """What ``read_stripes`` gives of whole files of one partition that have ``few_rows``; their
     rows are tested together.
     """

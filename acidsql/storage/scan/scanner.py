@@ -23,7 +23,7 @@ from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, FileReader
 from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
@@ -96,20 +96,22 @@ class Scanner:
         ids: bool = False,
         partition_numbers: bool = False,
         batch_rows: int = BATCH_ROWS,
+        files: FileReader | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The visible rows, in the order of partitions, files and rows: ID_FIELDS if ``ids`` are
         asked for, the columns by their names, PARTITION_NUMBER if it is asked for. No batch is
         empty or has more than ``batch_rows`` rows.
 
         ``predicates``: conjuncts of ``where``, or of what the caller tests himself; they only help
-        to skip data. NeedsSpark where Spark may read other values, at once or, by the values, from
-        any batch. FormatError names a file that is not as it must be.
+        to skip data. ``files``: what opens those with rows, when these are asked for. NeedsSpark
+        where Spark may read other values, at once or, by the values, from any batch. FormatError
+        names a file that is not as it must be.
         """
         shape = _Shape.of(snapshot, columns, ids=ids, partition_numbers=partition_numbers)
         tested = None if where is None else _Shape.of(snapshot, where.columns)
         given = tuple(predicates)
         scan = _Scan(shape=shape, reads=tuple(self._reads(snapshot, shape, tested, where, given)))
-        return _bounded(self._read(scan), batch_rows)
+        return _bounded(self._read(files or self._io, scan), batch_rows)
 
     def schema(self, snapshot: TableSnapshot, columns: Sequence[str]) -> pa.Schema:
         """The schema of the batches of these columns. NeedsSpark, too, for a partition's value."""
@@ -170,8 +172,8 @@ class Scanner:
             self._last_dead = key, dead
         return dead
 
-    def _read(self, scan: _Scan) -> Iterator[pa.RecordBatch]:
-        work = partial(_work, self._io, scan.shape)
+    def _read(self, io: FileReader, scan: _Scan) -> Iterator[pa.RecordBatch]:
+        work = partial(_work, io, scan.shape)
         return chain.from_iterable(self._known.workers.ahead(work, scan.tasks()))
 
 
@@ -179,7 +181,7 @@ Piece = tuple[FileRead, range]
 """A file, and stripes of it that follow on each other."""
 
 
-def _work(io: FileIO, shape: _Shape, task: Sequence[Piece]) -> list[pa.RecordBatch]:
+def _work(io: FileReader, shape: _Shape, task: Sequence[Piece]) -> list[pa.RecordBatch]:
     parts = []
     for few_of, pieces in groupby(task, key=_few_of):
         if few_of is not None:

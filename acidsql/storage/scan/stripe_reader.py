@@ -13,7 +13,7 @@ from pyarrow import orc
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import ROW_FIELD, column_numbers
 from acidsql.errors import FormatError
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileReader
 from acidsql.storage.footers import ScanFile, read_footer
 from acidsql.storage.known_files import KeptColumns
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -28,7 +28,7 @@ _ENTRY_BYTES = 1024
 class StripeReader:
     """One file, opened when columns are first asked for. ``kept``: where what is read is kept."""
 
-    def __init__(self, io: FileIO, file: ScanFile, kept: KeptColumns) -> None:
+    def __init__(self, io: FileReader, file: ScanFile, kept: KeptColumns) -> None:
         self._io = io
         self._file = file
         self._kept = kept

@@ -262,18 +262,43 @@ class ReaderTableContract(StoreContract):
         manager.close_readers([reader])
         assert claims(manager, compaction)
 
-    def test_who_reads_what_goes_away_is_told(self, catalog: Catalog, manager: TxnManager) -> None:
-        """By the loss of the registration: another may have the name, and files of the same names,
-        by then. Of another table, or one that stays where it is, nobody loses it.
+    def test_what_is_dropped_is_kept_for_who_reads_it(
+        self, catalog: Catalog, manager: TxnManager
+    ) -> None:
+        """Under a name of its own, apart from the next table's; and what is read stays on record
+        apart from what that one does.
         """
         table = create(catalog)
-        dropped, other = open_reader(manager, T, U), open_reader(manager, U)
+        insert(manager)
+        reader, other = open_reader(manager, T, U), open_reader(manager, U)
         catalog.drop_table(T)
-        assert manager.renew_readers([dropped, other]) == {dropped}
+        kept = manager.kept_for(reader)
+        assert list(kept) == [table.location]
+        assert kept[table.location] != table.location
+        later = open_reader(manager, T)
+        assert (manager.kept_for(other), manager.kept_for(later)) == ({}, {})
+        manager.close_readers([later])
+        assert manager.renew_readers([reader, other]) == set()
+        create(catalog)
+        insert(manager)
+        assert claims(manager, compacted(manager))
+        catalog.drop_table(T)
+        assert manager.kept_for(reader) == kept
+
+    def test_what_is_moved_is_followed(self, catalog: Catalog, manager: TxnManager) -> None:
+        """From one place to the next; and where it is dropped at last, that is kept."""
         table = create(catalog)
-        moved = open_reader(manager, T)
-        catalog.rename_table(table, replace(table, name=OTHER, location=f"{table.location}_2"))
-        assert manager.close_readers([moved, other]) == {moved}
+        reader = open_reader(manager, T)
+        once = replace(table, name=OTHER, location=f"{table.location}_2")
+        catalog.rename_table(table, once, move=lambda: None)
+        assert manager.kept_for(reader) == {table.location: once.location}
+        catalog.rename_table(once, table, move=lambda: None)
+        assert manager.kept_for(reader)[table.location] == table.location
+        catalog.drop_table(T)
+        assert manager.kept_for(reader, behind=True)[table.location] not in (
+            table.location,
+            once.location,
+        )
 
     def test_a_new_table_of_the_name_has_all_its_history(
         self, catalog: Catalog, manager: TxnManager

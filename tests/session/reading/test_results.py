@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -125,17 +126,8 @@ def test_rows_outlive_their_partition(alone: Session) -> None:
     assert late.fetchall() == [(1,)]
 
 
-def test_rows_that_others_took_away_are_told_of(alone: Session) -> None:
-    """With an error that may be retried, not with whatever a reader of files says."""
-    late = alone.sql("SELECT * FROM t")
-    with alone.open_beside() as other:
-        other.sql("DROP TABLE t")
-    with pytest.raises(SnapshotTooOldError, match=r"rows of table default\.t are gone") as caught:
-        late.fetchall()
-    assert caught.value.retryable
-
-
-TAKEN_AWAY = {
+MOVED_AWAY = {
+    "dropped": ("t", "DROP TABLE t"),
     "made anew": ("t", "DROP TABLE t", "CREATE TABLE t LIKE t2", "INSERT INTO t SELECT * FROM t2"),
     "renamed": (
         "t",
@@ -149,6 +141,26 @@ TAKEN_AWAY = {
         "ALTER TABLE p DROP PARTITION (k = 1)",
         "INSERT INTO p PARTITION (k = 1) VALUES (9)",
     ),
+    "partition renamed": ("p", "ALTER TABLE p PARTITION (k = 1) RENAME TO PARTITION (k = 2)"),
+}
+
+
+@pytest.mark.parametrize("case", MOVED_AWAY)
+@pytest.mark.parametrize("locks", ["true", "false"])
+def test_rows_outlive_what_others_move_away(alone: Session, case: str, locks: str) -> None:
+    """Others may have files of the same names there by now (see test_dropped for processes)."""
+    table, *statements = MOVED_AWAY[case]
+    alone.sql("CREATE TABLE t2 LIKE t")
+    alone.sql("INSERT INTO t2 VALUES (5, 'other')")
+    alone.sql(f"SET hive.support.concurrency = {locks}")
+    late = alone.sql(f"SELECT id FROM {table} ORDER BY id")
+    with alone.open_beside() as other:
+        for statement in statements:
+            other.sql(statement)
+    assert late.fetchall() == [(1,), (2,)]
+
+
+TAKEN_AWAY = {
     "truncated": ("plain", "TRUNCATE TABLE plain"),
     "overwritten": ("plain", "INSERT OVERWRITE TABLE plain VALUES (9, 'z')"),
     "filled again": ("plain", "TRUNCATE TABLE plain", "INSERT INTO plain VALUES (9, 'z')"),
@@ -162,9 +174,8 @@ def test_rows_are_the_snapshot_s_or_none(alone: Session, case: str, locks: str) 
     retried, and never other rows or fewer.
     """
     table, *statements = TAKEN_AWAY[case]
-    for name, kind in (("t2", ACID), ("plain", "STORED AS ORC")):
-        alone.sql(f"CREATE TABLE {name} (id INT, v STRING) {kind}")
-        alone.sql(f"INSERT INTO {name} VALUES (5, 'other')")
+    alone.sql("CREATE TABLE plain (id INT, v STRING) STORED AS ORC")
+    alone.sql("INSERT INTO plain VALUES (5, 'other')")
     alone.sql(f"SET hive.support.concurrency = {locks}")
     late = alone.sql(f"SELECT id FROM {table}")
     with alone.open_beside() as other:
@@ -174,6 +185,15 @@ def test_rows_are_the_snapshot_s_or_none(alone: Session, case: str, locks: str) 
         late.fetchall()
     assert caught.value.retryable
     assert "before they were fetched" in caught.value.message
+
+
+def test_rows_that_no_program_of_ours_took_away_are_told_of(alone: Session) -> None:
+    """With an error that may be retried, not with whatever a reader of files says."""
+    late = alone.sql("SELECT * FROM t")
+    shutil.rmtree(Path(alone.warehouse, "t"))
+    with pytest.raises(SnapshotTooOldError, match="are not what the statement saw") as caught:
+        late.fetchall()
+    assert caught.value.retryable
 
 
 @pytest.mark.parametrize("begin", [(), ("START TRANSACTION",)])
@@ -202,22 +222,27 @@ def test_rows_that_go_while_they_are_looked_for(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("case", ["partition", "truncated", "made anew"])
-def test_rows_of_spark_are_the_snapshot_s_or_none(session: Session, case: str) -> None:
+@pytest.mark.parametrize("case", ["partition made anew", "truncated", "made anew", "renamed"])
+@pytest.mark.parametrize("kind", [ACID, "STORED AS ORC", "STORED AS PARQUET"])
+def test_rows_of_spark_are_the_snapshot_s_or_none(session: Session, case: str, kind: str) -> None:
     """The same where Spark reads them."""
-    table, *statements = TAKEN_AWAY[case]
-    session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+    table, *statements = (MOVED_AWAY | TAKEN_AWAY)[case]
+    session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {kind}")
     session.sql("INSERT INTO p PARTITION (k = 1) VALUES (1)")
-    for name, kind in (("t", ACID), ("t2", ACID), ("plain", "STORED AS ORC")):
-        session.sql(f"CREATE TABLE {name} (id INT, v STRING) {kind}")
-        session.sql(f"INSERT INTO {name} VALUES (5, 'other')")
+    for name, value in (("t", 1), ("t2", 2), ("plain", 1)):
+        made = "STORED AS ORC" if name == "plain" else kind
+        session.sql(f"CREATE TABLE {name} (id INT, v STRING) {made}")
+        session.sql(f"INSERT INTO {name} VALUES ({value}, 'other')")
     session.sql("SET acidsql.engine = spark")
-    late = session.sql(f"SELECT id, rand() r FROM {table}")
+    late = session.sql(f"SELECT id, rand() < 2 r FROM {table}")
     with session.open_beside() as other:
         for statement in statements:
             other.sql(statement)
-    with pytest.raises(SnapshotTooOldError, match="before they were fetched"):
-        late.fetchall()
+    if case in MOVED_AWAY:
+        assert late.fetchall() == [(1, True)]
+    else:
+        with pytest.raises(SnapshotTooOldError, match="before they were fetched"):
+            late.fetchall()
 
 
 @pytest.mark.spark
