@@ -467,6 +467,19 @@ def test_a_limit_for_each_task(spark: SparkSession) -> None:
     assert jvm.task_count(jvm.limit_each_task(rows, 10)) == 4
 
 
+def test_mixed_marks(spark: SparkSession) -> None:
+    """Of what metadata say: what not all branches of a UNION say, and what structs take along."""
+    rows = spark.range(1).selectExpr("'a' AS a", "'b' AS b", "'c' AS c")
+    for name in ("a", "b"):
+        rows = rows.withMetadata(name, {"mark": name})
+    assert jvm.mixed_marks(rows, "mark") == frozenset()
+    assert jvm.mixed_marks(rows.union(rows), "mark") == frozenset()
+    assert jvm.mixed_marks(rows.select("a", "b").union(rows.select("c", "b")), "mark") == {"a"}
+    assert jvm.mixed_marks(rows.select("a").union(rows.select("b")), "mark") == {"a", "b"}
+    assert jvm.mixed_marks(rows.selectExpr("a", "struct(b, c) AS s"), "mark") == {"b"}
+    assert jvm.mixed_marks(rows.union(rows).union(rows), "other") == frozenset()
+
+
 def test_running_tasks(spark: SparkSession) -> None:
     """Another thread sees how far the jobs of a tag are, and nothing of other jobs."""
     tag = "acidsql-running"
