@@ -13,18 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.local.changes import LocalChanges
-from acidsql.local.queries import columns_made
+from acidsql.local.queries import columns_made, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.reasons import why_spark
-from acidsql.planner.steps.step import Choose, LocalRows, LocalScan, Step
+from acidsql.planner.steps.step import Choose, LocalFiles, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of
@@ -165,6 +166,22 @@ class Engine:
             only_spark=running.changed_meaning(),
         )
 
+    def find_files(self, format: str, path: str) -> PathRelation | OnlySpark:
+        """The files of a format at a path, or why they are read by Spark alone. Asks a Spark that
+        runs which file system it takes a path for, and starts none.
+        """
+        if self.resources.settings.text("acidsql.engine") == "spark":
+            return OnlySpark(reason="acidsql.engine=spark")
+        if (reason := self.resources.running.reads_otherwise()) is not None:
+            return OnlySpark(reason=reason)
+        from acidsql.storage.by_path.relations import relation_at
+
+        try:
+            with reading_files():
+                return relation_at(format, path)
+        except NeedsSpark as signal:
+            return OnlySpark(reason=signal.reason)
+
     def cancel(self) -> None:
         self.resources.running.cancel()
 
@@ -199,7 +216,7 @@ class Engine:
             match steps[0]:
                 case Choose(ways=inner):
                     answer = self._first([way.steps for way in inner], snapshots, trace)
-                case LocalScan() | LocalRows():
+                case LocalScan() | LocalFiles() | LocalRows():
                     answer = self._by_driver(steps, ways[number + 1 :], snapshots, trace)
                 case _:
                     answer = self.queries.answer(steps, snapshots, trace)

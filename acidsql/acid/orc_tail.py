@@ -21,13 +21,20 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
-from acidsql.acid.orc_footer_pb2 import Footer, PostScript, StripeInformation, UserMetadataItem
+from acidsql.acid.orc_footer_pb2 import (
+    Footer,
+    PostScript,
+    StripeInformation,
+    Type,
+    UserMetadataItem,
+)
 from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage, text
 from acidsql.errors import FormatError, InternalError
 from acidsql.lazy_dataclass import dataclass
@@ -48,6 +55,8 @@ _LZ4_FRAME_HEADER = (
 )
 _LZ4_FRAME_END = bytes(4)
 
+_ATTRIBUTES = 7
+"""The number of the attributes in Type of orc_proto.proto."""
 _PROLEPTIC_GREGORIAN = 2
 """CalendarKind of orc_proto.proto."""
 
@@ -104,6 +113,14 @@ class OrcTail(NamedTuple):
         """The metadata by key. FormatError for a value that is not a text."""
         try:
             return dict(map(_name_and_value, self.metadata))
+        except _BROKEN as error:
+            raise _format_error(self.path, error) from error
+
+    @property
+    def attributes(self) -> list[dict[str, str]]:
+        """What is said of each type besides, in the order of the types. FormatError as above."""
+        try:
+            return [_attributes(message) for message in Footer.FromString(self.footer).types]
         except _BROKEN as error:
             raise _format_error(self.path, error) from error
 
@@ -335,6 +352,12 @@ def _item(name: str, value: str) -> bytes:
 def _name_and_value(data: bytes) -> tuple[str, str]:
     item = UserMetadataItem.FromString(data)
     return text(item.name, "replace"), item.value.decode(errors="replace")
+
+
+def _attributes(message: bytes) -> dict[str, str]:
+    """The attributes in a ``Type`` message; each is laid out as an item of metadata."""
+    unknown: Any = UnknownFieldSet(Type.FromString(message))
+    return dict(_name_and_value(f.data) for f in unknown if f.field_number == _ATTRIBUTES)
 
 
 def _chunk(data: bytes, codec: OrcCodec) -> bytes:

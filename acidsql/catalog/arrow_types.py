@@ -30,6 +30,7 @@ _ARROW: dict[str, pa.DataType] = {
     "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
+    "timestamp_ntz": pa.timestamp("us"),
 }
 
 

@@ -275,5 +275,16 @@ def holds(hive_type: HiveType, test: Callable[[HiveType], bool]) -> bool:
             assert_never(hive_type)
 
 
+TIMESTAMP_NTZ = PrimitiveType("timestamp_ntz")
+"""A type of Spark's that Hive has not: a wall clock that no zone moves. Not every function knows it
+that knows TIMESTAMP, as which it is shown.
+"""
+
+
+def shown_type(hive_type: HiveType) -> HiveType:
+    """The type of Hive's that a column of an answer has."""
+    return PrimitiveType("timestamp") if hive_type == TIMESTAMP_NTZ else hive_type
+
+
 def is_timestamp(hive_type: HiveType) -> bool:
     return hive_type == PrimitiveType("timestamp")

@@ -29,6 +29,7 @@ from acidsql.planner.steps.step import (
     CheckOnce,
     Choose,
     InsertUnmatched,
+    LocalFiles,
     LocalJoin,
     LocalRows,
     LocalScan,
@@ -165,7 +166,7 @@ class _Run:
         self.beside = sum(
             self.queries.weigh(step, self.snapshots)
             for step in sources
-            if isinstance(step, LocalScan)
+            if isinstance(step, LocalScan | LocalFiles)
         )
         keys = {c.name for c in self.plan.table.partition_columns}
         scan = next((s for s in self.plan.local if isinstance(s, LocalScan) and not s.number), None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Partition
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import HiveType, shown_type
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
@@ -25,7 +25,7 @@ from acidsql.planner.bind.local.query_trees import (
     OnlySpark,
     Semantics,
 )
-from acidsql.planner.steps.step import LocalRows, LocalScan, Step
+from acidsql.planner.steps.step import LocalFiles, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -56,7 +56,11 @@ class LocalQueries:
         query = last.query.local
         batches: Iterator[pa.RecordBatch] | None = None
         for step in steps:
-            if isinstance(step, LocalScan):
+            if isinstance(step, LocalFiles):
+                batches = self._file_batches(step, trace)
+                if batches is None:
+                    return None
+            elif isinstance(step, LocalScan):
                 local = query if isinstance(query, LocalQuery) else None
                 batches = self.batches(
                     step,
@@ -72,8 +76,10 @@ class LocalQueries:
                     query = replace(query, where=None)
         return LateRows(last, query, None if batches is None else _Once(batches), trace)
 
-    def weigh(self, step: LocalScan, snapshots: Snapshots) -> int:
+    def weigh(self, step: LocalScan | LocalFiles, snapshots: Snapshots) -> int:
         """The bytes of files that a scan reads."""
+        if isinstance(step, LocalFiles):
+            return step.relation.size
         with reading_files():
             return self.scanner.weigh(self.table_at(step.read, snapshots), _names(step))
 
@@ -116,6 +122,25 @@ class LocalQueries:
                 signal = needs_spark
             figures.in_vain = batches is None
         if signal is not None and step.max_bytes is None:
+            raise signal
+        return batches
+
+    def _file_batches(self, step: LocalFiles, trace: Trace) -> Iterator[pa.RecordBatch] | None:
+        """The batches of files that are named by their path, as those of a table."""
+        from acidsql.storage.by_path.relations import batches_of
+
+        relation, most, signal = step.relation, step.max_bytes, None
+        batches: Iterator[pa.RecordBatch] | None = None
+        with trace.running(step) as figures:
+            figures.files, figures.bytes = len(relation.files), relation.size
+            if most is None or relation.size <= most:
+                try:
+                    with reading_files():
+                        batches = batches_of(relation, step.columns)
+                except NeedsSpark as needs_spark:
+                    signal = needs_spark
+            figures.in_vain = batches is None
+        if signal is not None and most is None:
             raise signal
         return batches
 
@@ -264,4 +289,4 @@ def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
     """The names and types of the columns that local steps make."""
     [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
     assert not isinstance(query, OnlySpark)
-    return tuple((output.name, output.type) for output in query.outputs)
+    return tuple((output.name, shown_type(output.type)) for output in query.outputs)

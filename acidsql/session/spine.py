@@ -181,6 +181,7 @@ class Spine:
             warn=warn,
             semantics=self.engine.semantics(self.database),
             frames=self.frames.relations(),
+            find_files=self.engine.find_files,
         )
 
     def run(self, plan: Plan, source: str) -> Result:

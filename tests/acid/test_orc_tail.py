@@ -391,3 +391,17 @@ def test_decimals_of_old_files() -> None:
         bytes([OrcKind.DATE]), bytes([OrcKind.DECIMAL])
     )
     assert str(decode_types((kind_alone,))) == "decimal(38,10)"
+
+
+def test_what_is_said_of_types_besides() -> None:
+    """By the number of each type; Arrow says nothing, Spark which of its types it has stored."""
+    data = orc_bytes(pa.table({"a": [1], "b": ["x"]}))
+    assert tail_of(data).attributes == [{}, {}, {}]
+    tail, said = tail_of(data), b"\n\x17spark.sql.catalyst.type\x12\rtimestamp_ntz"
+    footer = Footer.FromString(tail.footer)
+    footer.types[1] += b"\x3a" + bytes([len(said)]) + said
+    edited = tail._replace(footer=footer.SerializeToString())
+    assert edited.attributes == [{}, {"spark.sql.catalyst.type": "timestamp_ntz"}, {}]
+    footer.types[1] += b"\x3a\x05a"
+    with pytest.raises(FormatError):
+        _ = edited._replace(footer=footer.SerializeToString()).attributes

@@ -103,6 +103,14 @@ def test_hadoops_configuration(spark: SparkSession) -> None:
     assert jvm.hadoop_configuration(spark).get("acidsql.probe") is None
 
 
+def test_paths_are_of_a_file_system(spark: SparkSession) -> None:
+    """Without a scheme they are this machine's, unless the session says others."""
+    assert jvm.root_of_paths(spark) == "file:///"
+    ours = jvm.clone_session(spark)
+    ours.conf.set("fs.defaultFS", "hdfs://host")
+    assert jvm.root_of_paths(ours) == "hdfs://host"
+
+
 def test_a_running_session_is_found(spark: SparkSession) -> None:
     """It is of the Spark that runs; a Java process that runs is not launched again."""
     running = jvm.running_session()

@@ -74,6 +74,11 @@ def test_zones_of_one_name_are_the_same(remote: Any) -> None:
     assert not jvm.same_time_zone(remote, "UTC", "Etc/UTC")
 
 
+def test_paths_are_of_no_file_system_that_is_known(remote: Any) -> None:
+    """They are the server's."""
+    assert jvm.root_of_paths(remote) is None
+
+
 def test_files_are_listed_by_the_server(remote: Any) -> None:
     """There is no scan without listing."""
     assert jvm.read_listed_orc(remote, ["file:/f"], [1], "v bigint", {}) is None

@@ -224,6 +224,10 @@ def date_to_timestamp(values: Values) -> Values:
     return pc.cast(values, pa.timestamp("us"))
 
 
+def timestamp_ntz_to_timestamp(values: Values) -> Values:
+    return values
+
+
 def timestamp_to_date(values: Values) -> Values:
     return pc.cast(pc.floor_temporal(values, unit="day"), pa.date32())
 

@@ -108,6 +108,7 @@ _PLAIN = frozenset(
         ("timestamp", "date"),
         ("timestamp", "bigint"),
         ("timestamp", "double"),
+        ("timestamp_ntz", "timestamp"),
     ]
 )
 

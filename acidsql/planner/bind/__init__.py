@@ -21,7 +21,8 @@ from acidsql.planner.bind.bound import (
     BoundSet,
     BoundStatement,
 )
-from acidsql.planner.bind.names import Names, Surroundings
+from acidsql.planner.bind.local.surroundings import Surroundings
+from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.rows import bind_delete, bind_update
 
 __all__ = ["Surroundings", "bind", "bind_all_rows"]

@@ -4,19 +4,18 @@ modules share one ``Names``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, Partition, Table, TableName
-from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError, Warning
+from acidsql.catalog.model import Column, Table, TableName
+from acidsql.catalog.path_relation import PathRelation
+from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.expressions.predicate import predicates
 from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
-from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind import tables
@@ -40,45 +39,28 @@ from acidsql.planner.bind.columns import (
     simple_columns,
 )
 from acidsql.planner.bind.current_database import database_edits
-from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark, Semantics
+from acidsql.planner.bind.local.query_trees import (
+    LocalQuery,
+    LocalValues,
+    OnlySpark,
+    Outside,
+    Semantics,
+)
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
+from acidsql.planner.bind.local.surroundings import Surroundings
 from acidsql.planner.bind.output_names import Output, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
-from acidsql.settings import Settings
 
 Understand = Callable[
-    [str, Span, Sequence[Read], Sequence[str], Semantics], LocalQuery | LocalValues | OnlySpark
+    [str, Span, Sequence[Read], Outside, Semantics], LocalQuery | LocalValues | OnlySpark
 ]
 """What makes the trees of a query: ``local_select`` or the like."""
 
 FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
 """What Spark may stand before a path: parquet.`/data/file`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What the binder may ask: the catalog, the current database, and whether Spark's session has a
-    view of a name.
-
-    ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
-    not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
-    expressions mean in the session. ``frames``: what the session was given to be read under names
-    in lower case; None is one that Spark's session has as a view.
-    """
-
-    catalog: Catalog
-    database: str
-    has_view: Callable[[str], bool] = lambda name: False
-    user: str = ""
-    now: int = 0
-    settings: Settings = field(default_factory=Settings)
-    own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
-    warn: Callable[[Warning], None] = lambda warning: None
-    semantics: Semantics = field(default_factory=Semantics)
-    frames: Mapping[str, Table | None] = field(default_factory=dict)
 
 
 def is_default(value: ast.Fragment) -> bool:
@@ -101,13 +83,16 @@ def bound_reads(analysis: Analysis) -> tuple[BoundRead, ...]:
 
 
 class Names:
-    """One statement's look-ups. ``views`` are the names found in Spark's session only."""
+    """One statement's look-ups. ``views`` are the names found in Spark's session only, ``files``
+    what was found of paths, by their places.
+    """
 
     def __init__(self, source: str, around: Surroundings) -> None:
         self.source = source
         self.around = around
         self.catalog = around.catalog
         self.views: dict[str, None] = {}
+        self.files: dict[Span, PathRelation | OnlySpark] = {}
         self.parsed: dict[Span, Parsed] = {}
         self.conditions: dict[Span, Condition | None] = {}
         self.losses = Losses(around.warn, strict=around.settings.flag("acidsql.ansi"))
@@ -156,6 +141,7 @@ class Names:
             and names[0] in FILE_SOURCES
             and self.catalog.find_database(names[0]) is None
         ):
+            self.files[span] = self.around.find_files(names[0], parts[1])
             return None
         if len(names) > 2:
             raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
@@ -227,6 +213,11 @@ class Names:
     def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
         return database_edits(self.source, fragment.span, self.around.database)
 
+    @property
+    def outside(self) -> Outside:
+        """What the statement reads that is no table, as far as it is known."""
+        return Outside(views=tuple(self.views), files=self.files)
+
     def query(self, body: ast.Fragment, understand: Understand = local_select) -> BoundQuery:
         return self.query_and_outputs(body, understand)[0]
 
@@ -238,7 +229,7 @@ class Names:
         tree = analyse_query(self.source, body.span, self.resolve, analysis)
         query = self.bound_query(edited(body.span, analysis.edits), analysis, output_width(tree))
         local = understand(
-            self.source, body.span, analysis.reads, tuple(self.views), self.around.semantics
+            self.source, body.span, analysis.reads, self.outside, self.around.semantics
         )
         return replace(query, local=local), outputs(tree)
 

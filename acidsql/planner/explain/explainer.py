@@ -35,6 +35,7 @@ from acidsql.planner.explain.transactions import transaction_facts
 from acidsql.planner.explain.words import (
     clause_heading,
     merge_text,
+    read_words,
     size_words,
     step_words,
 )
@@ -53,7 +54,16 @@ from acidsql.planner.steps.plans import (
     WritePlan,
     plan_insert,
 )
-from acidsql.planner.steps.step import ENDING, Check, Choose, LocalScan, Scan, Step, Way
+from acidsql.planner.steps.step import (
+    ENDING,
+    Check,
+    Choose,
+    LocalFiles,
+    LocalScan,
+    Scan,
+    Step,
+    Way,
+)
 from acidsql.settings import Settings
 
 
@@ -143,7 +153,10 @@ class Explainer:
             case Scan(read=read):
                 yield self.read(read)
             case LocalScan(read=read, columns=columns, max_bytes=most):
-                yield self.local_read(read, columns, most)
+                below = self.read(read).children
+                yield Node(read_words(columns, str(read.table.name), most), below)
+            case LocalFiles(relation=relation, columns=columns, max_bytes=most):
+                yield Node(read_words(columns, str(relation), most))
             case Check(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
             case Choose(ways=(Way(name="local", steps=local), Way(name="spark", steps=spark))):
@@ -211,11 +224,6 @@ class Explainer:
         )
         title = f"read {read.table.name}: {kind}{', with ROW__ID' if read.row_id else ''}"
         return Node(title, (*self.pruned(read), *pushed, *self.facts(read.table)))
-
-    def local_read(self, read: BoundRead, columns: tuple[str, ...], most: int | None) -> Node:
-        bound = "" if most is None else f", at most {size_words(most)}"
-        below = self.read(read).children
-        return Node(f"read {', '.join(columns) or 'no column'} of {read.table.name}{bound}", below)
 
     def pruned(self, read: BoundRead) -> Iterator[Node]:
         """How many partitions are read of how many; Spark may find that it needs even fewer."""
@@ -307,17 +315,21 @@ def _up_to(steps: Iterable[Step]) -> str:
     scans = list(_scans(steps))
     sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
     columns = (
-        [f"{', '.join(scan.columns)} of {scan.read.table.name}" for scan in scans]
+        [f"{', '.join(scan.columns)} of {_name(scan)}" for scan in scans]
         if len(scans) > 1
         else [", ".join(scan.columns) for scan in scans]
     )
     return f" up to {', '.join(sorted(sizes))} of {' and '.join(columns)}" if sizes else ""
 
 
-def _scans(steps: Iterable[Step]) -> Iterator[LocalScan]:
+def _name(scan: LocalScan | LocalFiles) -> str:
+    return str(scan.read.table.name if isinstance(scan, LocalScan) else scan.relation)
+
+
+def _scans(steps: Iterable[Step]) -> Iterator[LocalScan | LocalFiles]:
     for step in steps:
         match step:
-            case LocalScan():
+            case LocalScan() | LocalFiles():
                 yield step
             case Choose(ways=ways):
                 yield from (scan for way in ways for scan in _scans(way.steps))

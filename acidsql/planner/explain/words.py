@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from acidsql.errors import InternalError
 from acidsql.expressions.query_text import Piece, QueryText
@@ -82,6 +82,11 @@ def step_words(  # noqa: C901 (flat: a case for each kind)
             return "commit"
         case _:
             raise InternalError(f"{type(step).__name__} is several lines")
+
+
+def read_words(columns: Sequence[str], name: str, most: int | None) -> str:
+    """What the driver reads, at most so many bytes of it."""
+    return f"read {', '.join(columns) or 'no column'} of {name}{_at_most(most)}"
 
 
 def _at_most(most: int | None) -> str:

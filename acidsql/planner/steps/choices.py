@@ -37,6 +37,7 @@ from acidsql.planner.steps.step import (
     Job,
     Join,
     Literals,
+    LocalFiles,
     LocalRows,
     LocalScan,
     LookUp,
@@ -110,7 +111,11 @@ def local_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...] | Non
     most = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
     if isinstance(local, LocalValues):
         return (LocalRows(query=query),)
-    scans = () if local.read is None else (_local_scan(query, local, local.read, most),)
+    scans: tuple[Step, ...] = ()
+    if local.read is not None:
+        scans = (_local_scan(query, local, local.read, most),)
+    elif local.files is not None:
+        scans = (LocalFiles(relation=local.files, columns=local.names, max_bytes=most),)
     return (*scans, LocalRows(query=query))
 
 

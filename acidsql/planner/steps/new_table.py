@@ -15,6 +15,7 @@ from acidsql.catalog.types import (
     MapType,
     PrimitiveType,
     StructType,
+    shown_type,
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
@@ -36,7 +37,7 @@ def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
     local = query.local
     if isinstance(local, OnlySpark) or settings.text("acidsql.engine") == "spark":
         return None
-    return tuple((output.name, output.type) for output in local.outputs)
+    return tuple((output.name, shown_type(output.type)) for output in local.outputs)
 
 
 def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundInsert]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
 from acidsql.planner.bind.tables import Rule
@@ -68,6 +69,17 @@ class LocalScan:
 
     read: BoundRead
     number: int
+    columns: tuple[str, ...]
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFiles:
+    """The driver reads the ``columns`` of files that the statement names by their path.
+    ``max_bytes``: as for LocalScan.
+    """
+
+    relation: PathRelation
     columns: tuple[str, ...]
     max_bytes: int | None
 
@@ -221,10 +233,9 @@ class Choose:
 
 
 Step = (
-    Scan | CountRows | Query | Collect | LocalScan | LocalRows | Literals | FindFiles | TakeFiles
-    | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join | LocalJoin
-    | InsertUnmatched
-    | CheckOnce | Publish | Commit | Choose
+    Scan | CountRows | Query | Collect | LocalScan | LocalFiles | LocalRows | Literals | FindFiles
+    | TakeFiles | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join
+    | LocalJoin | InsertUnmatched | CheckOnce | Publish | Commit | Choose
 )  # fmt: skip
 
 

@@ -267,6 +267,16 @@ def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
     return bool(zone(one).hasSameRules(zone(other)))
 
 
+def root_of_paths(spark: SparkSession) -> str | None:
+    """The file system of paths without a scheme, as Hadoop names it.
+
+    None on Spark Connect.
+    """
+    if not hasattr(spark, "_jsparkSession"):
+        return None
+    return str(hadoop_configuration(spark).get("fs.defaultFS"))
+
+
 def hadoop_configuration(spark: SparkSession) -> JavaObject:
     """Hadoop's configuration with what the session has set.
 

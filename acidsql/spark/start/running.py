@@ -4,6 +4,7 @@ started when it is first needed.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import uuid
@@ -35,7 +36,34 @@ _HARMLESS = re.compile(
 """Settings that say how Spark works, and never what comes of it."""
 
 
+_OF_FILES = re.compile(
+    r"spark\.sql\.(parquet|orc|files|sources|hive|runSQLOnFiles|caseSensitive|timestampType|legacy)"
+)
+"""Settings that say how Spark reads files, whether anything else comes of that or not."""
+_OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR", "HADOOP_HOME", "SPARK_HOME")
+"""What may name folders with files that name another file system than this machine's."""
+_OTHER_STORES = re.compile(r"spark\.hadoop\.fs\.(s3a?|gs|abfss?|azure|oss|cosn)\.")
+
 WaitNotice = Callable[[str | None], object]
+
+
+def _looks_elsewhere(
+    spark: SparkSession | None, master: str | None, conf: Mapping[str, str]
+) -> str | None:
+    """Why Spark may take a path for another file than this process does. ``spark``: that which
+    runs; None where one would be started with this ``master`` and ``conf``.
+    """
+    if spark is None:
+        master = master or conf.get("spark.master") or "local"
+        if any(name in os.environ for name in _OF_HADOOP):
+            return "files of a Spark that is configured elsewhere"
+        if any(n.startswith("spark.hadoop.") and not _OTHER_STORES.match(n) for n in conf):
+            return "files of a Hadoop that is configured"
+    else:
+        if (root := jvm.root_of_paths(spark)) is None or not root.startswith("file:"):
+            return "files of another machine, or of another file system"
+        master = str(spark.conf.get("spark.master", "") or "")
+    return None if re.match(r"local(\[|$)", master) else "files of the machines of a cluster"
 
 
 class SparkNotStartedError(ExecutionError):
@@ -64,6 +92,7 @@ class RunningSpark:
         self._conf = dict(conf or {})
         self._spark_conf: Mapping[str, str] | None = None
         self._ours: SparkSession | None = None
+        self._same_files: tuple[SparkSession | None, str | None] | None = None
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
         self._tags = 0
@@ -178,6 +207,23 @@ class RunningSpark:
         """
         names = sorted(name for name in self._sql_conf() if not _HARMLESS.match(name))
         return f"what {names[0]} changes" if names else None
+
+    def reads_otherwise(self) -> str | None:
+        """Why a path may be another file to Spark than to this process, or its rows be read by
+        other rules than those of a Spark that nobody has told any; None where it is not so.
+        """
+        spark = self._user_spark or self._ours or jvm.running_session_if_any()
+        if self._same_files is None or self._same_files[0] is not spark:
+            self._same_files = spark, _looks_elsewhere(spark, self._master, self._conf)
+        if self._same_files[1] is not None:
+            return self._same_files[1]
+        changed = {name: v for name, v in self._sql_conf().items() if _OF_FILES.match(name)}
+        if not changed:
+            return None
+        from acidsql.spark.start.session import DERIVED_CONF
+
+        others = sorted(name for name in changed if changed[name] != DERIVED_CONF.get(name))
+        return f"what {others[0]} changes" if others else None
 
     def _sql_conf(self) -> Mapping[str, str]:
         """The settings that statements run under: those of this session, above those of the Spark

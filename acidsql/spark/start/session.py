@@ -45,7 +45,7 @@ GIGABYTE = 1 << 30
 MAX_DEFAULT_MEMORY = 8 * GIGABYTE
 
 # Spark keeps these for a session; they are set in ours only.
-_DERIVED_CONF = {
+DERIVED_CONF = {
     # Spark would overwrite our own search argument, and resolves columns in a way that ACID files
     # do not follow.
     "spark.sql.orc.filterPushdown": "false",
@@ -161,7 +161,7 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     above them.
     """
     ours = jvm.clone_session(spark)
-    for key, value in {**_DERIVED_CONF, **(conf or {})}.items():
+    for key, value in {**DERIVED_CONF, **(conf or {})}.items():
         ours.conf.set(key, value)
     return ours
 

@@ -18,6 +18,7 @@ from acidsql.planner.bind.local.query_trees import (
     LocalValues,
     OnlySpark,
     Output,
+    Outside,
     Semantics,
     Stored,
 )
@@ -100,13 +101,13 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
 
 
 def insert_source(
-    source: str, span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+    source: str, span: Span, reads: Sequence[Read], outside: Outside, semantics: Semantics
 ) -> LocalQuery | LocalValues | OnlySpark:
     """The query behind INSERT, as ``local_select``, or rows that stand in it. Nobody asks for the
     names of its columns.
     """
-    query = local_select(source, span, reads, views, semantics, named=False)
-    if reads or not isinstance(query, OnlySpark):
+    query = local_select(source, span, reads, outside, semantics, named=False)
+    if reads or outside.files or not isinstance(query, OnlySpark):
         return query
     rows = understood(lambda: inline_rows(source, span, semantics, named=False), span)
     return query if rows is None else rows

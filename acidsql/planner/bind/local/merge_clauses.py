@@ -17,6 +17,7 @@ from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
 from acidsql.planner.bind.local.merges import (
     MergeScope,
     called,
+    files_source,
     query_source,
     table_source,
 )
@@ -72,12 +73,18 @@ class MergeTrees:
     def _source(self, semantics: Semantics) -> LocalQuery | LocalValues:
         given, reads = self.statement.source, self.analysis.reads
         if isinstance(given, ast.Fragment):
-            views = tuple(self.names.views)
             named = self.statement.source_columns
             query = query_source(
-                self.names.source, given.span, reads, views, semantics, named=named is None
+                self.names.source,
+                given.span,
+                reads,
+                self.names.outside,
+                semantics,
+                named=named is None,
             )
             return query if named is None else called(query, [name.text for name in named])
+        if (given_files := self.names.files.get(given.span)) is not None:
+            return files_source(given_files, given.span, semantics)
         if self.source_read is None or self.source_read not in reads:
             raise NotUnderstood("this source", given.span)
         return table_source(self.source_read, reads.index(self.source_read), semantics)

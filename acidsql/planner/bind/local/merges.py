@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from acidsql.catalog.model import Column
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
@@ -29,12 +30,13 @@ from acidsql.planner.bind.local.query_trees import (
     LocalValues,
     OnlySpark,
     Output,
+    Outside,
     Semantics,
     Stored,
 )
-from acidsql.planner.bind.local.scope import type_of
+from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import NotUnderstood
-from acidsql.planner.bind.local.selects import local_select, scope_of
+from acidsql.planner.bind.local.selects import local_select, scope_of, scope_of_files
 from acidsql.planner.bind.local.stores import default_tree, stored
 
 _BOOLEAN = PrimitiveType("boolean")
@@ -47,7 +49,7 @@ def query_source(
     source: str,
     span: Span,
     reads: Sequence[Read],
-    views: Sequence[str],
+    outside: Outside,
     semantics: Semantics,
     *,
     named: bool = True,
@@ -60,7 +62,7 @@ def query_source(
     rows = inline_rows(source, inside, semantics, named=named)
     if rows is not None:
         return rows
-    query = local_select(source, inside, reads[1:], views, semantics, named=named)
+    query = local_select(source, inside, reads[1:], outside, semantics, named=named)
     if isinstance(query, OnlySpark):
         raise NotUnderstood(query.reason, query.span or span)
     return query if query.read is None else replace(query, read=query.read + 1)
@@ -80,16 +82,25 @@ def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery 
 
 def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
     """All columns of a table, which is read ``number`` of the statement. NotUnderstood."""
-    scope = scope_of(read, semantics, read.alias)
-    refs = [scope.resolved(ColumnRef((name,), read.span)) for name in scope.visible]
+    return replace(_all_of(scope_of(read, semantics, read.alias), read.span), read=number)
+
+
+def files_source(given: PathRelation | OnlySpark, span: Span, semantics: Semantics) -> LocalQuery:
+    """All columns of files that are named by their path at ``span``. NotUnderstood."""
+    scope, files = scope_of_files(given, span, semantics, "")
+    return replace(_all_of(scope, span), files=files)
+
+
+def _all_of(scope: Scope, span: Span) -> LocalQuery:
+    refs = [scope.resolved(ColumnRef((name,), span)) for name in scope.visible]
     return LocalQuery(
-        read=number,
+        read=None,
         columns=scope.used_columns(),
         outputs=tuple(
             Output(name=name, value=ref, type=scope.type_of(ref))
             for name, ref in zip(scope.visible, refs, strict=True)
         ),
-        semantics=semantics,
+        semantics=scope.semantics,
     )
 
 

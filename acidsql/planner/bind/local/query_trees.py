@@ -8,12 +8,14 @@ Columns are named by one part each: those of the table by their names, ROW__ID a
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
 from acidsql.catalog.model import DEFAULT_DATABASE, Column
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
@@ -92,9 +94,10 @@ class Semantics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQuery:
-    """``read``: which of the query's reads gives the rows; None for ``values``, which stand in the
-    statement behind FROM, and for the one row of a SELECT without FROM. ``columns``: those of the
-    read that are used, in its order; ``row_id``: its ROW__ID is.
+    """``read``: which of the query's reads gives the rows; None for ``files``, which it names by
+    their path, for ``values``, which stand in the statement behind FROM, and for the one row of a
+    SELECT without FROM. ``columns``: those of the read or of the files that are used, in their
+    order; ``row_id``: its ROW__ID is.
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
     outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``order`` is
@@ -102,6 +105,7 @@ class LocalQuery:
     """
 
     read: int | None
+    files: PathRelation | None = None
     values: LocalValues | None = None
     columns: tuple[tuple[str, HiveType], ...] = ()
     row_id: bool = False
@@ -149,6 +153,16 @@ class OnlySpark:
 
     reason: str
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What a query reads that is no table. ``views``: the names that Spark knows. ``files``: by the
+    places of their paths, or why only Spark reads them.
+    """
+
+    views: tuple[str, ...] = ()
+    files: Mapping[Span, PathRelation | OnlySpark] = field(default_factory=dict)
 
 
 NOT_LOOKED_INTO = OnlySpark(reason="only queries are looked into")

@@ -21,11 +21,13 @@ from acidsql.planner.bind.local.select_text import NotUnderstood
 @dataclass(slots=True, kw_only=True)
 class Scope:
     """The columns of one table under an alias; or, without one, those of ``inline``, rows that
-    stand in the statement, as they call them. ``used``: those that trees have named so far.
+    stand in the statement or in files, as they call them. ``only_spark``: by their names in lower
+    case, why some of these may not be used. ``used``: those that trees have named so far.
     """
 
     table: Table | None
     inline: tuple[tuple[str, HiveType], ...] = ()
+    only_spark: Mapping[str, str] = field(default_factory=dict)
     alias: str
     semantics: Semantics
     used: set[str] = field(default_factory=set)
@@ -59,7 +61,8 @@ class Scope:
         names = [name for name in self.visible if name in self.used]
         if not names and not self.uses_row_id:
             keys = () if self.table is None else self.table.partition_columns
-            names = [*(column.name for column in keys), *self.visible][:1]
+            every = [*(column.name for column in keys), *self.visible]
+            names = [name for name in every if name not in self.only_spark][:1]
         return tuple((name, self.types[name]) for name in names)
 
     def name_of(self, ref: ColumnRef) -> str:
@@ -69,6 +72,8 @@ class Scope:
         name = self._find(ref.parts)
         if name is None:
             raise NotUnderstood(f'"{".".join(ref.parts)}"', ref.span)
+        if name in self.only_spark:
+            raise NotUnderstood(self.only_spark[name], ref.span)
         self.used.add(name)
         return name
 

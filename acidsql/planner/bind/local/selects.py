@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
+from acidsql.catalog.model import Column
+from acidsql.catalog.path_relation import PathColumn, PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant
@@ -26,6 +28,7 @@ from acidsql.planner.bind.local.query_trees import (
     OnlySpark,
     Ordering,
     Output,
+    Outside,
     Semantics,
 )
 from acidsql.planner.bind.local.scope import Scope, type_of
@@ -45,19 +48,25 @@ def local_select(
     source: str,
     span: Span,
     reads: Sequence[Read],
-    views: Sequence[str],
+    outside: Outside,
     semantics: Semantics,
     *,
     named: bool = True,
 ) -> LocalQuery | OnlySpark:
     """The query ``span`` of ``source`` as a tree, or why it is Spark's. ``reads``: the tables that
-    its analysis has found; ``views``: the names that Spark knows. ``named``: its columns must be
+    its analysis has found; ``outside``: what else it reads. ``named``: its columns must be
     called as Spark calls them.
     """
     try:
-        _check_surroundings(span, reads, views, semantics)
-        text = read_select(source, span)
-        select = _Select(source=source, text=text, reads=reads, semantics=semantics, named=named)
+        _check_surroundings(span, reads, outside, semantics)
+        select = _Select(
+            source=source,
+            text=read_select(source, span),
+            reads=reads,
+            outside=outside,
+            semantics=semantics,
+            named=named,
+        )
         return select.query()
     except NotUnderstood as signal:
         return OnlySpark(reason=signal.reason, span=signal.span)
@@ -66,11 +75,11 @@ def local_select(
 
 
 def _check_surroundings(
-    span: Span, reads: Sequence[Read], views: Sequence[str], semantics: Semantics
+    span: Span, reads: Sequence[Read], outside: Outside, semantics: Semantics
 ) -> None:
     if semantics.only_spark is not None:
         raise NotUnderstood(semantics.only_spark, span)
-    if views:
+    if outside.views:
         raise NotUnderstood("a view of Spark's session", span)
     if len(reads) > 1:
         raise NotUnderstood("more than one table", reads[1].span)
@@ -81,8 +90,10 @@ class _Select:
     source: str
     text: SelectText
     reads: Sequence[Read]
+    outside: Outside
     semantics: Semantics
     named: bool
+    files: PathRelation | None = None
     values: LocalValues | None = None
     scope: Scope = field(init=False)
     aggregates: Aggregates = field(init=False)
@@ -100,6 +111,11 @@ class _Select:
             if self.text.inline is not None:
                 return self._inline(self.text.inline)
             return Scope(table=None, alias="", semantics=self.semantics)
+        if not self.reads and (given := self.outside.files.get(self.text.table)) is not None:
+            scope, self.files = scope_of_files(
+                given, self.text.table, self.semantics, self.text.alias
+            )
+            return scope
         if len(self.reads) != 1 or self.reads[0].span != self.text.table:
             raise NotUnderstood("what stands behind FROM", self.text.table)
         return scope_of(self.reads[0], self.semantics, self.text.alias)
@@ -128,6 +144,7 @@ class _Select:
             self._check_distinct(order)
         return LocalQuery(
             read=0 if self.reads else None,
+            files=self.files,
             values=self.values,
             columns=self.scope.used_columns(),
             row_id=self.scope.uses_row_id,
@@ -302,9 +319,32 @@ def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
     table = read.table
     if read.in_view or table.view is not None:
         raise NotUnderstood("views", read.span)
-    if semantics.zone != "UTC" and any(holds(c.type, is_timestamp) for c in table.columns):
-        raise NotUnderstood(f"timestamps in the zone {semantics.zone}", read.span)
+    _check_zone(table.columns, semantics, read.span)
     return Scope(table=table, alias=alias or table.name.table, semantics=semantics)
+
+
+def scope_of_files(
+    given: PathRelation | OnlySpark, span: Span, semantics: Semantics, alias: str
+) -> tuple[Scope, PathRelation]:
+    """The columns of files that are named by their path at ``span``. NotUnderstood as
+    ``scope_of``, and where only Spark reads them.
+    """
+    if isinstance(given, OnlySpark):
+        raise NotUnderstood(given.reason, span)
+    _check_zone(given.columns, semantics, span)
+    reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
+    if len(reasons) == len(given.columns):
+        raise NotUnderstood(next(iter(reasons.values())), span)
+    inline = tuple((column.name, column.type) for column in given.columns)
+    scope = Scope(table=None, inline=inline, only_spark=reasons, alias=alias, semantics=semantics)
+    return scope, given
+
+
+def _check_zone(
+    columns: Sequence[Column] | Sequence[PathColumn], semantics: Semantics, span: Span
+) -> None:
+    if semantics.zone != "UTC" and any(holds(c.type, is_timestamp) for c in columns):
+        raise NotUnderstood(f"timestamps in the zone {semantics.zone}", span)
 
 
 def condition_of(scope: Scope, tree: Condition) -> Condition:

@@ -1,0 +1,46 @@
+"""Files that a query names by their path, as in parquet.`/data/new`: no catalog has them."""
+
+from __future__ import annotations
+
+from acidsql.catalog.types import HiveType
+from acidsql.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStamp:
+    """A file as it was when it was looked at: another one of its name, and one that was written to
+    since, have other stamps.
+    """
+
+    path: str
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathColumn:
+    """``name``: as the files have it. ``only_spark``: why its values are read by Spark alone."""
+
+    name: str
+    type: HiveType
+    only_spark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRelation:
+    """``format``: the word before the path. ``files``: all of the same columns."""
+
+    format: str
+    path: str
+    files: tuple[FileStamp, ...]
+    columns: tuple[PathColumn, ...]
+
+    def __str__(self) -> str:
+        return f"{self.format}.`{self.path}`"
+
+    @property
+    def size(self) -> int:
+        """The bytes of its files."""
+        return sum(file.size for file in self.files)

@@ -1,0 +1,41 @@
+"""What planning a statement may ask of the session that it is planned for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.path_relation import PathRelation
+from acidsql.errors import Warning
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
+from acidsql.settings import Settings
+
+FindFiles = Callable[[str, str], PathRelation | OnlySpark]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the binder may ask: the catalog, the current database, and whether Spark's session has a
+    view of a name.
+
+    ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
+    not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
+    expressions mean in the session. ``frames``: what the session was given to be read under names
+    in lower case; None is one that Spark's session has as a view. ``find_files``: those of a format
+    at a path, or why only Spark reads them.
+    """
+
+    catalog: Catalog
+    database: str
+    has_view: Callable[[str], bool] = lambda name: False
+    user: str = ""
+    now: int = 0
+    settings: Settings = field(default_factory=Settings)
+    own_partitions: Callable[[TableName], Iterable[Partition]] = lambda table: ()
+    warn: Callable[[Warning], None] = lambda warning: None
+    semantics: Semantics = field(default_factory=Semantics)
+    frames: Mapping[str, Table | None] = field(default_factory=dict)
+    find_files: FindFiles = lambda kind, path: OnlySpark(reason="files by their path")
