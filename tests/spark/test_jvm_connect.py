@@ -57,7 +57,7 @@ def test_plans_tell_nothing(remote: Any) -> None:
     assert not jvm.keeps_all_rows(frame)
     assert not jvm.reads_the_same(frame)
     assert not jvm.is_one_aggregate(frame)
-    assert jvm.mixed_marks(frame, "mark") == frozenset()
+    assert jvm.mixed_marks(frame, "mark") is None
     assert not jvm.is_literal(frame)
     assert jvm.collect_arriving(frame, lambda batch: None) is None
 

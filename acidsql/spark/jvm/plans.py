@@ -159,15 +159,15 @@ def is_literal(frame: DataFrame) -> bool:
     return hasattr(frame, "_jdf") and _consists_of(frame, ("LocalRelation",))
 
 
-def mixed_marks(frame: DataFrame, key: str) -> frozenset[str]:
+def mixed_marks(frame: DataFrame, key: str) -> frozenset[str] | None:
     """What the metadata under ``key`` say of columns whose values have come together with others':
     where not all branches of a UNION say it, or in structs, which may come together anywhere. Spark
     takes what is said of the first for what is said of all.
 
-    Nothing is found on Spark Connect.
+    None, for any of them, on Spark Connect.
     """
     if not hasattr(frame, "_jdf"):
-        return frozenset()
+        return None
     door = need_java(frame.sparkSession)
     union, struct = _pattern(door, "UNION"), _pattern(door, "CREATE_NAMED_STRUCT")
     plan = cast(Any, frame)._jdf.queryExecution().analyzed()

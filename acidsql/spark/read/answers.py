@@ -50,9 +50,13 @@ def count_answer(count: RowCount, rows: int) -> Answer:
 def columns_of(df: DataFrame) -> tuple[tuple[str, HiveType], ...]:
     """Names and types, where Spark can tell also the lengths of char and varchar."""
     fields = [(f, (f.metadata or {}).get(HIVE_TYPE)) for f in df.schema.fields]
-    mixed = jvm.mixed_marks(df, HIVE_TYPE) if any(kind for _, kind in fields) else ()
+    mixed = jvm.mixed_marks(df, HIVE_TYPE) if any(kind for _, kind in fields) else None
+
+    def is_sure(kind: str) -> bool:
+        return mixed is not None and kind not in mixed
+
     return tuple(
-        (f.name, hive_type(kind if kind and kind not in mixed else f.dataType.simpleString()))
+        (f.name, hive_type(kind if kind and is_sure(kind) else f.dataType.simpleString()))
         for f, kind in fields
     )
 
