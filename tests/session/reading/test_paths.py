@@ -408,6 +408,7 @@ def test_a_spark_that_may_see_other_files_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of a cluster, or one whose Hadoop is configured somewhere."""
+    monkeypatch.setattr("acidsql.spark.jvm.running_session_if_any", lambda: None)
     file = write("parquet", ROWS, tmp_path / "rows")
     local = {"acidsql.engine": "local"}
     with Session(tmp_path / "w", master="spark://host:7077", settings=local) as session:
