@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 pytest_plugins = ("pytester",)
 
 os.environ.pop("ACIDSQL_METASTORE", None)  # warehouses of tests have metastores of their own
+# hundreds of tests start a process, each of which would compile the package for itself
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Directories are as a test has made them: sessions compact by the way only where a test is about it.
 values._DEFAULTS["acidsql.compactor.auto"] = False

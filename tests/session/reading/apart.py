@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import multiprocessing
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,17 +14,20 @@ from acidsql.result import Result
 from acidsql.session import Session
 from acidsql.session.scan import TableScan
 
+# every process is a fork of one that has imported all this, and done nothing else
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])
+
 
 class SessionApart:
     """Orders are carried out before they return, but for ``kill``."""
 
     def __init__(self, warehouse: Path, metastore: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(warehouse), metastore],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._orders, theirs = _PROCESSES.Pipe()
+        arguments = theirs, str(warehouse), metastore
+        self._process = _PROCESSES.Process(target=_carry_out, args=arguments, daemon=True)
+        self._process.start()
+        theirs.close()
 
     def sql(self, *statements: str) -> None:
         for statement in statements:
@@ -44,30 +47,26 @@ class SessionApart:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait(30)
+        self._process.join(30)
 
     def _order(self, *words: str) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(words) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        self._orders.send(words)
+        return json.loads(self._orders.recv())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self.kill()
+        self._orders.close()
 
 
-def main() -> None:
-    warehouse, metastore = sys.argv[1:]
+def _carry_out(orders: Connection, warehouse: str, metastore: str) -> None:
     with Session(warehouse, metastore=metastore, settings={"acidsql.engine": "local"}) as session:
         opened: Result | TableScan | None = None
         batches: Iterator[Any] = iter(())
-        for line in sys.stdin:
-            word, *rest = json.loads(line)
+        while True:
+            word, *rest = orders.recv()
             answer: object = None
             match word:
                 case "sql":
@@ -83,7 +82,7 @@ def main() -> None:
                 case "fetch":
                     answer = _fetched(opened, batches)
                     opened, batches = None, iter(())
-            print(json.dumps(answer), flush=True)
+            orders.send(json.dumps(answer))
 
 
 def _fetched(opened: Result | TableScan | None, batches: Iterator[Any]) -> object:
@@ -93,7 +92,3 @@ def _fetched(opened: Result | TableScan | None, batches: Iterator[Any]) -> objec
         return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
     except Error as error:
         return type(error).__name__
-
-
-if __name__ == "__main__":
-    main()
