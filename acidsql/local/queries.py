@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Partition
-from acidsql.catalog.types import HiveType, shown_type
+from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
@@ -24,6 +24,7 @@ from acidsql.planner.bind.local.query_trees import (
     LocalValues,
     OnlySpark,
     Semantics,
+    shown_columns,
 )
 from acidsql.planner.steps.step import LocalFiles, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
@@ -289,4 +290,4 @@ def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
     """The names and types of the columns that local steps make."""
     [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
     assert not isinstance(query, OnlySpark)
-    return tuple((output.name, shown_type(output.type)) for output in query.outputs)
+    return shown_columns(query)

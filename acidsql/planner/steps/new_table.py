@@ -15,14 +15,13 @@ from acidsql.catalog.types import (
     MapType,
     PrimitiveType,
     StructType,
-    shown_type,
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.local.changes import local_insert
-from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import OnlySpark, Stored, shown_columns
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.output_names import hive_names
 from acidsql.planner.bind.tables import did_you_mean
@@ -37,7 +36,7 @@ def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
     local = query.local
     if isinstance(local, OnlySpark) or settings.text("acidsql.engine") == "spark":
         return None
-    return tuple((output.name, shown_type(output.type)) for output in local.outputs)
+    return shown_columns(local)
 
 
 def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundInsert]:

@@ -16,7 +16,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
 from acidsql.catalog.model import DEFAULT_DATABASE, Column
 from acidsql.catalog.path_relation import PathRelation
-from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType
+from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
 from acidsql.expressions.tree import Condition
 from acidsql.lazy_dataclass import dataclass
@@ -163,6 +163,11 @@ class Outside:
 
     views: tuple[str, ...] = ()
     files: Mapping[Span, PathRelation | OnlySpark] = field(default_factory=dict)
+
+
+def shown_columns(query: LocalQuery | LocalValues) -> tuple[tuple[str, HiveType], ...]:
+    """The names and types of the columns that an answer has."""
+    return tuple((output.name, shown_type(output.type)) for output in query.outputs)
 
 
 NOT_LOOKED_INTO = OnlySpark(reason="only queries are looked into")
