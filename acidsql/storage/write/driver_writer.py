@@ -35,10 +35,11 @@ from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
 _ENOUGH_FOR_MORE_FILES = 50_000
-_FEW_FILES, _FEW_ROWS = 4, 4_000
 """Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
 scan as much as thousands of rows.
 """
+_FEW_FILES, _FEW_ROWS = 4, 4_000
+"""So little is written by one thread, and synced when it is published."""
 
 
 def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
