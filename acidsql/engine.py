@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from acidsql.catalog.catalog import Catalog
@@ -250,18 +250,17 @@ class Engine:
             with _without_spark():
                 yield from late.stream()
 
-        by_spark: list[Answer | None] = []
+        @cache
+        def by_spark() -> Answer | None:
+            snapshots.files.look_again()
+            return self._first(others, snapshots, UNTRACED)
 
         def frame() -> DataFrame | None:
-            if not by_spark:
-                snapshots.files.look_again()
-                by_spark.append(self._first(others, snapshots, UNTRACED))
-            other = by_spark[0]
+            other = by_spark()
             return None if other is None or other.frame is None else other.frame()
 
-        columns = columns_made(steps)
         return Answer(
-            columns=columns,
+            columns=columns_made(steps),
             fetch=fetch,
             late=True,
             frame=frame if others else None,
