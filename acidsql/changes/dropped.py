@@ -11,7 +11,7 @@ once; it is deleted when nobody reads it any more::
     noted by its place --hidden--> noted by its hidden name --the last reader is done--> deleted
 
 From the drop on the store knows both names. Whoever reads looks for a file by the hidden one first:
-see ``storage.moved_files``.
+see ``storage.scan.moved_files``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
-from acidsql.storage.moved_files import MovedFiles
+from acidsql.storage.scan.moved_files import MovedFiles
 from acidsql.storage.write.pending import PendingRoot
 
 
