@@ -39,7 +39,7 @@ _ENOUGH_FOR_MORE_FILES = 50_000
 scan as much as thousands of rows.
 """
 _FEW_FILES, _FEW_ROWS = 4, 4_000
-"""So little is written by one thread, and synced when it is published."""
+"""At most this is written by one thread, and synced when it is published."""
 
 
 def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
