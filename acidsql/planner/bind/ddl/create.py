@@ -157,7 +157,9 @@ def bind_create_table_as(
     table = _of_kind(table, statement, properties, given)
     if existing is not None:
         return BoundCreateTable(table=existing, exists=True)
-    reads = ", ".join(dict.fromkeys(str(read.table.name) for read in query.reads)) or "nothing"
+    read = [str(one.table.name) for one in query.reads]
+    read += [span.cut(names.source) for span in names.files]
+    reads = ", ".join(dict.fromkeys(read)) or "nothing"
     partitioned_by = _partition_names(statement)
     keys = (
         [("partitioned by", ", ".join(name for name, _ in partitioned_by))]
