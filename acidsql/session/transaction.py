@@ -28,6 +28,7 @@ from acidsql.planner.steps.plans import (
     WritePlan,
     legs_of,
     tables_of,
+    transactional_reads,
 )
 from acidsql.settings import Settings
 from acidsql.txn.locking import Patience, held
@@ -270,6 +271,8 @@ class SessionLocks:
             kept, request = _divided(request)
             waited = kept is not None and work.txn.lock(kept, self.patience())
         with self.held(request) as waited_too:
+            if work is not None:
+                work.txn.look_at(transactional_reads(plan))
             yield self.current(plan, source, waited=waited or waited_too)
 
     def held(self, request: LockRequest | None) -> AbstractContextManager[bool]:

@@ -51,7 +51,7 @@ look).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
@@ -71,6 +71,7 @@ from acidsql.errors import (
     MetastoreError,
     OperationalError,
     RunCommittedError,
+    SnapshotTooOldError,
     TransactionAbortedError,
     WriteConflictError,
 )
@@ -180,10 +181,28 @@ class Transaction:
         wait(self._manager, answer, request, patience, self.txn_id)
         self._note(request)
         if self._is_untouched and (waited or self._others_have_come_or_gone()):
-            opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(self._registered))
-            self._heartbeat.stop()
-            self._follow(opened)
+            self._begin_again()
         return waited
+
+    def look_at(self, tables: Collection[TableName]) -> None:
+        """Registers what its first statement reads, all at once. A snapshot that is too old for
+        that by now is taken anew: nothing was seen of it yet.
+        """
+        if not self._is_untouched or not tables:
+            return
+        try:
+            self._write_ids.update(self._manager.read_in_txn(self.txn_id, self.txns, tables))
+            self._registered.update(tables)
+        except SnapshotTooOldError:
+            self._begin_again(tables)
+        self._is_untouched = False
+
+    def _begin_again(self, reads: Collection[TableName] = ()) -> None:
+        """Takes its snapshot anew, and with it what it may read of ``reads``."""
+        seen = self._registered.union(reads)
+        opened = self._manager.renew(self.txn_id, tuple(self._own), tuple(seen))
+        self._heartbeat.stop()
+        self._follow(opened)
 
     def _others_have_come_or_gone(self) -> bool:
         """Whether a transaction has been opened or has ended since this one was."""

@@ -18,10 +18,12 @@ from acidsql.errors import (
     InterfaceError,
     MetastoreError,
     OperationalError,
+    SnapshotTooOldError,
     TransactionAbortedError,
     WriteConflictError,
 )
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.testing.contracts.readers import claims, compacted
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
@@ -83,6 +85,33 @@ def test_a_snapshot_is_from_behind_the_first_locks(manager: EmbeddedMetastore) -
     assert used.txn_id == first[1]
     assert not used.write_ids(T).is_valid(WriteId(1))
     used.abort()
+
+
+@pytest.mark.parametrize("has_seen", [False, True])
+def test_a_snapshot_too_old_for_the_first_statement(
+    manager: EmbeddedMetastore, has_seen: bool
+) -> None:
+    """The table was compacted and cleaned since it began: one that has seen nothing yet begins
+    again and sees the table as it is; one that has is refused.
+    """
+    with Transaction.begin(manager, [T]) as writer:
+        late = Transaction.begin(manager)
+        if has_seen:
+            late.look_at([OTHER])
+        first = late.txn_id
+        writer.record([component(writer)])
+        writer.commit()
+    assert claims(manager, compacted(manager))
+    late.look_at([T])
+    if has_seen:
+        assert late.txn_id == first
+        with pytest.raises(SnapshotTooOldError):
+            late.write_ids(T)
+    else:
+        assert late.txn_id > first
+        assert late.keeps(T)
+        assert late.write_ids(T).is_valid(WriteId(1))
+    late.abort()
 
 
 def test_the_diagram_of_the_docstring(manager: EmbeddedMetastore) -> None:
