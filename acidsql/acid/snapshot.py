@@ -31,6 +31,7 @@ from acidsql.acid.listed import (
     Listed,
     ListedBase,
     ListedDelta,
+    Listing,
     directory_of,
     group_files,
     parse_name,
@@ -76,12 +77,7 @@ def choose(
     marker = read_marker or nothing_hidden
     base = choose_base(bases, write_ids, listing.paths, marker, read, fates)
     if whole_ranges:
-        deltas = [
-            delta
-            for delta in deltas
-            if _is_decided(delta, write_ids)
-            or missing_inputs(delta.path, listing.paths, read) != ()
-        ]
+        deltas = [d for d in deltas if _is_usable_range(d, write_ids, listing, read)]
     current = _choose_deltas(deltas, write_ids, base, fates)
     if base is not None:
         fates.obsolete += [file.path for file in listing.originals]
@@ -136,10 +132,17 @@ def deletes_of(
 # Deltas
 
 
-def _is_decided(delta: ListedDelta, write_ids: ValidWriteIdList) -> bool:
-    """Whether the reader knows of every write id of a range what became of it."""
+def _is_usable_range(
+    delta: ListedDelta, write_ids: ValidWriteIdList, listing: Listing, read: ReadHidden
+) -> bool:
+    """Whether a range whose rows do not tell their write ids is of use to a reader: it knows of
+    every write id in it what became of it, or what the range was made from is gone.
+    """
     low, high, _ = id_range(delta.name)
-    return high <= write_ids.high_watermark and not any(low <= i <= high for i in write_ids.open)
+    is_decided = high <= write_ids.high_watermark and not any(
+        low <= i <= high for i in write_ids.open
+    )
+    return is_decided or missing_inputs(delta.path, listing.paths, read) != ()
 
 
 def _choose_deltas(

@@ -86,6 +86,24 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_session_options(parser)
+    _add_run_options(parser)
+    _add_output_options(parser)
+    parser.add_argument(
+        "--version", action="store_true", help="print the versions of acidsql, Spark and Python"
+    )
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for name, (module, doc) in COMMANDS.items():
+        command = commands.add_parser(name, help=doc, description=doc)
+        if name not in SESSIONLESS:
+            _add_session_options(command, default=argparse.SUPPRESS)
+        if name in arguments:
+            getattr(import_module(module), "add_arguments", lambda _: None)(command)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what is run, and how."""
     run = parser.add_argument_group("what to run")
     run.add_argument(
         "-e",
@@ -129,19 +147,6 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         action="store_true",
         help="go on behind a failed statement; the exit code still tells",
     )
-    _add_output_options(parser)
-    parser.add_argument(
-        "--version", action="store_true", help="print the versions of acidsql, Spark and Python"
-    )
-    parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    for name, (module, doc) in COMMANDS.items():
-        command = commands.add_parser(name, help=doc, description=doc)
-        if name not in SESSIONLESS:
-            _add_session_options(command, default=argparse.SUPPRESS)
-        if name in arguments:
-            getattr(import_module(module), "add_arguments", lambda _: None)(command)
-    return parser
 
 
 def _add_session_options(parser: argparse.ArgumentParser, **given: Any) -> None:

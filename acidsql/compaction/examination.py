@@ -95,21 +95,24 @@ def table_health(
     ]
     whole = bool(table.partition_columns) and table.is_transactional
     hidden = tuple(_hidden(store, io, path_of(table.location), txns)) if whole else ()
-    garbage = [entry for entry in hidden if entry.is_garbage]
-    beside = Figures(garbage=len(garbage), garbage_bytes=sum(entry.bytes for entry in garbage))
     health = TableHealth(
         name=str(table.name),
         path=table.location,
         table=table,
         now=int(now * 1000),
         partitions=tuple(judged),
-        total=reduce(Figures.plus, (p.figures for p in judged), beside),
+        total=reduce(Figures.plus, (p.figures for p in judged), _figures_of_garbage(hidden)),
         hidden=hidden,
         write_ids=write_ids,
         compactions=entries,
         small_size=small_size,
     )
     return _with_others(store, settings, health)
+
+
+def _figures_of_garbage(hidden: Sequence[HiddenEntry]) -> Figures:
+    garbage = [entry for entry in hidden if entry.is_garbage]
+    return Figures(garbage=len(garbage), garbage_bytes=sum(entry.bytes for entry in garbage))
 
 
 def _hidden(store: HealthStore, io: FileIO, home: str, txns: ValidTxnList) -> Iterator[HiddenEntry]:

@@ -125,19 +125,7 @@ class SessionQueries:
             hold, locks = None, None
         if hold is not None:
             snapshots.files.find_moved = partial(self.reads.moved, hold)
-
-        @contextmanager
-        def fetching() -> Iterator[None]:
-            patience = self.locks.patience()
-            with (
-                self.turn.taken(),
-                placed_in(source),
-                self._told_if_gone(plan, snapshots, (*_OF_FILES, TransactionAbortedError)),
-                self.reads.fetching(hold, locks, patience),
-            ):
-                yield
-                if answer.late and (changed := snapshots.find_changed(plain=True)) is not None:
-                    raise overwritten_error(changed)
+        fetching = partial(self._fetching, answer, snapshots, hold, locks, source, plan)
 
         def fetched() -> pa.Table:
             with fetching():
@@ -164,6 +152,30 @@ class SessionQueries:
             result.reads = tuple(read.table.name for read in plan.query.reads)
             self.late.add(result)
         return result
+
+    @contextmanager
+    def _fetching(
+        self,
+        answer: Answer,
+        snapshots: Snapshots,
+        hold: Hold | None,
+        locks: LockRequest | None,
+        source: str,
+        plan: ReadPlan,
+    ) -> Iterator[None]:
+        """The rows of a result are fetched: under its ``locks``, with the errors of its statement,
+        and that of files that others have changed meanwhile.
+        """
+        patience = self.locks.patience()
+        with (
+            self.turn.taken(),
+            placed_in(source),
+            self._told_if_gone(plan, snapshots, (*_OF_FILES, TransactionAbortedError)),
+            self.reads.fetching(hold, locks, patience),
+        ):
+            yield
+            if answer.late and (changed := snapshots.find_changed(plain=True)) is not None:
+                raise overwritten_error(changed)
 
     @contextmanager
     def _told_if_gone(

@@ -77,11 +77,7 @@ class KeyLookup:
         names = [
             _stored_names(file, [column for column, _ in keys], table.columns) for file in inserts
         ]
-        if sum(file.rows for file in inserts) > MAX_ROWS or sum(
-            file.rows for file in deletes
-        ) > min(self._max_events, MAX_EVENTS):
-            return None
-        if wanted is None or None in names:
+        if self._is_too_much(inserts, deletes) or wanted is None or None in names:
             return None
         first_row = first_rows([file for file in inserts if file.file.original])
         dead = DeadIds.of(
@@ -109,6 +105,11 @@ class KeyLookup:
                 return None
             parts.append(read(file, positions, source_rows))
         return pa.concat_tables(parts)
+
+    def _is_too_much(self, inserts: Sequence[ScanFile], deletes: Sequence[ScanFile]) -> bool:
+        rows = sum(file.rows for file in inserts)
+        events = sum(file.rows for file in deletes)
+        return rows > MAX_ROWS or events > min(self._max_events, MAX_EVENTS)
 
     def _live_pairs(
         self,

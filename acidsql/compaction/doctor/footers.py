@@ -5,6 +5,7 @@ those of the file's name, columns that are not the table's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
 from acidsql.acid.bucket_codec import decode
@@ -127,47 +128,44 @@ def _of_original(root: Root, path: str, tail: OrcTail) -> Iterator[Finding]:
 
 def _of_keys(root: Root, file: FileEntry, tail: OrcTail, keys: dict[str, str]) -> Iterator[Finding]:
     deletes = isinstance(parse_directory(file.path.partition("/")[0]), DeleteDelta)
-    cure = RewriteTail(root=root.path, path=file.path)
-    path = root.full(file.path)
+    rows = tail.row_count
+    if not rows:
+        return
+    wrong = partial(
+        Finding,
+        path=root.full(file.path),
+        acidsql=READS,
+        cure=RewriteTail(root=root.path, path=file.path),
+    )
     problem = key_index_problem(tail, keys.get(KEY_INDEX))
-    if problem is not None and tail.row_count:
-        yield Finding(
+    if problem is not None:
+        yield wrong(
             severity=Severity.ERROR,
             title=f"{KEY_INDEX} is wrong",
-            path=path,
             detail=problem,
             hive3="fails, or reads rows twice or not at all, where it reads row by row",
             hive4=_BACK if KEY_INDEX in keys else f"reads it; {_BACK} in its first versions",
-            acidsql=READS,
             mend="compute it from the rows",
-            cure=cure,
         )
-    rows = tail.row_count
     wanted = f"0,0,{rows}" if deletes else f"{rows},0,0"
-    if keys.get(STATS) != wanted and rows:
+    if keys.get(STATS) != wanted:
         has = f'it is "{keys[STATS]}"' if STATS in keys else "it is missing"
-        yield Finding(
+        yield wrong(
             severity=Severity.ERROR if deletes else Severity.WARNING,
             title=f"{STATS} is wrong",
-            path=path,
             detail=f'{has}, the file has "{wanted}"',
             hive3=f"fails, or {_BACK}" if deletes else READS,
             hive4=READS,
-            acidsql=READS,
             mend="compute it from the rows",
-            cure=cure,
         )
-    if keys.get(VERSION) != "2" and rows:
-        yield Finding(
+    if keys.get(VERSION) != "2":
+        yield wrong(
             severity=Severity.NOTE,
             title=f"{VERSION} is wrong",
-            path=path,
             detail=f"it is {keys.get(VERSION, 'missing')}, and not 2",
             hive3=READS,
             hive4=READS,
-            acidsql=READS,
             mend="set it",
-            cure=cure,
         )
 
 

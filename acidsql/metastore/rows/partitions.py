@@ -47,26 +47,34 @@ def insert_partitions(
             raise AlreadyExistsError(
                 f"Partition already exists: {table.name} {name}", code=PARTITION_EXISTS
             )
-        added.append(partition)
         located = replace(table, location=partition.location)
-        part_id = insert_row(
-            connection,
-            PARTITIONS,
-            TBL_ID=table.table_id,
-            SD_ID=insert_storage(connection, located, cd_id or 0, warehouse),
-            PART_NAME=name,
-            CREATE_TIME=partition.created_at,
-        )
-        values = [
-            {"PART_ID": part_id, "INTEGER_IDX": i, "PART_KEY_VAL": value}
-            for i, value in enumerate(partition.values)
-        ]
-        connection.execute(insert(PARTITION_KEY_VALS), values)
-        texts = {**partition.properties, **partition.statistics}
-        params = [{"PART_ID": part_id, "PARAM_KEY": k, "PARAM_VALUE": v} for k, v in texts.items()]
-        if params:
-            connection.execute(insert(PARTITION_PARAMS), params)
+        sd_id = insert_storage(connection, located, cd_id or 0, warehouse)
+        _insert_partition(connection, table, partition, name, sd_id)
+        added.append(partition)
     return tuple(added)
+
+
+def _insert_partition(
+    connection: Connection, table: Table, partition: Partition, name: str, sd_id: int
+) -> None:
+    """Stores a new partition, whose files are stored as the row ``sd_id`` of SDS says."""
+    part_id = insert_row(
+        connection,
+        PARTITIONS,
+        TBL_ID=table.table_id,
+        SD_ID=sd_id,
+        PART_NAME=name,
+        CREATE_TIME=partition.created_at,
+    )
+    values = [
+        {"PART_ID": part_id, "INTEGER_IDX": i, "PART_KEY_VAL": value}
+        for i, value in enumerate(partition.values)
+    ]
+    connection.execute(insert(PARTITION_KEY_VALS), values)
+    texts = {**partition.properties, **partition.statistics}
+    params = [{"PART_ID": part_id, "PARAM_KEY": k, "PARAM_VALUE": v} for k, v in texts.items()]
+    if params:
+        connection.execute(insert(PARTITION_PARAMS), params)
 
 
 def delete_partitions(

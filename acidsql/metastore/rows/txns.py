@@ -186,13 +186,29 @@ def txns_below(connection: Connection, top: TxnId, *, own: TxnId) -> ValidTxnLis
 def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: AbortReason) -> None:
     """Aborts open transactions, which frees their locks. Hive: AbortTxnsFunction.
 
-    TXN_COMPONENTS stay, they tell the cleaner where the garbage is. Where a write id was given out
-    but nothing recorded yet, there may be files all the same: a component for the whole table
-    stands for them, and keeps the aborted row from being purged. A compaction's goes: its write id
-    is one of other transactions, and nobody sees its files but as they are in place and right.
+    TXN_COMPONENTS stay, they tell the cleaner where the garbage is. A compaction's goes: its write
+    id is one of other transactions, and nobody sees its files but as they are in place and right.
     """
     if not txn_ids:
         return
+    _record_unrecorded(connection, txn_ids)
+    connection.execute(_FORGET_COMPACTED, {"txn_ids": list(txn_ids)})
+    connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
+    connection.execute(
+        delete(MIN_HISTORY_WRITE_ID).where(MIN_HISTORY_WRITE_ID.c.MH_TXNID.in_(txn_ids))
+    )
+    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID.in_(txn_ids)))
+    connection.execute(
+        update(TXNS)
+        .where(TXNS.c.TXN_ID.in_(txn_ids))
+        .values(TXN_STATE=TxnState.ABORTED.value, TXN_META_INFO=str(reason.value))
+    )
+
+
+def _record_unrecorded(connection: Connection, txn_ids: Collection[TxnId]) -> None:
+    """Where a write id was given out but nothing recorded yet, there may be files all the same: a
+    component for the whole table stands for them, and keeps the aborted row from being purged.
+    """
     t2w, recorded = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
     unrecorded = select(
         t2w.T2W_TXNID,
@@ -218,14 +234,3 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
         "TC_WRITEID",
     )
     connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
-    connection.execute(_FORGET_COMPACTED, {"txn_ids": list(txn_ids)})
-    connection.execute(delete(MIN_HISTORY_LEVEL).where(MIN_HISTORY_LEVEL.c.MHL_TXNID.in_(txn_ids)))
-    connection.execute(
-        delete(MIN_HISTORY_WRITE_ID).where(MIN_HISTORY_WRITE_ID.c.MH_TXNID.in_(txn_ids))
-    )
-    connection.execute(delete(HIVE_LOCKS).where(HIVE_LOCKS.c.HL_TXNID.in_(txn_ids)))
-    connection.execute(
-        update(TXNS)
-        .where(TXNS.c.TXN_ID.in_(txn_ids))
-        .values(TXN_STATE=TxnState.ABORTED.value, TXN_META_INFO=str(reason.value))
-    )

@@ -4,7 +4,7 @@ into the catalog's object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.catalog.model import (
@@ -20,6 +20,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
 from acidsql.parser import statements as ast
+from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.ddl.columns import (
@@ -157,16 +158,8 @@ def bind_create_table_as(
     table = _of_kind(table, statement, properties, given)
     if existing is not None:
         return BoundCreateTable(table=existing, exists=True)
-    read = [str(one.table.name) for one in query.reads]
-    read += [span.cut(names.source) for span in names.files]
-    reads = ", ".join(dict.fromkeys(read)) or "nothing"
     partitioned_by = _partition_names(statement)
-    keys = (
-        [("partitioned by", ", ".join(name for name, _ in partitioned_by))]
-        if partitioned_by
-        else []
-    )
-    facts = (*_facts(table), *keys, ("reads", reads))
+    facts = (*_facts(table), *_facts_of_query(names, query, partitioned_by))
     unbuilt = _unbuilt(statement, table, facts)
     return unbuilt or BoundCreateTableAs(
         table=table,
@@ -182,6 +175,16 @@ def bind_create_table_as(
         ),
         facts=facts,
     )
+
+
+def _facts_of_query(
+    names: Names, query: BoundQuery, partitioned_by: Sequence[tuple[str, Span]]
+) -> Iterator[tuple[str, str]]:
+    if partitioned_by:
+        yield "partitioned by", ", ".join(name for name, _ in partitioned_by)
+    read = [str(one.table.name) for one in query.reads]
+    read += [span.cut(names.source) for span in names.files]
+    yield "reads", ", ".join(dict.fromkeys(read)) or "nothing"
 
 
 def _check_without_columns(statement: ast.CreateTable) -> None:

@@ -184,25 +184,13 @@ class _Merge:
         }[clause.match]
         condition, of_source = None, False
         if clause.condition is not None:
-            reads = len(self.analysis.reads)
-            condition, facts = self.names.known_expression(
-                clause.condition, visible, self.analysis, filters=True
-            )
-            self.asks(facts)
-            of_source = facts.used <= {self.source.alias} and self.cannot_fail(clause.condition)
-            if len(self.analysis.reads) > reads:
-                self.asked, of_source = None, False
+            condition, of_source = self.condition(clause.condition, visible)
+        changed: tuple[Column, ...] = ()
+        values: Sequence[tuple[tuple[Piece, ...], str | None]] = ()
         action = clause.action
         match action:
             case ast.MergeDelete():
                 kind = MergeAction.DELETE
-                return BoundMergeClause(
-                    match=clause.match,
-                    action=kind,
-                    span=clause.span,
-                    condition=condition,
-                    of_source=of_source,
-                )
             case ast.MergeUpdate():
                 changed, values = self.update(action, visible)
                 kind = MergeAction.UPDATE
@@ -219,6 +207,18 @@ class _Merge:
             copies=tuple(copy for _, copy in values),
             of_source=of_source,
         )
+
+    def condition(
+        self, condition: ast.Fragment, visible: list[Visible]
+    ) -> tuple[tuple[Piece, ...], bool]:
+        """The condition of a clause, and whether it may be asked of the source's rows alone."""
+        reads = len(self.analysis.reads)
+        pieces, facts = self.names.known_expression(condition, visible, self.analysis, filters=True)
+        self.asks(facts)
+        if len(self.analysis.reads) > reads:
+            self.asked = None
+            return pieces, False
+        return pieces, facts.used <= {self.source.alias} and self.cannot_fail(condition)
 
     def cannot_fail(self, condition: ast.Fragment) -> bool:
         """Whether it may be asked of rows that the statement does not ask it of: it answers for all
