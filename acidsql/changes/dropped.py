@@ -23,7 +23,7 @@ from contextlib import suppress
 from acidsql import crash_points
 from acidsql.catalog.model import TableName
 from acidsql.changes.unit_of_work import Store
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
 from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
@@ -45,25 +45,17 @@ class _StaysError(Exception):
     """A directory cannot be moved in one step."""
 
 
-def _move(io: FileIO, path: str, hidden: str) -> None:
-    if not io.renames(path):
-        raise _StaysError
-    try:
-        io.move_directory(path, hidden)
-    except OSError as error:  # a file system of its own, or links in it
-        raise _StaysError from error
-
-
 def _hide(store: Store, io: FileIO, path: str, hidden: str) -> bool:
     """Gives a directory its hidden name, unless a new table lies there by now, or it has it;
     False, and nobody reads it any more, where that cannot be.
     """
     try:
         with store.hiding(path, hidden):
-            if io.exists(path) and not io.exists(hidden) and _is_free(store, path):
-                _move(io, path, hidden)
+            is_to_go = io.exists(path) and not io.exists(hidden) and _is_free(store, path)
+            if is_to_go and not rename_directory(io, path, hidden):
+                raise _StaysError
             crash_points.reached("directory kept")
-    except _StaysError:
+    except (_StaysError, FileNotFoundError):
         store.keep_none([hidden])
         return False
     with suppress(OSError):
@@ -134,15 +126,14 @@ def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
     with store.alone():
         if not _is_free(store, path):
             return
-        moved = False
-        if io.renames(path):
-            with suppress(OSError):  # a file system of its own, or links in it
-                io.move_directory(path, hidden)
-                moved = True
-            if not moved:
-                io.delete_tree(path)
+        try:
+            is_hidden = rename_directory(io, path, hidden)
+        except FileNotFoundError:
+            return
+        if not is_hidden and io.renames(path):
+            io.delete_tree(path)
     crash_points.reached("directory taken away")
-    io.delete_tree(hidden if moved else path)
+    io.delete_tree(hidden if is_hidden else path)
 
 
 def _is_free(store: Store, location: str) -> bool:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import parent
 
 
@@ -57,6 +57,13 @@ class Moves:
     def directory(self, old: str, new: str) -> None:
         self._io.move_directory(old, new)
         self._done.append((old, new))
+
+    def renamed(self, old: str, new: str) -> bool:
+        """Moves a directory if that is one step: see ``rename_directory``."""
+        is_renamed = rename_directory(self._io, old, new)
+        if is_renamed:
+            self._done.append((old, new))
+        return is_renamed
 
     def file(self, old: str, new: str) -> None:
         self._io.move_file(old, new)

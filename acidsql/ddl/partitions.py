@@ -186,25 +186,15 @@ class _Hiding:
             if is_inside(real_path(self._table.location), real_entry(path)):
                 continue
             with suppress(FileNotFoundError):
-                self.left[self._moved(path, hidden.get(path))] = path
+                name = hidden.get(path)
+                if name is None or not self.moves.renamed(path, name):
+                    name = path
+                self.left[name] = path
         self.moves.sync()
         for partition in dropped:
             _remove_empty_parents(self._io, self._table, partition.location)
         crash_points.reached("directory hidden")
         return self.left
-
-    def _moved(self, path: str, hidden: str | None) -> str:
-        """Where the directory is now."""
-        if hidden is None:
-            return path
-        try:
-            self.moves.directory(path, hidden)
-        except FileNotFoundError:
-            raise
-        # its parent is not ours, it is a file system of its own, or there are links in it
-        except OSError:
-            return path
-        return hidden
 
 
 def _remove_empty_parents(io: FileIO, table: Table, path: str) -> None:

@@ -172,6 +172,22 @@ def check_name(path: str) -> None:
         raise OSError(errno.EILSEQ, "its name is not UTF-8", path)
 
 
+def rename_directory(io: FileIO, old: str, new: str) -> bool:
+    """Moves a directory where that is one step, and returns whether it did. It does not where a
+    move is a copy, the parent is not ours, the directory is a file system of its own, or there are
+    links in it. FileNotFoundError if there is no directory.
+    """
+    if not io.renames(old):
+        return False
+    try:
+        io.move_directory(old, new)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
 def pieces_of(io: FileIO, path: str) -> Iterator[bytes]:
     """A file's content, so much at a time as fits anywhere."""
     with io.open_input(path) as file:
