@@ -130,10 +130,12 @@ def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
             is_hidden = rename_directory(io, path, hidden)
         except FileNotFoundError:
             return
-        if not is_hidden and io.renames(path):
+        is_deleted = not is_hidden and io.renames(path)
+        if is_deleted:
             io.delete_tree(path)
     crash_points.reached("directory taken away")
-    io.delete_tree(hidden if is_hidden else path)
+    if not is_deleted:  # where a move is a copy that takes too long to keep all others out
+        io.delete_tree(hidden if is_hidden else path)
 
 
 def _is_free(store: Store, location: str) -> bool:

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from acidsql import crash_points
+from acidsql.changes.dropped import delete_dropped
 from acidsql.errors import BindError, Error, ExecutionError
+from acidsql.files.local_files import LocalFileIO
+from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -159,6 +163,31 @@ def test_links_inside_a_table_go_with_it(session: Session) -> None:
     session.sql("DROP TABLE t")
     assert all(path.is_file() for path in kept)
     assert not Path(session.warehouse, "t").exists()
+
+
+def test_what_comes_while_a_table_is_deleted_in_its_place_stays(session: Session) -> None:
+    """Whoever finishes a killed DROP deletes what cannot be renamed once, while nobody makes a
+    table there.
+    """
+    left = Path(session.warehouse, "t")
+    left.mkdir()
+    # under another name of its directory it would lead elsewhere
+    (left / "inside").symlink_to("../t/000000_0")
+
+    def hook(point: str) -> None:
+        if point == "directory taken away":
+            crash_points.hook = None
+            session.sql("CREATE TABLE t (id INT) STORED AS ORC")
+            session.sql("INSERT INTO t VALUES (2), (3)")
+
+    crash_points.hook = hook
+    try:
+        with EmbeddedMetastore(str(session.warehouse)) as store:
+            delete_dropped(store, LocalFileIO(), str(left))
+        assert crash_points.hook is None
+    finally:
+        crash_points.hook = None
+    assert count(session, "t") == 2
 
 
 BROKEN = [
