@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from acidsql.acid.orc_codecs import OrcCodec, unpack
 from acidsql.acid.orc_footer_pb2 import (
     ColumnEncoding,
     Footer,
@@ -21,11 +22,10 @@ from acidsql.acid.orc_footer_pb2 import (
     StripeFooter,
     StripeInformation,
 )
-from acidsql.acid.orc_tail import OrcCodec, OrcTail, unpack
+from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import OrcType, encode_types, preorder, struct_type
 
 _HEADER = b"ORC"
-CHUNK_HEADER = 3
 
 
 class StreamKind(IntEnum):
@@ -106,31 +106,6 @@ def stripe_layout(section: bytes, codec: OrcCodec, extent: Extent) -> StripeLayo
 def positions(section: bytes, codec: OrcCodec) -> list[tuple[int, ...]]:
     """The positions of each row group, from the index of a column; fails as ``stripe_layout``."""
     return [tuple(entry.positions) for entry in RowIndex.FromString(unpack(section, codec)).entry]
-
-
-def unpack_until(data: bytes, codec: OrcCodec, until: tuple[int, int] | None) -> bytes:
-    """The bytes of a part of a compressed stream that begins with a chunk; a last one that is cut
-    is left out. ``until``: where the chunk begins that holds the last byte asked for, and how far
-    into its bytes, or those behind them, that is; ValueError if no chunk begins there.
-    """
-    parts: list[bytes] = []
-    at = size = 0
-    enough: int | None = None
-    while at + CHUNK_HEADER <= len(data):
-        if until is not None and at == until[0]:
-            enough = size + until[1]
-        if enough is not None and size >= enough:
-            break
-        length = int.from_bytes(data[at : at + CHUNK_HEADER], "little") >> 1
-        end = at + CHUNK_HEADER + length
-        if end > len(data):
-            break
-        parts.append(unpack(data[at:end], codec))
-        size += len(parts[-1])
-        at = end
-    if until is not None and enough is None and at != until[0]:
-        raise ValueError("a row group begins where no chunk does")
-    return b"".join(parts)
 
 
 def column_file(

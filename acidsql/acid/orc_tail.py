@@ -10,16 +10,13 @@ statistics do not change.
                                   ^ TailEdit.offset
 
 Format: orc_proto.proto of Apache ORC, of which grammar/orc_footer.proto has what is needed here;
-fields without a name there stay in an edited tail as they were. Sections of a compressed file are
-chunks with a 3-byte header (length << 1 | is_original). Chunks flagged original are allowed under
-every codec.
+fields without a name there stay in an edited tail as they were.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -27,6 +24,7 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from acidsql.acid.orc_codecs import OrcCodec, pack, unpack
 from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
 from acidsql.acid.orc_footer_pb2 import (
     Footer,
@@ -46,15 +44,6 @@ _MAGIC = "ORC"
 MAGIC_SIZE = 3
 """Bytes before the first stripe."""
 
-_CHUNK_HEADER = 3
-_MAX_CHUNK = (1 << 23) - 1
-_MAX_SNAPPY_SIZE = 5
-"""Bytes of a number of 32 bits."""
-_LZ4_FRAME_HEADER = (
-    b"\x04\x22\x4d\x18\x60\x70\x73"  # version 1, independent blocks of up to 4 MB, no checksums
-)
-_LZ4_FRAME_END = bytes(4)
-
 _ATTRIBUTES = 7
 """The number of the attributes in Type of orc_proto.proto."""
 _PROLEPTIC_GREGORIAN = 2
@@ -63,17 +52,6 @@ _PROLEPTIC_GREGORIAN = 2
 
 ColumnStatistics = bytes
 """The message of that name in a footer."""
-
-
-class OrcCodec(IntEnum):
-    """CompressionKind of orc_proto.proto."""
-
-    NONE = 0
-    ZLIB = 1
-    SNAPPY = 2
-    LZO = 3
-    LZ4 = 4
-    ZSTD = 5
 
 
 class OrcTail(NamedTuple):
@@ -240,32 +218,6 @@ def edit_tail(
     return TailEdit(offset=tail.offset, data=footer + postscript + bytes([len(postscript)]))
 
 
-def unpack(data: bytes, codec: OrcCodec) -> bytes:
-    """The bytes of a section of a file. ValueError (or a codec's own error) if they are broken."""
-    if codec is OrcCodec.NONE:
-        return data
-    out = []
-    at = 0
-    while at < len(data):
-        header = int.from_bytes(data[at : at + _CHUNK_HEADER], "little")
-        start = at + _CHUNK_HEADER
-        at = start + (header >> 1)
-        if at > len(data):
-            raise ValueError("a compressed chunk ends after its section")
-        out.append(data[start:at] if header & 1 else _decompress(data[start:at], codec))
-    return b"".join(out)
-
-
-def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
-    """A section: chunks of at most ``block_size`` bytes, deflated under ZLIB, original under every
-    other codec.
-    """
-    if codec is OrcCodec.NONE:
-        return data
-    size = min(block_size, _MAX_CHUNK)
-    return b"".join(_chunk(data[at : at + size], codec) for at in range(0, len(data), size))
-
-
 @lru_cache(maxsize=1024)
 def _read_postscript(data: bytes) -> tuple[int, OrcCodec, int]:
     """Length of the footer, codec and its block size. Many files of a table have the same one."""
@@ -358,44 +310,3 @@ def _attributes(message: bytes) -> dict[str, str]:
     """The attributes in a ``Type`` message; each is laid out as an item of metadata."""
     unknown: Any = UnknownFieldSet(Type.FromString(message))
     return dict(_name_and_value(f.data) for f in unknown if f.field_number == _ATTRIBUTES)
-
-
-def _chunk(data: bytes, codec: OrcCodec) -> bytes:
-    if codec is OrcCodec.ZLIB:
-        deflate = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
-        packed = deflate.compress(data) + deflate.flush()
-        if len(packed) < len(data):
-            return (len(packed) << 1).to_bytes(_CHUNK_HEADER, "little") + packed
-    return (len(data) << 1 | 1).to_bytes(_CHUNK_HEADER, "little") + data
-
-
-def _decompress(data: bytes, codec: OrcCodec) -> bytes:
-    match codec:
-        case OrcCodec.ZLIB:
-            return zlib.decompress(data, -zlib.MAX_WBITS)
-        case OrcCodec.SNAPPY:
-            return bytes(pa.decompress(data, _snappy_size(data), "snappy", asbytes=True))
-        case OrcCodec.LZ4:
-            # a bare block does not tell its size; inside a frame the decoder finds it
-            frame = _LZ4_FRAME_HEADER + len(data).to_bytes(4, "little") + data + _LZ4_FRAME_END
-            return _decompress_stream(frame, "lz4")
-        case OrcCodec.ZSTD:
-            return _decompress_stream(data, "zstd")
-        case _:
-            raise ValueError(f"codec {codec.name} is not supported")
-
-
-def _decompress_stream(data: bytes, codec: str) -> bytes:
-    return bytes(pa.CompressedInputStream(pa.BufferReader(data), codec).read())
-
-
-def _snappy_size(data: bytes) -> int:
-    """How many bytes a snappy block holds: it begins with that, seven bits a byte, the lowest
-    first.
-    """
-    size = 0
-    for index, byte in enumerate(data[:_MAX_SNAPPY_SIZE]):
-        size |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:
-            return size
-    raise ValueError("a snappy block does not tell its size")

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from itertools import takewhile
@@ -30,6 +29,7 @@ from pyarrow import fs
 
 from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.paths import is_hidden
+from acidsql.files.arrow_errors import os_error, os_errors
 from acidsql.files.fileio import Listing
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import parent
@@ -46,40 +46,6 @@ ATTEMPTS = 5
 
 MAX_COPY = 5 << 30
 """S3 copies larger objects only in parts, which pyarrow does not ask for."""
-
-# What stores say in their messages, for lack of an error number.
-_WORDS = (
-    (
-        errno.ENOENT,
-        (
-            "NO_SUCH_KEY",
-            "NO_SUCH_BUCKET",
-            "HTTP status 404",
-            "[BlobNotFound]",
-            "[ContainerNotFound]",
-            "No such directory",
-        ),
-    ),
-    (
-        errno.EACCES,
-        (
-            "ACCESS_DENIED",
-            "INVALID_ACCESS_KEY_ID",
-            "SIGNATURE_DOES_NOT_MATCH",
-            "HTTP status 403",
-            "HTTP status 401",
-        ),
-    ),
-    (
-        errno.EACCES,
-        (
-            "[AuthorizationFailure]",
-            "[AuthorizationPermissionMismatch]",
-            "[AuthenticationFailed]",
-            "PERMISSION_DENIED",
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +142,7 @@ class ArrowFileIO:
                 self.files.create_dir(self._name(path), recursive=True)
             elif self.prefix not in self._buckets_seen:  # it must exist; one look is enough
                 if self.files.get_file_info(self.prefix).type is fs.FileType.NotFound:
-                    raise _error(errno.ENOENT, self.root)
+                    raise os_error(errno.ENOENT, self.root)
                 self._buckets_seen.add(self.prefix)
 
     def write(self, path: str, *parts: bytes | memoryview) -> None:
@@ -264,7 +230,7 @@ class ArrowFileIO:
     def remove_empty_directory(self, path: str) -> bool:
         kind = self._type(path)
         if kind is fs.FileType.File:
-            raise _error(errno.ENOTDIR, path)
+            raise os_error(errno.ENOTDIR, path)
         if kind is fs.FileType.NotFound:
             return True
         with os_errors(path):
@@ -304,7 +270,7 @@ class ArrowFileIO:
                 and self.exists(new)
                 and self.exists(old)
             ):
-                raise _error(errno.EEXIST, new) from error
+                raise os_error(errno.EEXIST, new) from error
             raise
 
     def _copy_all(self, old: str, new: str) -> None:
@@ -340,7 +306,7 @@ class ArrowFileIO:
         """The name that pyarrow gives to a path. OSError for a path on another file system."""
         below = path.removeprefix(self.root)
         if not path.startswith(self.root) or (below and not below.startswith("/")):
-            raise _error(errno.EXDEV, path)
+            raise os_error(errno.EXDEV, path)
         return (self.prefix + below).rstrip("/") or "/"
 
     def _type(self, path: str) -> fs.FileType:
@@ -349,7 +315,7 @@ class ArrowFileIO:
 
     def _check_free(self, path: str) -> None:
         if self.exists(path):
-            raise _error(errno.EEXIST, path)
+            raise os_error(errno.EEXIST, path)
 
     def _check_no_file(self, path: str) -> None:
         """Raises FileExistsError if a file has the name, by one request, and not two: to a store, a
@@ -359,7 +325,7 @@ class ArrowFileIO:
             return self._check_free(path)
         with contextlib.suppress(FileNotFoundError), os_errors(path):
             self.files.open_input_file(self._name(path)).close()
-            raise _error(errno.EEXIST, path)
+            raise os_error(errno.EEXIST, path)
 
     def _holds_files(self, name: str) -> bool:
         infos = self._below(name, recursive=False)
@@ -374,31 +340,3 @@ class ArrowFileIO:
                 return list(self.files.get_file_info(selector))
         with os_errors(name):
             return list(self.files.get_file_info(selector))
-
-
-@contextlib.contextmanager
-def os_errors(path: str) -> Iterator[None]:
-    """pyarrow's errors come out as OSErrors that name ``path``."""
-    try:
-        yield
-    except NotImplementedError as error:
-        raise OSError(errno.ENOTSUP, _first_line(error), path) from error
-    except (ValueError, EOFError) as error:
-        raise OSError(errno.EINVAL, _first_line(error), path) from error
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        text = _first_line(error)
-        code = error.errno or next(
-            (code for code, words in _WORDS if any(word in text for word in words)), errno.EIO
-        )
-        raise OSError(code, text, path) from error
-
-
-def _first_line(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return text.partition("\n")[0].partition(" Detail: ")[0]
-
-
-def _error(code: int, path: str) -> OSError:
-    return OSError(code, os.strerror(code), path)

@@ -21,7 +21,7 @@ from acidsql.result import Result, Stats
 from acidsql.session.queries import SessionQueries
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.txn.locks import LockRequest
-from acidsql.txn.reading import ReadSnapshot
+from acidsql.txn.read_snapshot import ReadSnapshot
 
 if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore

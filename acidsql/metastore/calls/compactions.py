@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, or_
+from sqlalchemy import Connection, Row
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
@@ -32,7 +32,6 @@ from acidsql.metastore.rows.compactions import (
     find_states,
     find_written,
     forget_written,
-    give_back,
     insert_entry,
     insert_note,
     purge_history,
@@ -48,11 +47,14 @@ from acidsql.metastore.rows.txns import (
     txns_below,
 )
 from acidsql.metastore.rows.workers import (
+    find_free,
     find_lost,
+    give_back,
     require_entry,
     require_own,
     require_ready,
     require_same,
+    take_entry,
 )
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.txn_tables import TxnType
@@ -127,34 +129,11 @@ class EmbeddedCompactions(EmbeddedTxns):
             now = self._time(connection)
             self._revoke(connection, now)
             unserved = now - int(self._pool_timeout * 1000)
-            of_pool = (
-                or_(_CQ.CQ_POOL_NAME.is_(None), _CQ.CQ_ENQUEUE_TIME < unserved)
-                if pool is None
-                else _CQ.CQ_POOL_NAME == pool
-            )
-            rows = find_entries(
-                connection,
-                _CQ.CQ_STATE == CompactionState.INITIATED.value,
-                of_pool if only is None else _CQ.CQ_ID == only,
-                or_(_CQ.CQ_RETRY_AFTER.is_(None), _CQ.CQ_RETRY_AFTER <= now),
-            )
-            if not rows:
+            row = find_free(connection, pool, only, now=now, unserved=unserved)
+            if row is None:
                 return None
-            compaction_id, lease = rows[0].CQ_ID, (rows[0].CQ_LEASE or 0) + 1
-            change_entry(
-                connection,
-                compaction_id,
-                STATE=CompactionState.WORKING.value,
-                WORKER_ID=worker,
-                WORKER_VERSION=_version(),
-                WORKER_HOST=self._host,
-                AGENT_INFO=str(Process.current()),
-                LAST_HEARTBEAT=now,
-                LEASE=lease,
-                START=now,
-                RETRY_AFTER=None,
-            )
-            return read_entry(require_entry(connection, compaction_id))
+            take_entry(connection, row, worker, host=self._host, now=now, version=_version())
+            return read_entry(require_entry(connection, row.CQ_ID))
 
     def _has_entries(self, *states: CompactionState) -> bool:
         """Whether there are any in these states: an idle worker need not write."""

@@ -145,26 +145,6 @@ def change_entry(connection: Connection, compaction_id: int, **values: object) -
     )
 
 
-def give_back(connection: Connection, compaction_id: int, *, retry_after: int | None) -> None:
-    """Makes an entry what it was before a worker took it. ``retry_after``: nobody takes it before
-    then; epoch milliseconds.
-    """
-    change_entry(
-        connection,
-        compaction_id,
-        STATE=CompactionState.INITIATED.value,
-        WORKER_ID=None,
-        WORKER_VERSION=None,
-        WORKER_HOST=None,
-        AGENT_INFO=None,
-        LAST_HEARTBEAT=None,
-        START=None,
-        TXN_ID=None,
-        HIGHEST_WRITE_ID=None,
-        RETRY_AFTER=retry_after,
-    )
-
-
 def complete(
     connection: Connection,
     row: Row[Any],

@@ -1,10 +1,10 @@
-"""Whose an entry of the queue of compactions is, and who has lost it."""
+"""Whose an entry of the queue of compactions is: who takes it, gives it back, or has lost it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, or_, select
 
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
@@ -12,12 +12,74 @@ from acidsql.errors import MetastoreError
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
-from acidsql.metastore.rows.compactions import find_entries, find_entry
+from acidsql.metastore.rows.compactions import change_entry, find_entries, find_entry
 from acidsql.metastore.rows.partitions import find_location
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.compactions import CompactionState
 from acidsql.txn.manager import TxnState
+
+_CQ = COMPACTION_QUEUE.c
+
+
+def find_free(
+    connection: Connection, pool: str | None, only: int | None, *, now: int, unserved: int
+) -> Row[Any] | None:
+    """The next entry that a worker of ``pool`` may take: ``only`` that, if given, whosever it is.
+    Who works for no pool takes those of a pool, too, that wait since before ``unserved``; epoch
+    milliseconds.
+    """
+    of_pool = (
+        or_(_CQ.CQ_POOL_NAME.is_(None), _CQ.CQ_ENQUEUE_TIME < unserved)
+        if pool is None
+        else _CQ.CQ_POOL_NAME == pool
+    )
+    rows = find_entries(
+        connection,
+        _CQ.CQ_STATE == CompactionState.INITIATED.value,
+        of_pool if only is None else _CQ.CQ_ID == only,
+        or_(_CQ.CQ_RETRY_AFTER.is_(None), _CQ.CQ_RETRY_AFTER <= now),
+    )
+    return rows[0] if rows else None
+
+
+def take_entry(
+    connection: Connection, row: Row[Any], worker: str, *, host: str, now: int, version: str
+) -> None:
+    """Gives a free entry to this process, under a lease of its own."""
+    change_entry(
+        connection,
+        row.CQ_ID,
+        STATE=CompactionState.WORKING.value,
+        WORKER_ID=worker,
+        WORKER_VERSION=version,
+        WORKER_HOST=host,
+        AGENT_INFO=str(Process.current()),
+        LAST_HEARTBEAT=now,
+        LEASE=(row.CQ_LEASE or 0) + 1,
+        START=now,
+        RETRY_AFTER=None,
+    )
+
+
+def give_back(connection: Connection, compaction_id: int, *, retry_after: int | None) -> None:
+    """Makes an entry what it was before a worker took it. ``retry_after``: nobody takes it before
+    then; epoch milliseconds.
+    """
+    change_entry(
+        connection,
+        compaction_id,
+        STATE=CompactionState.INITIATED.value,
+        WORKER_ID=None,
+        WORKER_VERSION=None,
+        WORKER_HOST=None,
+        AGENT_INFO=None,
+        LAST_HEARTBEAT=None,
+        START=None,
+        TXN_ID=None,
+        HIGHEST_WRITE_ID=None,
+        RETRY_AFTER=retry_after,
+    )
 
 
 def require_entry(connection: Connection, compaction_id: int) -> Row[Any]:
@@ -81,7 +143,7 @@ def find_lost(
     its transaction is over, or it gave no sign of life since ``cutoff``, or since
     ``before_beginning`` where it has no transaction yet; epoch milliseconds.
     """
-    rows = find_entries(connection, COMPACTION_QUEUE.c.CQ_STATE == CompactionState.WORKING.value)
+    rows = find_entries(connection, _CQ.CQ_STATE == CompactionState.WORKING.value)
     agents = (row.CQ_AGENT_INFO for row in rows if row.CQ_WORKER_HOST == host)
     gone = ended_processes(agents, process)
     txn_ids = [row.CQ_TXN_ID for row in rows if row.CQ_TXN_ID is not None]

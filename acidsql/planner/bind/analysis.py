@@ -47,7 +47,7 @@ MAX_VIEWS = 100
 """Views that read one another; each costs some calls inside the calls for the one before."""
 
 Resolve = Callable[[tuple[str, ...], Span], Table | None]
-"""Name parts and their place -> the catalog's table, or None when Spark knows the name; raises when
+"""Name parts and their span -> the catalog's table, or None when Spark knows the name; raises when
 nobody does.
 """
 
@@ -55,9 +55,8 @@ nobody does.
 @dataclass(slots=True)
 class Read:
     """One reference to a catalog table. ``in_view``: it stands in the query of a view that is read.
-    ``row_id``: the query asks for ROW__ID.
-    ``partition_filter``: every one must hold. ``condition``: the WHERE over it alone, as far as it
-    is understood.
+    ``row_id``: the query asks for ROW__ID. ``partition_filter``: conditions that all hold for the
+    partitions it needs. ``condition``: the WHERE over it alone, as far as it is understood.
     """
 
     table: Table
@@ -114,11 +113,8 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
     try:
         analyse_query(text, Span(0, len(text)), resolve, inner)
     except Error as error:  # a table that is gone since: the user's text has the view's name only
-        error.span, error.source, error.detail = (
-            read.span,
-            source,
-            f"in the query of view {read.table.name}",
-        )
+        error.span, error.source = read.span, source
+        error.detail = f"in the query of view {read.table.name}"
         raise
     for one in inner.reads[first:]:
         one.span = read.span
@@ -257,7 +253,6 @@ class _Walk:
         """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has
         not.
         """
-
         names = [p.name.lower() for p in node.parts]
         if ROW_ID in names:
             asked: list[Read] = []

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from google.protobuf.message import DecodeError
 from pyarrow import orc
 
+from acidsql.acid.orc_codecs import CHUNK_HEADER, OrcCodec, unpack, unpack_until
 from acidsql.acid.orc_stripes import (
-    CHUNK_HEADER,
     Encoding,
     Extent,
     StreamKind,
@@ -29,9 +29,8 @@ from acidsql.acid.orc_stripes import (
     extents,
     positions,
     stripe_layout,
-    unpack_until,
 )
-from acidsql.acid.orc_tail import OrcCodec, OrcTail, unpack
+from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcKind, OrcType, struct_type
 from acidsql.arrow_arrays import arrow_array
 from acidsql.lazy_dataclass import dataclass

@@ -27,7 +27,7 @@ from acidsql.metastore.txn_tables import (
     TXNS,
 )
 from acidsql.session import Session
-from acidsql.txn.reading import ReadSnapshot
+from acidsql.txn.read_snapshot import ReadSnapshot
 from tests.spark.naive_reader import EVENT
 
 Row = tuple[Any, ...]
