@@ -24,6 +24,7 @@ __all__ = [
     "Written",
     "bind_parameters",
     "bind_rows",
+    "bound_span",
     "check_kind",
     "find_markers",
     "literal",
@@ -64,6 +65,18 @@ def bind_parameters(text: str, params: Params) -> str:
     check_text(text)
     markers = find_markers(text, named=isinstance(params, Mapping))
     return _filled(text, Span(0, len(text)), markers, _values(text, markers, params))
+
+
+def bound_span(text: str, params: Params, span: Span) -> Span:
+    """Where a part of the text that cuts no marker stands in ``bind_parameters`` of it."""
+    markers = find_markers(text, named=isinstance(params, Mapping))
+    values = _values(text, markers, params)
+
+    def bound(at: int) -> int:
+        before = [marker for marker in markers if marker.span.end <= at]
+        return len(_filled(text, Span(0, at), before, values[: len(before)]))
+
+    return Span(bound(span.start), bound(span.end))
 
 
 def bind_rows(text: str, row: Span, batch: Sequence[Params]) -> str:
