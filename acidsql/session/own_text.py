@@ -41,12 +41,12 @@ def in_own_text(statement: str, own: Sequence[str], params: Params | None = None
 
 
 def move(
-    told: Error | Warning, statement: str, own: Sequence[str], params: Params | None = None
+    problem: Error | Warning, statement: str, own: Sequence[str], params: Params | None = None
 ) -> None:
     """Has an error or a warning point into that text of ``own`` which it speaks of; what it says of
     words around these has no place.
     """
-    source, at, told.source, told.span = told.source, told.span, None, None
+    source, at, problem.source, problem.span = problem.source, problem.span, None, None
     if source is None or at is None:
         return
     for span in _spans(statement, own):
@@ -54,10 +54,10 @@ def move(
         if source != statement and params is not None:
             part = bound_span(statement, params, span)
         if part.start <= at.start <= part.end + len(_CLOSED) - 1:
-            told.source = part.cut(source)
-            end = len(told.source.rstrip())
+            problem.source = part.cut(source)
+            end = len(problem.source.rstrip())
             is_behind = at.start >= part.end
-            told.span = Span(end, end) if is_behind else at.shift(-part.start)
+            problem.span = Span(end, end) if is_behind else at.shift(-part.start)
             return
 
 
