@@ -11,6 +11,9 @@ from acidsql.lazy_dataclass import dataclass
 
 DEFAULT_DATABASE = "default"
 
+FRAMES = "session:frames"
+"""Stands where the database of a table does, for DataFrames: none has a colon in its name."""
+
 
 class TableKind(StrEnum):
     """The kind of a table, by Hive's TBL_TYPE."""

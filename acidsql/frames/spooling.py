@@ -20,7 +20,7 @@ from pyarrow import orc
 
 from acidsql import interrupts
 from acidsql.acid.orc_tail import edit_tail, load_tail
-from acidsql.catalog.model import Column, Table, TableKind, TableName
+from acidsql.catalog.model import FRAMES, Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import BindError, DataError, UnsupportedStatementError
 from acidsql.frames.batches import Batches, batches_of
@@ -29,9 +29,6 @@ from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
 from acidsql.frames.matching import by_lower_name
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type, stored_array
-
-FRAMES = "session:frames"
-"""Stands where a table's database does: no database has a colon in its name."""
 
 _FILE, _PREFIX = "000000_0", "acidsql-frame-"
 

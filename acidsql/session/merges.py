@@ -11,6 +11,7 @@ from acidsql.catalog.model import Table
 from acidsql.errors import BindError, InterfaceError
 from acidsql.expressions.spark_words import identifier
 from acidsql.frames.matching import table_columns
+from acidsql.session.own_text import enclosed
 
 _ACTIONS = {True: ("update", "delete"), False: ("insert",)}
 
@@ -49,13 +50,16 @@ class MergeText:
         """Whether the frame must have every column."""
         return any(action == "insert" for _, _, action in self._clauses)
 
-    def expressions(self) -> Iterator[str]:
-        """All that was given as SQL."""
-        for _, condition, action in self._clauses:
-            if condition is not None:
-                yield condition
-            if isinstance(action, Mapping):
-                yield from action.values()
+    def expressions(self) -> list[str]:
+        """All that was given as SQL, in the order of the text."""
+        return [
+            expression
+            for _, condition, action in self._clauses
+            for expression in (
+                *(() if condition is None else (condition,)),
+                *(action.values() if isinstance(action, Mapping) else ()),
+            )
+        ]
 
     def of(self, columns: Sequence[str], value: Callable[[str], str]) -> str:
         """What stands behind USING. ``columns``: the frame's, in lower case; ``value``: the SQL of
@@ -77,8 +81,8 @@ class MergeText:
             elif action == "insert":
                 sets = {name: value(name) for name in columns}
             else:
-                sets = {} if isinstance(action, str) else enclosed(action)
-            asked = "" if condition is None else f" AND (\n{condition}\n)"
+                sets = {} if isinstance(action, str) else enclosed_values(action)
+            asked = "" if condition is None else f" AND {enclosed(condition)}"
             when = "WHEN MATCHED" if matched else "WHEN NOT MATCHED"
             yield f"{when}{asked} THEN {_action(matched, sets)}"
 
@@ -95,10 +99,10 @@ class MergeText:
             )
 
 
-def enclosed(values: Mapping[str, str]) -> dict[str, str]:
-    """SQL expressions that end where they end, whatever stands in them."""
+def enclosed_values(values: Mapping[str, str]) -> dict[str, str]:
+    """The values of columns as they are written in a statement."""
     return {
-        name: text if text.strip().upper() == "DEFAULT" else f"(\n{text}\n)"
+        name: text if text.strip().upper() == "DEFAULT" else enclosed(text)
         for name, text in values.items()
     }
 

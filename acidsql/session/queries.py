@@ -220,10 +220,12 @@ class SessionQueries:
     def reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:
         """What a statement sees now, of which no transaction is told."""
         work = self.transaction.work()
+        tables = transactional_reads(plan)
         if work is not None:
+            work.txn.look_at(tables)
             yield work.snapshots()
             return
-        with self.reads.reading(transactional_reads(plan), source) as (visible, _):
+        with self.reads.reading(tables, source) as (visible, _):
             yield self.engine.snapshots(visible)
 
 

@@ -40,6 +40,7 @@ from acidsql.planner.steps.plans import (
 )
 from acidsql.result import polars_of
 from acidsql.session.observing import ObservedScan
+from acidsql.session.own_text import check_expression, enclosed, in_own_text
 from acidsql.session.spine import Spine
 from acidsql.session.transaction import tables_changed
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -183,8 +184,14 @@ class SessionScan:
     ) -> TableScan:
         """See ``Session.scan``."""
         observed = ObservedScan(_text(table, columns, condition), self.spine.database)
+        own = () if condition is None else (condition,)
         try:
-            return self._scan(table, columns, condition, as_of, batch_rows, observed)
+            if isinstance(columns, str):
+                raise InterfaceError("columns are a list of names")
+            if condition is not None:
+                check_expression(condition)
+            with in_own_text(_text(table, None, condition), own):
+                return self._scan(table, columns, condition, as_of, batch_rows, observed)
         except BaseException as error:
             observed.end(error)
             raise
@@ -308,7 +315,7 @@ def _text(table: str, columns: Sequence[str] | None, condition: str | None) -> s
     """The query that a scan stands for."""
     names = None if columns is None else ", ".join(map(identifier, columns))
     select = _ALL_FROM if names is None else f"SELECT {names} FROM "
-    where = "" if condition is None else f" WHERE (\n{condition}\n)"
+    where = "" if condition is None else f" WHERE {enclosed(condition)}"
     return f"{select}{'.'.join(map(identifier, table.split('.')))}{where}"
 
 

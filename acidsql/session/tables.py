@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from acidsql.catalog.model import Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, VarcharType
-from acidsql.errors import BindError, InterfaceError, Span
-from acidsql.expressions.reader import read_expression
+from acidsql.errors import BindError, InterfaceError
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.frames.registry import ONCE
 from acidsql.parser.parameters import Params
-from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind.query_tree import parse_expression
 from acidsql.session.frames import is_sparks
-from acidsql.session.merges import MergeText, enclosed
+from acidsql.session.merges import MergeText, enclosed_values
+from acidsql.session.own_text import check_expression, enclosed, in_own_text, move
 from acidsql.session.spine import Spine
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ class Statements(Generic[Done]):
         table = self._table()
         wanted = _wanted(table, columns)
         with self._source(table, frame, wanted, chosen=columns is not None) as source:
-            return self._run(self._insert("INSERT INTO", wanted, source, ""), None)
+            return self._done(self._insert("INSERT INTO", wanted, source, ""))
 
     def overwrite(self, frame: Any, partitions: Partitions = None) -> Done:
         """INSERT OVERWRITE: a frame's rows instead of the table's, or of those of partitions.
@@ -103,9 +101,8 @@ class Statements(Generic[Done]):
         wanted = (*table.columns, *keys)
         params = [value for value in given.values() if value is not None]
         with self._source(table, frame, wanted) as source:
-            return self._run(
-                self._insert("INSERT OVERWRITE TABLE", wanted, source, spec), params or None
-            )
+            text = self._insert("INSERT OVERWRITE TABLE", wanted, source, spec)
+            return self._done(text, (), params or None)
 
     def merge(
         self,
@@ -125,22 +122,22 @@ class Statements(Generic[Done]):
         """
         table = self._table()
         text = MergeText(table, on, when_matched, when_not_matched)
-        for expression in text.expressions():
-            _check_expression(expression)
+        own = text.expressions()
+        for expression in own:
+            check_expression(expression)
         every = (*table.columns, *table.partition_columns) if text.copies else ()
         chosen = text.takes_any or not text.copies
         with self._source(
             table, frame, every, chosen=chosen, partial=not text.inserts_all
         ) as source:
             target = f"MERGE INTO {self._target} AS t USING {source.relation} AS s"
-            return self._run(
-                f"{target}\n{text.of(source.columns, lambda name: source.value(name, 's'))}", params
-            )
+            legs = text.of(source.columns, lambda name: source.value(name, "s"))
+            return self._done(f"{target}\n{legs}", own, params)
 
     def delete(self, where: str, params: Params | None = None) -> Done:
         """DELETE: the rows for which ``where``, a condition in SQL, is true."""
-        _check_expression(where)
-        return self._run(f"DELETE FROM {self._target} WHERE (\n{where}\n)", params)
+        check_expression(where)
+        return self._done(f"DELETE FROM {self._target} WHERE {enclosed(where)}", [where], params)
 
     def update(self, set: Mapping[str, str], where: str, params: Params | None = None) -> Done:
         """UPDATE: ``set`` gives SQL expressions to columns, in the rows for which ``where`` is
@@ -150,10 +147,20 @@ class Statements(Generic[Done]):
             raise InterfaceError(f"set is a mapping of columns to SQL, not {type(set).__name__}")
         if not set:
             raise InterfaceError("an UPDATE sets one column at least")
-        for expression in (*set.values(), where):
-            _check_expression(expression)
-        values = ", ".join(f"{identifier(n)} = {value}" for n, value in enclosed(set).items())
-        return self._run(f"UPDATE {self._target} SET {values} WHERE (\n{where}\n)", params)
+        own = [*set.values(), where]
+        for expression in own:
+            check_expression(expression)
+        values = ", ".join(f"{identifier(n)} = {v}" for n, v in enclosed_values(set).items())
+        text = f"UPDATE {self._target} SET {values} WHERE {enclosed(where)}"
+        return self._done(text, own, params)
+
+    def _done(self, text: str, own: Sequence[str] = (), params: Params | None = None) -> Done:
+        """What becomes of a statement around the texts ``own``, which is told of in these."""
+        with in_own_text(text, own, params):
+            done = self._run(text, params)
+        for warning in getattr(done, "warnings", ()):
+            move(warning, text, own, params)
+        return done
 
     # ---- texts
 
@@ -175,7 +182,9 @@ class Statements(Generic[Done]):
         table = self._spine.store.find_table(self.name)
         if table is None:
             # the binder's error, with what the name may have meant
-            self._spine.plan(f"SELECT * FROM {self._target}")
+            text = f"SELECT * FROM {self._target}"
+            with in_own_text(text, ()):
+                self._spine.plan(text)
         elif table.kind is TableKind.VIEW:
             raise BindError(f"{self.name} is a view: it takes no rows", code=10090)
         else:
@@ -323,11 +332,3 @@ def _partition_clause(table: Table, partitions: Partitions) -> tuple[dict[str, A
         )
     items = [identifier(k) if lower[k] is None else f"{identifier(k)} = ?" for k in keys]
     return {k: lower[k] for k in keys}, f" PARTITION ({', '.join(items)})"
-
-
-def _check_expression(text: str) -> None:
-    """ParseError unless the text is one expression, whatever stands around it."""
-    if not isinstance(text, str):
-        raise InterfaceError(f"{text!r} is no text: values are given as params")
-    if text.strip().upper() != "DEFAULT" and read_expression(text, tokenize(text)) is None:
-        parse_expression(text, Span(0, len(text)))

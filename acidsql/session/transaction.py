@@ -271,9 +271,10 @@ class SessionLocks:
             kept, request = _divided(request)
             waited = kept is not None and work.txn.lock(kept, self.patience())
         with self.held(request) as waited_too:
+            locked = self.current(plan, source, waited=waited or waited_too)
             if work is not None:
-                work.txn.look_at(transactional_reads(plan))
-            yield self.current(plan, source, waited=waited or waited_too)
+                work.txn.look_at(transactional_reads(locked))
+            yield locked
 
     def held(self, request: LockRequest | None) -> AbstractContextManager[bool]:
         """Locks of no transaction; whether they had to be waited for."""

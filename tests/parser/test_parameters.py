@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +74,38 @@ VALUES = st.one_of(
 def test_literals(value: Any, text: str) -> None:
     """Each Python type has one way to be written."""
     assert literal(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.bool_(True), "TRUE"), (np.bool_(False), "FALSE"), (np.int64(-3), "-3"), (np.uint64(2**64 - 1), "18446744073709551615"),
+        (np.float16(0.5), "0.5D"), (np.float32(0.1), "0.10000000149011612D"), (np.float64(0.1), "0.1D"),
+        (np.float32("nan"), "CAST('NaN' AS DOUBLE)"), (np.str_("it's"), r"'it\'s'"), (np.bytes_(b"\xff"), "unhex('ff')"),
+        (np.datetime64("2024-01-02"), "DATE '2024-01-02'"), (np.datetime64("2024-01"), "DATE '2024-01-01'"),
+        (np.datetime64("2024-01-02T03"), "TIMESTAMP '2024-01-02 03:00:00'"),
+        (np.datetime64("2024-01-02T03:04:05.000060", "us"), "TIMESTAMP '2024-01-02 03:04:05.000060'"),
+        (np.datetime64("2024-01-02T03:04:05.123456000", "ns"), "TIMESTAMP '2024-01-02 03:04:05.123456'"),
+        (np.datetime64("NaT", "ns"), "NULL"), (pd.NaT, "NULL"), (pd.NA, "NULL"),
+        (pd.Timestamp("2024-01-02 03:04:05.123456"), "TIMESTAMP '2024-01-02 03:04:05.123456'"),
+    ],
+)  # fmt: skip
+def test_scalars_of_numpy_and_pandas_mean_their_exact_value(value: Any, text: str) -> None:
+    """What an array or a DataFrame's cell gives is taken as Python's own value is."""
+    assert literal(value) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.timedelta64(3, "D"), np.complex64(1), np.longdouble(1) / 3, np.datetime64("10000-01-01"), np.datetime64("-5", "Y"),
+        np.datetime64("2024-01-02T03:04:05.123456789"), pd.Timestamp("2024-01-02 03:04:05.123456789"), pd.Timedelta(days=1),
+    ],
+)  # fmt: skip
+def test_scalars_that_no_literal_holds_are_refused(value: Any) -> None:
+    """Nanoseconds, far years and differences of time are never cut to something near them."""
+    with pytest.raises(ProgrammingError, match=r"^parameter 1: "):
+        bind_parameters("SELECT ?", [value])
 
 
 @pytest.mark.parametrize(

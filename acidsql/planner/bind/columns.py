@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Generic, Protocol, TypeVar
 
 from acidsql.acid.row_id import ROW_ID_COLUMN
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import FRAMES, Table
 from acidsql.catalog.types import HiveType, PrimitiveType, StructType
 from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
 from acidsql.expressions.query_text import Edit
@@ -304,8 +304,8 @@ class ColumnFinder(Generic[P]):
                 message, code=10004, hint=hint, span=self.span(parts[0]), source=self.source
             )
         known = [name for one in visible for name in one.columns or ()]
-        tables = " or ".join(f'"{one.name}"' for one in visible)
-        return missing_column(parts[0].name, tables, known, self.span(parts[0]), self.source, 10004)
+        names = [one.name for one in visible]
+        return missing_column(parts[0].name, names, known, self.span(parts[0]), self.source, 10004)
 
 
 def _field(struct: StructType, name: str) -> HiveType | None:
@@ -316,18 +316,27 @@ def column_not_found(
     name: str, table: Table, span: Span, source: str, code: int = 10004
 ) -> ColumnNotFoundError:
     known = [c.name for c in (*table.columns, *table.partition_columns)]
-    return missing_column(name, f'"{table.name}"', known, span, source, code)
+    return missing_column(name, [str(table.name)], known, span, source, code)
 
 
 def missing_column(
-    name: str, tables: str, known: Sequence[str], span: Span, source: str, code: int
+    name: str, tables: Sequence[str], known: Sequence[str], span: Span, source: str, code: int
 ) -> ColumnNotFoundError:
     near = difflib.get_close_matches(name.lower(), [k for k in known if k != ROW_ID], n=1)
     hint = f'did you mean "{near[0]}"?' if near else None
-    where = f" in table {tables}" if tables else ""
+    where = f" in {_either(tables)}" if tables else ""
     return ColumnNotFoundError(
         f'column "{name}" does not exist{where}', hint=hint, code=code, span=span, source=source
     )
+
+
+def _either(names: Sequence[str]) -> str:
+    """Tables and frames, as they are called in a sentence."""
+    frames = [name.removeprefix(f"{FRAMES}.") for name in names if name.startswith(f"{FRAMES}.")]
+    tables = " or ".join(f'"{name}"' for name in names if not name.startswith(f"{FRAMES}."))
+    # that of one statement has a name which nobody gave it
+    called = ["the frame" if ":" in name else f'frame "{name}"' for name in frames]
+    return " or ".join([*([f"table {tables}"] if tables else []), *called])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,42 +5,38 @@ A sequence fills ``?`` one after the other, a mapping fills ``:name``. Only with
 looked for, because a colon means much else: a name is a word directly behind a colon, and there is
 neither an operand nor another colon before it. So ``a::int``, ``col:field``, ``f(x):y``,
 ``arr[1:2]`` and ``STRUCT<a:INT>`` have none; a blank behind a word ends it (``THEN :x``).
-
-A literal must survive every reader of the text: Hive's and Spark's string escapes (backslash), and
-``${..}`` substitution, which reaches into strings. So quotes, backslashes, and a dollar sign before
-a brace are written as escapes.
 """
 
 from __future__ import annotations
 
-import datetime
-import math
-import numbers
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from acidsql.errors import Error, ProgrammingError, Span
 from acidsql.lazy_dataclass import dataclass
+from acidsql.parser.parameters.literals import Written, literal
 from acidsql.parser.tokens import Token, TokenKind, scan
 from acidsql.utf8 import check_text
+
+__all__ = [
+    "Marker",
+    "Params",
+    "Written",
+    "bind_parameters",
+    "bind_rows",
+    "bound_span",
+    "check_kind",
+    "find_markers",
+    "literal",
+    "many_rows",
+]
 
 Params = Sequence[Any] | Mapping[str, Any]
 
 MARKER = "?"
-MAX_DIGITS = 38
-_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'"})
 _SAFE_NEIGHBOURS = frozenset(" \t\r\n(),")
 _OPERAND_ENDS = frozenset(":)]}")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A value whose SQL its giver has written, as of an array: ``text`` is one expression."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +58,25 @@ def bind_parameters(text: str, params: Params) -> str:
     """``text`` with the literal of its value for each marker outside strings, names and comments.
 
     params: a sequence for ``?``, a mapping for ``:name``.  Values: None, bool, int, float, Decimal,
-    str, bytes, date, datetime, and for an item of ``IN (..)`` a list or tuple of such.
+    str, bytes, date, datetime, scalars of NumPy's and pandas' of exactly such a value, and for
+    an item of ``IN (..)`` a list or tuple of such.
     ProgrammingError when markers and values do not match or a value has no literal.
     """
     check_text(text)
     markers = find_markers(text, named=isinstance(params, Mapping))
     return _filled(text, Span(0, len(text)), markers, _values(text, markers, params))
+
+
+def bound_span(text: str, params: Params, span: Span) -> Span:
+    """Where a part of the text that cuts no marker stands in ``bind_parameters`` of it."""
+    markers = find_markers(text, named=isinstance(params, Mapping))
+    values = _values(text, markers, params)
+
+    def bound(at: int) -> int:
+        before = [marker for marker in markers if marker.span.end <= at]
+        return len(_filled(text, Span(0, at), before, values[: len(before)]))
+
+    return Span(bound(span.start), bound(span.end))
 
 
 def bind_rows(text: str, row: Span, batch: Sequence[Params]) -> str:
@@ -305,65 +314,3 @@ def _spaced(text: str, span: Span, written: str) -> str:
     left = " " if before and before not in _SAFE_NEIGHBOURS else ""
     right = " " if after and after not in _SAFE_NEIGHBOURS else ""
     return left + written + right
-
-
-def literal(value: Any) -> str:  # noqa: C901  (a flat match over the kinds of values)
-    """The SQL literal of a Python value. ProgrammingError for a type that has none."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case Written():
-            return value.text
-        case str():
-            return _string(value)
-        case bytes() | bytearray() | memoryview():
-            return f"unhex('{bytes(value).hex()}')"
-        case Decimal():
-            return _decimal(value)
-        case datetime.datetime():
-            return f"TIMESTAMP '{_timestamp(value)}'"
-        case datetime.date():
-            return f"DATE '{value.year:04}-{value.month:02}-{value.day:02}'"
-        case numbers.Integral():
-            return _integer(operator.index(value))
-        case float():
-            return _float(float(value))
-    raise ProgrammingError(f"a value of type {type(value).__name__} has no SQL literal")
-
-
-def _string(value: str) -> str:
-    check_text(value)
-    return "'" + value.translate(_ESCAPES).replace("${", "\\u0024{") + "'"
-
-
-def _integer(value: int) -> str:
-    if len(str(abs(value))) > MAX_DIGITS:
-        raise ProgrammingError(f"a number has more than {MAX_DIGITS} digits")
-    return str(value)
-
-
-def _float(value: float) -> str:
-    if math.isfinite(value):
-        return f"{value!r}D"
-    name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return f"CAST('{name}' AS DOUBLE)"
-
-
-def _decimal(value: Decimal) -> str:
-    if not value.is_finite():
-        raise ProgrammingError(f"the decimal {value} has no SQL literal")
-    written = f"{value:f}"
-    if sum(mark.isdigit() for mark in written) > MAX_DIGITS + 1:
-        raise ProgrammingError(f"a decimal has more than {MAX_DIGITS} digits")
-    return f"{written}BD"
-
-
-def _timestamp(value: datetime.datetime) -> str:
-    """A value with a zone is converted to UTC, the zone that sessions run in."""
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC)
-    day = f"{value.year:04}-{value.month:02}-{value.day:02}"
-    fraction = f".{value.microsecond:06}" if value.microsecond else ""
-    return f"{day} {value.hour:02}:{value.minute:02}:{value.second:02}{fraction}"
