@@ -47,7 +47,7 @@ from acidsql.catalog.partitions import name_of
 from acidsql.changes.dropped import settle_noted
 from acidsql.changes.unit_of_work import Store
 from acidsql.errors import Error, FormatError
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import parent, path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory
@@ -169,13 +169,10 @@ def _out_of_reach(io: FileIO, path: str) -> str:
     part of its files. (What a compaction publishes would be read.)
     """
     removed = path.removesuffix(_REMOVED) + _REMOVED
-    if path == removed or not io.renames(path):
-        return path
-    try:
-        io.move_directory(path, removed)
-    except OSError:  # another cleaner was faster, or it is a file system of its own
-        return path
-    return removed
+    with suppress(FileNotFoundError):  # another cleaner was faster
+        if path != removed and rename_directory(io, path, removed):
+            return removed
+    return path
 
 
 class _Fate(Enum):
@@ -281,16 +278,12 @@ def hide(io: FileIO, table: Table, txn_id: TxnId, path: str, *, sync: bool = Tru
     deleted leaves it to ``remove_staging``. ``sync``: it outlives a crash of the machine.
     """
     hidden = f"{path_of(table.location)}/.acidsql_{txn_id}_{uuid.uuid4().hex[:8]}"
-    if not io.renames(path):
-        io.delete_tree(path)
-        return path
     try:
-        io.move_directory(path, hidden)
+        if not rename_directory(io, path, hidden):
+            io.delete_tree(path)
+            return path
     except FileNotFoundError:  # another cleaner was faster
         return hidden
-    except OSError:  # it is a file system of its own, or there are links in it
-        io.delete_tree(path)
-        return path
     if sync:
         io.sync_directory(parent(path))
     return hidden
