@@ -53,6 +53,20 @@ def test_every_module_says_what_it_knows() -> None:
     ] == []
 
 
+def test_rooms_list_all_files_that_they_have() -> None:
+    """Where a room's docstring tells of its files, these are the ones that are there."""
+    listed = {}
+    for path in PACKAGE.rglob("__init__.py"):
+        names = re.findall(r"^(\w+\.py) {2,}", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if names:
+            listed[path.parent] = sorted(names)
+    assert len(listed) > 3
+    assert listed == {
+        room: sorted(p.name for p in room.glob("*.py") if p.name != "__init__.py")
+        for room in listed
+    }
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize("module", ["acidsql.storage.write.finish", "acidsql.files.attempts"])
 def test_workers_import_little(module: str) -> None:

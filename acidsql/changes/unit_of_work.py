@@ -6,8 +6,8 @@
 
 Nothing has a name that readers look at before ``commit``. What a killed process leaves lies below a
 hidden name, or in a directory whose write id never becomes valid, and is taken away by the next one
-that writes (``recovery``). The kinds of units differ in what
-a statement sees (``_work_on``) and in how the store comes to know (``_committing``):
+that writes (``recovery``). The kinds of units differ in what a statement sees (``_work_on``) and
+in how the store comes to know (``_committing``):
 
     TransactionWork   files get their names, then the metastore commits the transaction
     PlainWork         a table without transactions: rows are visible as their files get their names

@@ -1,4 +1,4 @@
-"""Files and directories that ALTER TABLE moves, one after the other, and back again if it fails."""
+"""Files and directories that DDL moves, one after the other, and back again if it fails."""
 
 from __future__ import annotations
 

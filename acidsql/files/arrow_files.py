@@ -51,8 +51,7 @@ MAX_COPY = 5 << 30
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrowFileIO:
     """The files of one bucket, container or host. ``root``: how the paths begin ("s3://bucket");
-    ``prefix``: what the file system calls that
-    itself ("bucket").
+    ``prefix``: what the file system calls that itself ("bucket").
 
     ``renaming``: it renames in one step.  ``travels``: other processes can open ``files``, too.
     ``remove_if_empty``: removes a directory (by its prefixed name) only if it is empty; whether it

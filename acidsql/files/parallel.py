@@ -13,22 +13,17 @@ from acidsql import interrupts
 
 _THREADS = 8
 
-
 _MOST_HANDED_OUT = 1024
 """Handing an item to a thread takes as long as looking into a small file."""
 
-
 _QUICK_SECONDS = 0.0005
 """A look at a file or a directory that takes longer has waited for it."""
-
 
 _GRACE_SECONDS = 0.02
 """What the first looks may take beside that: much is done for the first time in them."""
 
 
 _Item = TypeVar("_Item")
-
-
 _Result = TypeVar("_Result")
 
 

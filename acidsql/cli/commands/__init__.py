@@ -6,7 +6,9 @@ table.py        all of them, by name
 help.py         what .help and "help select" say
 looks.py        how rows are shown
 going.py        where rows go, and what is read and run
-importing.py    the rows of CSV files
+importing.py    the rows of CSV files into a table
+csv_file.py     such a file as rows, and what is wrong with it by the line
+csv_values.py   its cells as values of the table's columns
 asking.py       commands that are statements about the catalog or the last statement
 recalling.py    statements of before: history, editor, named queries
 """

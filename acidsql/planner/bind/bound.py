@@ -33,8 +33,8 @@ class BoundRead:
     to skip data.
 
     ``partition_filter``: a partition for which one of them is not true holds no row the statement
-    needs (``planner.pruning``). ``condition``: the WHERE of the query that reads this table alone,
-    as far as it is understood.
+    needs (``expressions.pruning``). ``condition``: the WHERE of the query that reads this table
+    alone, as far as it is understood.
     """
 
     table: Table

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 
 class Queries(Protocol):
-    """The queries of planner.merge as DataFrames under the statement's snapshot. ``lookup``: see
-    KeyLookup.pairs.
+    """The queries of ``planner.steps.merge`` as DataFrames under the statement's snapshot.
+    ``lookup``: see KeyLookup.pairs.
     """
 
     def source(self) -> DataFrame: ...

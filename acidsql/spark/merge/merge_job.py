@@ -52,8 +52,8 @@ def stage_merge(
     *,
     check: bool,
 ) -> tuple[list[StagedFile], dict[int, int]]:
-    """Finished files of ``whole`` (``planner.merge.whole_query``), and how many rows each clause is
-    about.
+    """Finished files of ``whole`` (``planner.steps.merge.whole_query``), and how many rows each
+    clause is about.
 
     CardinalityError if ``check`` and a row of the target would be changed twice; else one change of
     each is kept.
