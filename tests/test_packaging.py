@@ -87,27 +87,15 @@ def test_the_command_and_the_plugin_are_installed() -> None:
 
 
 @pytest.mark.processes
-def test_importing_acidsql_imports_nothing_heavy() -> None:
-    """``import acidsql`` loads no engine, no parser, no store: every Airflow process does it."""
-    check = f"import sys, acidsql; print(*[m for m in {HEAVY} if m in sys.modules])"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", check], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == ""
-    )
-
-
-@pytest.mark.processes
-def test_the_plugin_imports_nothing_heavy() -> None:
-    """pytest loads the plugin in every project of this environment: it must cost nothing there."""
-    check = f"import sys, acidsql.testing.plugin; print(*[m for m in {HEAVY} if m in sys.modules])"
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", check], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == ""
-    )
+@pytest.mark.parametrize("module", ["acidsql", "acidsql.testing.plugin"])
+def test_nothing_heavy_is_imported(module: str) -> None:
+    """``import acidsql``, as every Airflow process does, loads no engine, no parser, no store; nor
+    does the plugin, which pytest loads in every project of this environment.
+    """
+    check = f"import sys, {module}; print(*[m for m in {HEAVY} if m in sys.modules])"
+    command = [sys.executable, "-c", check]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_the_readme_has_one_test_command() -> None:

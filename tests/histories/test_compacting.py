@@ -4,27 +4,23 @@ file, and neither fails the other.
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
+from tests.histories.together import ROOT, History, environment, said_together
 from tests.session.transactions.crashes import rows_of
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).resolve().parents[2]
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 QUICK = {
     "hive.compactor.check.interval": "200ms",
@@ -37,7 +33,6 @@ QUICK = {
     "metastore.compactor.history.retention.failed": "100",
 }
 COMPACTOR = (sys.executable, "-m", "acidsql", "compactor")
-History = list[dict[str, Any]]
 TABLES = {
     "t": "inserted",
     "p": "inserted_into_p",
@@ -45,10 +40,6 @@ TABLES = {
     "y": "inserted_into_pair",
 }
 """What says which rows were put into each."""
-
-
-def environment(metastore: str | None) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore or ""}
 
 
 @contextmanager
@@ -88,34 +79,8 @@ def history_of(
     warehouse: Path, metastore: str | None, roles: Sequence[str], seconds: float
 ) -> History:
     """What all processes say; they begin together."""
-    with ExitStack() as running:
-        workers = []
-        for number, role in enumerate(roles, start=1):
-            worker = subprocess.Popen(
-                [
-                    sys.executable, "-m", "tests.histories.compacting",
-                    str(warehouse), role, str(number), str(seconds),
-                ],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment(metastore),
-            )  # fmt: skip
-            running.enter_context(worker)
-            running.callback(worker.kill)
-            workers.append(worker)
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-        with ThreadPoolExecutor(len(workers)) as readers:
-            said = list(readers.map(lambda worker: worker.communicate()[0], workers))
-    assert [worker.returncode for worker in workers] == [0] * len(roles)
-    return [json.loads(line) for text in said for line in text.splitlines()]
+    arguments = [(warehouse, role, n, seconds) for n, role in enumerate(roles, start=1)]
+    return said_together("tests.histories.compacting", metastore, arguments)
 
 
 def make_tables(session: Session) -> None:

@@ -4,15 +4,10 @@ doubled. $ACIDSQL_TEST_SEED repeats what the processes choose to do, though not 
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +17,11 @@ from pyarrow import orc
 from acidsql.session import Session
 from acidsql.txn.manager import TxnState
 from tests.histories.anomalies import ABORTED, COMMITTED, Append, Read, Txn, find_anomalies
+from tests.histories.together import History, said_together
 from tests.histories.worker import ACCOUNTS, ACID, REGISTERS, SPARK_ACCOUNTS
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).resolve().parents[2]
-History = list[dict[str, Any]]
 OPENING = 10
 """Rows of each account at the beginning."""
 LONG = pytest.param(30, marks=pytest.mark.slow)
@@ -53,32 +47,8 @@ def history_of(
     """What all processes say, each in its own order; no one had an error that is none of those that
     say to try again.
     """
-    with ExitStack() as running:
-        workers = []
-        for number, role in enumerate(roles, start=1):
-            arguments = map(str, (warehouse, role, number, seed, seconds))
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.histories.worker", *arguments],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore or ""},
-            )
-            running.enter_context(worker)
-            running.callback(worker.kill)
-            workers.append(worker)
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-        with ThreadPoolExecutor(len(workers)) as readers:  # none is to wait for a full pipe
-            said = list(readers.map(lambda worker: worker.communicate()[0], workers))
-    assert [worker.returncode for worker in workers] == [0] * len(roles)
-    history = [json.loads(line) for text in said for line in text.splitlines()]
+    arguments = [(warehouse, role, n, seed, seconds) for n, role in enumerate(roles, start=1)]
+    history = said_together("tests.histories.worker", metastore, arguments)
     print(Counter((facts["act"], facts["committed"]) for facts in history))
     assert [facts for facts in history if "error" in facts] == []
     return history

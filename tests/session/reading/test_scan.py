@@ -134,28 +134,22 @@ def test_formats_that_are_left_to_spark(light: Session) -> None:
         light.scan("other").to_arrow()
 
 
-def test_no_pyspark(light: Session, warehouse: Path) -> None:
-    """A process that scans imports no pyspark."""
+@pytest.mark.parametrize(
+    ("arguments", "rows", "module"), [("None, 'a > 2'", "3", "pyspark"), ("['a']", "5", "sqlglot")]
+)
+def test_a_scan_imports_little(
+    light: Session, warehouse: Path, arguments: str, rows: str, module: str
+) -> None:
+    """A process that scans imports no pyspark; one without a filter no parser of queries either."""
     light.close()
     code = (
         "import sys; from acidsql.session import Session\n"
-        f"with Session({str(warehouse)!r}) as s: print(s.scan('t', None, 'a > 2').to_arrow().num_rows)\n"
-        "print('pyspark' in sys.modules)"
+        f"with Session({str(warehouse)!r}) as s:"
+        f" print(s.scan('t', {arguments}).to_arrow().num_rows)\n"
+        f"print({module!r} in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3", "False"]
-
-
-def test_a_scan_without_a_filter_parses_nothing(light: Session, warehouse: Path) -> None:
-    """A process that takes all rows of a table imports no parser of queries."""
-    light.close()
-    code = (
-        "import sys; from acidsql.session import Session\n"
-        f"with Session({str(warehouse)!r}) as s: print(s.scan('t', ['a']).to_arrow().num_rows)\n"
-        "print('sqlglot' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["5", "False"]
+    assert done.stdout.split() == [rows, "False"]
 
 
 def test_a_name_is_refused_alike_with_and_without_a_filter(light: Session) -> None:
