@@ -4,15 +4,13 @@ file, and neither fails the other.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,8 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
+from tests.forks import side_by_side
+from tests.histories.compacting import work
 from tests.session.transactions.crashes import rows_of
 
 pytestmark = pytest.mark.processes
@@ -88,34 +88,11 @@ def history_of(
     warehouse: Path, metastore: str | None, roles: Sequence[str], seconds: float
 ) -> History:
     """What all processes say; they begin together."""
-    with ExitStack() as running:
-        workers = []
-        for number, role in enumerate(roles, start=1):
-            worker = subprocess.Popen(
-                [
-                    sys.executable, "-m", "tests.histories.compacting",
-                    str(warehouse), role, str(number), str(seconds),
-                ],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment(metastore),
-            )  # fmt: skip
-            running.enter_context(worker)
-            running.callback(worker.kill)
-            workers.append(worker)
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-        with ThreadPoolExecutor(len(workers)) as readers:
-            said = list(readers.map(lambda worker: worker.communicate()[0], workers))
-    assert [worker.returncode for worker in workers] == [0] * len(roles)
-    return [json.loads(line) for text in said for line in text.splitlines()]
+    of_each = [
+        (str(warehouse), metastore, role, number, seconds)
+        for number, role in enumerate(roles, start=1)
+    ]
+    return side_by_side(work, of_each)
 
 
 def make_tables(session: Session) -> None:
@@ -145,7 +122,7 @@ def check_daemons(session: Session, logs: Sequence[Path]) -> None:
 @pytest.mark.parametrize(
     ("metastore", "seconds"),
     [
-        ("sqlite", 5),
+        ("sqlite", 3),
         pytest.param("sqlite", 60, marks=pytest.mark.slow),
         pytest.param("postgresql", 20, marks=pytest.mark.slow),
     ],

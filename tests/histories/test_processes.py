@@ -4,15 +4,10 @@ doubled. $ACIDSQL_TEST_SEED repeats what the processes choose to do, though not 
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +16,12 @@ from pyarrow import orc
 
 from acidsql.session import Session
 from acidsql.txn.manager import TxnState
+from tests.forks import side_by_side
 from tests.histories.anomalies import ABORTED, COMMITTED, Append, Read, Txn, find_anomalies
-from tests.histories.worker import ACCOUNTS, ACID, REGISTERS, SPARK_ACCOUNTS
+from tests.histories.worker import ACCOUNTS, ACID, REGISTERS, SPARK_ACCOUNTS, work
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).resolve().parents[2]
 History = list[dict[str, Any]]
 OPENING = 10
 """Rows of each account at the beginning."""
@@ -53,32 +48,11 @@ def history_of(
     """What all processes say, each in its own order; no one had an error that is none of those that
     say to try again.
     """
-    with ExitStack() as running:
-        workers = []
-        for number, role in enumerate(roles, start=1):
-            arguments = map(str, (warehouse, role, number, seed, seconds))
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.histories.worker", *arguments],
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore or ""},
-            )
-            running.enter_context(worker)
-            running.callback(worker.kill)
-            workers.append(worker)
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-        with ThreadPoolExecutor(len(workers)) as readers:  # none is to wait for a full pipe
-            said = list(readers.map(lambda worker: worker.communicate()[0], workers))
-    assert [worker.returncode for worker in workers] == [0] * len(roles)
-    history = [json.loads(line) for text in said for line in text.splitlines()]
+    of_each = [
+        (str(warehouse), metastore, role, number, seed, seconds)
+        for number, role in enumerate(roles, start=1)
+    ]
+    history: History = side_by_side(work, of_each)
     print(Counter((facts["act"], facts["committed"]) for facts in history))
     assert [facts for facts in history if "error" in facts] == []
     return history
@@ -119,7 +93,7 @@ def nothing_is_left_open(session: Session) -> None:
 # ---- transactions
 
 
-@pytest.mark.parametrize("seconds", [5, LONG])
+@pytest.mark.parametrize("seconds", [3, LONG])
 def test_transactions_side_by_side(
     warehouse: Path, metastore: str | None, seed: int, seconds: float
 ) -> None:
@@ -206,7 +180,7 @@ def versions(number: int) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("metastore", "seconds"),
     [
-        ("sqlite", 4),
+        ("sqlite", 3),
         pytest.param("sqlite", 30, marks=pytest.mark.slow),
         pytest.param("postgresql", 30, marks=pytest.mark.slow),
     ],
