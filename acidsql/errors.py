@@ -150,9 +150,11 @@ class Error(_Spanned, Exception):
     message: short, factual, lower case, no full stop.  detail: more facts.  hint: a sentence.
     code: Hive's error code, where Hive has one.  sqlstate: five characters.
     span, source: where in the SQL text; ``at`` sets or moves them.
+    fragment: words of it that are spoken of, where it is not known yet where they stand.
     """
 
     retryable: bool = False
+    fragment: str | None = None
 
 
 def _rebuild(cls: type[_Spanned], message: str, state: dict[str, Any]) -> _Spanned:

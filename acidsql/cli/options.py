@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -52,11 +53,38 @@ class _Ordered(argparse.Action):
         namespace.scripts = [*(namespace.scripts or []), (kind, values)]
 
 
+_UNRECOGNIZED = "unrecognized arguments: "
+
+
 class _Parser(argparse.ArgumentParser):
+    given: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
         if message.startswith("argument COMMAND: invalid choice"):
-            message += "; -f FILE runs a script, -e SQL a statement"
+            if (unknown := self._unknown(self.given)) is None:
+                message += "; -f FILE runs a script, -e SQL a statement"
+            else:  # what stands behind it is its value
+                message = f"{_UNRECOGNIZED}{unknown}"
+        if message.startswith(_UNRECOGNIZED):
+            unknown = self._unknown(message.split())
+            near = get_close_matches(unknown or "", self._known(), n=1, cutoff=0.7)
+            message += f"; did you mean {near[0]}?" if near else ""
         super().error(message)
+
+    def _known(self) -> list[str]:
+        """The options, those of a sub-command that was given too."""
+        parsers: list[argparse.ArgumentParser] = [self]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += [action.choices[word] for word in self.given if word in action.choices]
+        return [
+            text for one in parsers for action in one._actions for text in action.option_strings
+        ]
+
+    def _unknown(self, words: Sequence[str]) -> str | None:
+        """The first of these that looks like an option and is none."""
+        options = (word.partition("=")[0] for word in words if word.startswith("--"))
+        return next((option for option in options if option not in self._known()), None)
 
 
 def _utf8(text: str) -> str:
@@ -85,6 +113,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.given = arguments
     _add_session_options(parser)
     _add_run_options(parser)
     _add_output_options(parser)
@@ -94,7 +123,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for name, (module, doc) in COMMANDS.items():
-        command = commands.add_parser(name, help=doc, description=doc)
+        command = commands.add_parser(name, help=doc, description=doc, allow_abbrev=False)
         if name not in SESSIONLESS:
             _add_session_options(command, default=argparse.SUPPRESS)
         if name in arguments:

@@ -86,6 +86,17 @@ class QueryText:
         start = origin.start + len(text) - len(text.lstrip())
         return Span(start, start + len(text.strip()))
 
+    def whole_span(self) -> Span | None:
+        """The part of the user's text that holds all his words; None where there are none."""
+        spans = [
+            p.span for p in self.pieces if isinstance(p, Slice) and p.span.cut(self.source).strip()
+        ]
+        if not spans:
+            return None
+        start, end = min(s.start for s in spans), max(s.end for s in spans)
+        text = self.source[start:end]
+        return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
     def end_before(self, offset: int, views: Sequence[str]) -> Span | None:
         """The place behind the user's last words before a character of the rendered text."""
         at, end = 0, None

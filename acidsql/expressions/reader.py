@@ -179,11 +179,11 @@ class _Reader(Cursor):
 
     def predicate(self) -> Condition:
         start = self.at
-        left = self.sum()
+        left = self.bits()
         if self.mark() in _COMPARISONS:
             operator = _COMPARISONS[self.mark()]
             self.at += 1
-            return Call(operator, (left, self.sum()), self.since(start))
+            return Call(operator, (left, self.bits()), self.since(start))
         negated = self.take("NOT")
         test = self.behind(left, start)
         if test is None:
@@ -203,13 +203,13 @@ class _Reader(Cursor):
                 return Call("IN", (left, *arguments), self.since(start))
             case "BETWEEN":
                 self.at += 1
-                low = self.sum()
+                low = self.bits()
                 self.expect("AND")
-                return Call("BETWEEN", (left, low, self.sum()), self.since(start))
+                return Call("BETWEEN", (left, low, self.bits()), self.since(start))
             case "LIKE" | "RLIKE" | "REGEXP" as name:
                 self.at += 1
                 return Call(
-                    "LIKE" if name == "LIKE" else "RLIKE", (left, self.sum()), self.since(start)
+                    "LIKE" if name == "LIKE" else "RLIKE", (left, self.bits()), self.since(start)
                 )
             case "IS":
                 self.at += 1
@@ -220,7 +220,7 @@ class _Reader(Cursor):
         negated = self.take("NOT")
         if self.take("DISTINCT"):
             self.expect("FROM")
-            test = Call("<=>", (left, self.sum()), self.since(start))
+            test = Call("<=>", (left, self.bits()), self.since(start))
             negated = not negated
         else:
             name = next((name for name in ("NULL", "TRUE", "FALSE") if self.take(name)), None)
@@ -228,6 +228,12 @@ class _Reader(Cursor):
                 raise NotReadError
             test = Call(f"IS {name}", (left,), self.since(start))
         return Call("NOT", (test,), self.since(start)) if negated else test
+
+    def bits(self) -> Condition:
+        return self.operators(("|",), lambda: self.operators(("^",), self.common_bits))
+
+    def common_bits(self) -> Condition:
+        return self.operators(("&",), self.sum)
 
     def sum(self) -> Condition:
         return self.operators(

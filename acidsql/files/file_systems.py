@@ -43,7 +43,7 @@ class FileSystems:
     def __init__(self, settings: Settings, hadoop: Callable[[Url], FileIO]) -> None:
         self._settings = settings
         self._hadoop = hadoop
-        self._local: FileIO = LocalFileIO()
+        self._local: FileIO = LocalFileIO(durable=settings.flag("acidsql.durable"))
         self._opened: dict[tuple[str, _Options], FileIO] = {}
         self._lock = threading.Lock()
 

@@ -50,7 +50,7 @@ class EmbeddedMetastore(
     are deleted so by whoever waits for them. A compactor's worker without a heartbeat for
     ``worker_timeout_seconds`` loses its entry; one that no pool has served for
     ``pool_timeout_seconds`` is anybody's. ``mode``: of a store that is made, as for chmod.
-    MetastoreError if the warehouse cannot be used.
+    ``durable``: see open_store. MetastoreError if the warehouse cannot be used.
     """
 
     def __init__(
@@ -67,9 +67,10 @@ class EmbeddedMetastore(
         worker_timeout_seconds: float = WORKER_TIMEOUT_SECONDS,
         pool_timeout_seconds: float = POOL_TIMEOUT_SECONDS,
         mode: int = OWNER_ONLY,
+        durable: bool = True,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
-        store = open_store(self.warehouse, metastore, mode=mode, clock=clock)
+        store = open_store(self.warehouse, metastore, mode=mode, clock=clock, durable=durable)
         EmbeddedCatalog.__init__(self, store)
         EmbeddedStatistics.__init__(self, store)
         self._worker_timeout = worker_timeout_seconds

@@ -184,5 +184,8 @@ def placed_in(source: str) -> Iterator[None]:
         raise
     except Error as error:
         if error.source is None:
+            if error.span is None and error.fragment and source.count(error.fragment) == 1:
+                start = source.index(error.fragment)
+                error.span = Span(start, start + len(error.fragment))
             error.at(source)
         raise

@@ -70,4 +70,5 @@ def opened_store(
         worker_timeout_seconds=settings.number("hive.compactor.worker.timeout"),
         pool_timeout_seconds=settings.number("metastore.compactor.worker.pool.timeout"),
         mode=int(settings.text("acidsql.store.mode"), 8),
+        durable=settings.flag("acidsql.durable"),
     )

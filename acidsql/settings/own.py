@@ -207,6 +207,17 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.durable",
+        kind="bool",
+        default="true",
+        doc=(
+            "Commits wait until a local disk has them. Without, a crash of the machine (not one of"
+            " the process) may lose them and damage the metastore in its file: only for warehouses"
+            " that are thrown away, such as those of tests. Read when a session is opened."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.filesystem",
         kind=("auto", "arrow", "hadoop"),
         default="auto",

@@ -22,6 +22,8 @@ ROOT_FOLDER = "."
 """What stands for the root itself where a folder is named."""
 ALONE = {"acidsql.compactor.auto": "false"}
 """Nobody compacts by the way, so that files are the same each time."""
+THROWN_AWAY = {"acidsql.durable": "false"}
+"""Nobody keeps the warehouse of a test: no commit need wait for the disk."""
 NO_SPARK = "none"
 """The value of ``acidsql_spark`` under which nothing may start Spark."""
 SPLITTING = ("load", "worksteal")
@@ -127,7 +129,7 @@ def check_compiled(
     from acidsql.testing import golden
 
     item = request.node
-    with Session(str(acidsql_warehouse), metastore="") as session:
+    with Session(str(acidsql_warehouse), metastore="", settings=THROWN_AWAY) as session:
         _set_variant(item, session)
         _compare(item, snapshot, lambda text: golden.run_compiled(item.mode, text, session))
         if session.spark_started:

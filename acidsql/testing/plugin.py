@@ -36,6 +36,7 @@ from acidsql.testing.items import (
     FOLDERS,
     NO_SPARK,
     RUN,
+    THROWN_AWAY,
     Folders,
     file_for,
 )
@@ -159,7 +160,7 @@ def acidsql_session(request: pytest.FixtureRequest, acidsql_warehouse: Path) -> 
         str(acidsql_warehouse),
         metastore="",
         master=None if master == NO_SPARK else master or None,
-        settings=ALONE | alone,
+        settings=ALONE | THROWN_AWAY | alone,
     ) as session:
         yield session
 

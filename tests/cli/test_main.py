@@ -318,6 +318,23 @@ def test_wrong_usage_is_2(run: Run, arguments: list[str]) -> None:
     assert run("-S", "-e", "SHOW TABLES").out == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--warehousee", "x", "-e", CREATE], "--warehousee; did you mean --warehouse?"),
+        (["--ware=x", "-e", CREATE], "--ware=x; did you mean --warehouse?"),
+        (["doctor", "--repai"], "--repai; did you mean --repair?"),
+        (["doctor", "--repair", "--xyz"], "--xyz"),
+    ],
+)
+def test_a_mistyped_option_is_named(run: Run, arguments: list[str], told: str) -> None:
+    """By itself, and not by its value; none is taken for a longer one, sub-commands' neither."""
+    ran = run(*arguments)
+    assert ran.code == ExitCode.USAGE
+    assert ran.err.endswith(f"acidsql: error: unrecognized arguments: {told}\n")
+    assert run("-S", "-e", "SHOW TABLES").out == ""
+
+
 def test_a_file_that_is_not_text_is_refused(run: Run, tmp_path: Path) -> None:
     """A script in another encoding is wrong usage, not a decoding crash."""
     (tmp_path / "latin.sql").write_bytes("SHOW DATABASES LIKE 'é'".encode("latin-1"))

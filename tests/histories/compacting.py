@@ -1,15 +1,13 @@
-"""A process of its own that writes or reads while others compact: ``python -m
-tests.histories.compacting WAREHOUSE ROLE NUMBER SECONDS``. Says "ready", starts when it gets a
-line, and prints a line of JSON for each thing that ended.
+"""The work of a process of its own that writes or reads while others compact, and its facts about
+each thing that ended.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 
 from acidsql.errors import Error, SnapshotTooOldError
 from acidsql.session import Session
@@ -152,16 +150,12 @@ def acts(session: Session, role: str, number: int, seconds: float) -> Iterator[F
             yield facts | {"error": f"{type(error).__name__}: {error}"}
 
 
-def main() -> None:
-    warehouse, role, number, seconds = sys.argv[1:]
-    with Session(warehouse, settings=ALONE) as session:
+def work(
+    test: Connection, warehouse: str, metastore: str | None, role: str, number: int, seconds: float
+) -> None:
+    with Session(warehouse, metastore=metastore or "", settings=ALONE) as session:
         if role in ("change", "look"):
             session.start_spark()
-        print("ready", flush=True)
-        sys.stdin.readline()
-        for facts in acts(session, role, int(number), float(seconds)):
-            print(json.dumps(facts), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+        test.send("ready")
+        test.recv()
+        test.send(list(acts(session, role, number, seconds)))

@@ -4,6 +4,7 @@ file, and neither fails the other.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,16 +12,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
-from tests.histories.together import ROOT, History, environment, said_together
+from tests.forks import side_by_side
+from tests.histories.compacting import work
 from tests.session.transactions.crashes import rows_of
 
 pytestmark = pytest.mark.processes
 
+ROOT = Path(__file__).resolve().parents[2]
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 QUICK = {
     "hive.compactor.check.interval": "200ms",
@@ -33,6 +37,7 @@ QUICK = {
     "metastore.compactor.history.retention.failed": "100",
 }
 COMPACTOR = (sys.executable, "-m", "acidsql", "compactor")
+History = list[dict[str, Any]]
 TABLES = {
     "t": "inserted",
     "p": "inserted_into_p",
@@ -40,6 +45,10 @@ TABLES = {
     "y": "inserted_into_pair",
 }
 """What says which rows were put into each."""
+
+
+def environment(metastore: str | None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore or ""}
 
 
 @contextmanager
@@ -79,8 +88,11 @@ def history_of(
     warehouse: Path, metastore: str | None, roles: Sequence[str], seconds: float
 ) -> History:
     """What all processes say; they begin together."""
-    arguments = [(warehouse, role, n, seconds) for n, role in enumerate(roles, start=1)]
-    return said_together("tests.histories.compacting", metastore, arguments)
+    of_each = [
+        (str(warehouse), metastore, role, number, seconds)
+        for number, role in enumerate(roles, start=1)
+    ]
+    return side_by_side(work, of_each)
 
 
 def make_tables(session: Session) -> None:
@@ -110,7 +122,7 @@ def check_daemons(session: Session, logs: Sequence[Path]) -> None:
 @pytest.mark.parametrize(
     ("metastore", "seconds"),
     [
-        ("sqlite", 5),
+        ("sqlite", 3),
         pytest.param("sqlite", 60, marks=pytest.mark.slow),
         pytest.param("postgresql", 20, marks=pytest.mark.slow),
     ],

@@ -29,7 +29,7 @@ def batches(folder: Path, word: str, table: str) -> set[int]:
     return {int(batch) for what, kind, batch in lines if what == word and table in kind}
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [3, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metastore", ["sqlite", "postgresql"])
 def test_the_killed_leave_all_or_nothing(
     warehouse: Path,

@@ -16,12 +16,13 @@ from pyarrow import orc
 
 from acidsql.session import Session
 from acidsql.txn.manager import TxnState
+from tests.forks import side_by_side
 from tests.histories.anomalies import ABORTED, COMMITTED, Append, Read, Txn, find_anomalies
-from tests.histories.together import History, said_together
-from tests.histories.worker import ACCOUNTS, ACID, REGISTERS, SPARK_ACCOUNTS
+from tests.histories.worker import ACCOUNTS, ACID, REGISTERS, SPARK_ACCOUNTS, work
 
 pytestmark = pytest.mark.processes
 
+History = list[dict[str, Any]]
 OPENING = 10
 """Rows of each account at the beginning."""
 LONG = pytest.param(30, marks=pytest.mark.slow)
@@ -47,8 +48,11 @@ def history_of(
     """What all processes say, each in its own order; no one had an error that is none of those that
     say to try again.
     """
-    arguments = [(warehouse, role, n, seed, seconds) for n, role in enumerate(roles, start=1)]
-    history = said_together("tests.histories.worker", metastore, arguments)
+    of_each = [
+        (str(warehouse), metastore, role, number, seed, seconds)
+        for number, role in enumerate(roles, start=1)
+    ]
+    history: History = side_by_side(work, of_each)
     print(Counter((facts["act"], facts["committed"]) for facts in history))
     assert [facts for facts in history if "error" in facts] == []
     return history
@@ -89,7 +93,7 @@ def nothing_is_left_open(session: Session) -> None:
 # ---- transactions
 
 
-@pytest.mark.parametrize("seconds", [5, LONG])
+@pytest.mark.parametrize("seconds", [3, LONG])
 def test_transactions_side_by_side(
     warehouse: Path, metastore: str | None, seed: int, seconds: float
 ) -> None:
@@ -176,7 +180,7 @@ def versions(number: int) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("metastore", "seconds"),
     [
-        ("sqlite", 4),
+        ("sqlite", 3),
         pytest.param("sqlite", 30, marks=pytest.mark.slow),
         pytest.param("postgresql", 30, marks=pytest.mark.slow),
     ],

@@ -1,16 +1,14 @@
-"""A process of its own on one warehouse: ``python -m tests.histories.worker WAREHOUSE ROLE NUMBER
-SEED SECONDS``. Says "ready", starts when it gets a line, and prints one line of JSON for each
-statement or transaction that ended.
+"""The work of a process of its own on one warehouse, and its facts about each statement or
+transaction that ended.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import Connection
 
 from acidsql.errors import BindError, Error, TableNotFoundError
 from acidsql.session import Session
@@ -20,6 +18,8 @@ ACCOUNTS = ("account0", "account1", "account2", "account3")
 REGISTERS = ("register0", "register1", "register2")
 SHARED = ("shared0", "shared1", "shared2")
 SPARK_ACCOUNTS = 6
+LEAST = 15
+"""What each process does however slow the machine is."""
 Facts = dict[str, object]
 
 
@@ -237,10 +237,13 @@ def acts(role: str, number: int) -> dict[Act, int]:
             return {spark_count: 1}
 
 
-def run(session: Session, role: str, number: int, chance: random.Random, seconds: float) -> None:
+def run(
+    session: Session, role: str, number: int, chance: random.Random, seconds: float
+) -> list[Facts]:
     chosen = acts(role, number)
+    history: list[Facts] = []
     end, value = time.monotonic() + seconds, 1_000_000 * number
-    while (began := time.monotonic()) < end:
+    while (began := time.monotonic()) < end or len(history) < LEAST:
         value += 10
         [act] = chance.choices(list(chosen), list(chosen.values()))
         facts: Facts = {"act": act.__name__, "committed": False, "values": [value]}
@@ -251,7 +254,8 @@ def run(session: Session, role: str, number: int, chance: random.Random, seconds
                 role in ("partition", "ddl") and isinstance(error, TableNotFoundError)
             )
             facts |= {"refused": type(error).__name__} if clean else {"error": str(error)}
-        print(json.dumps(facts | {"began": began, "ended": time.monotonic()}), flush=True)
+        history.append(facts | {"began": began, "ended": time.monotonic()})
+    return history
 
 
 def warm_up(session: Session, role: str, number: int) -> None:
@@ -263,15 +267,17 @@ def warm_up(session: Session, role: str, number: int) -> None:
         session.sql(f"UPDATE warm{number} SET id = 2")
 
 
-def main() -> None:
-    warehouse, role, number, seed, seconds = sys.argv[1:]
-    chance = random.Random(f"{seed} {number}")
-    with Session(warehouse) as session:
-        warm_up(session, role, int(number))
-        print("ready", flush=True)
-        sys.stdin.readline()
-        run(session, role, int(number), chance, float(seconds))
-
-
-if __name__ == "__main__":
-    main()
+def work(
+    test: Connection,
+    warehouse: str,
+    metastore: str | None,
+    role: str,
+    number: int,
+    seed: int,
+    seconds: float,
+) -> None:
+    with Session(warehouse, metastore=metastore or "") as session:
+        warm_up(session, role, number)
+        test.send("ready")
+        test.recv()
+        test.send(run(session, role, number, random.Random(f"{seed} {number}"), seconds))

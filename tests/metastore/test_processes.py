@@ -18,21 +18,32 @@ from acidsql.metastore.process import Process
 from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockState
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
-from tests.metastore.worker import EXCLUSIVE, T
+from tests.forks import side_by_side
+from tests.metastore.worker import EXCLUSIVE, T, work
 
 ROOT = Path(__file__).resolve().parents[2]
-Start = Callable[[str, int], subprocess.Popen[str]]
+Run = Callable[..., list[dict[str, Any]]]
+Hold = Callable[[str], tuple[subprocess.Popen[str], dict[str, Any]]]
 
 
 @pytest.fixture
-def start(warehouse: Path, metastore_url: str | None) -> Iterator[Start]:
-    """Starts a worker, which waits for a line."""
+def run(warehouse: Path, metastore_url: str | None) -> Run:
+    """Three processes that do one thing a number of times, and all that they tell."""
+
+    def run_three(role: str, count: int = 0) -> list[dict[str, Any]]:
+        return side_by_side(work, [(str(warehouse), metastore_url, role, count)] * 3)
+
+    return run_three
+
+
+@pytest.fixture
+def hold(warehouse: Path, metastore_url: str | None) -> Iterator[Hold]:
+    """Starts a process of one's own child, which holds what it tells."""
     workers: list[subprocess.Popen[str]] = []
 
-    def start_one(role: str, count: int) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.metastore.worker", str(warehouse), role, str(count)]
+    def start_one(role: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
         worker = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "tests.metastore.worker", str(warehouse), role],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -40,48 +51,23 @@ def start(warehouse: Path, metastore_url: str | None) -> Iterator[Start]:
             env={**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": metastore_url or ""},
         )
         workers.append(worker)
-        return worker
+        assert worker.stdout is not None
+        return worker, json.loads(worker.stdout.readline())
 
     yield start_one
     for worker in workers:
-        if worker.poll() is None:
-            worker.kill()
-        worker.wait()
-        for stream in (worker.stdin, worker.stdout):
-            if stream is not None:
-                stream.close()
-
-
-def go(*workers: subprocess.Popen[str]) -> None:
-    """All at once, when all are ready."""
-    for worker in workers:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-
-
-def results(*workers: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    lines: list[dict[str, Any]] = []
-    for worker in workers:
-        output, _ = worker.communicate()
-        assert worker.returncode == 0
-        lines += [json.loads(line) for line in output.splitlines()]
-    return lines
+        worker.kill()
+        worker.communicate()
 
 
 @pytest.mark.processes
 def test_concurrent_inserts_lose_nothing(
-    start: Start, reopen: Callable[..., EmbeddedMetastore]
+    run: Run, reopen: Callable[..., EmbeddedMetastore]
 ) -> None:
     """Processes that even make the warehouse at the same moment: every id once, every commit
     visible, snapshots right.
     """
-    workers = [start("insert", 30) for _ in range(3)]
-    go(*workers)
-    done = results(*workers)
+    done = run("insert", 30)
     assert sorted(one["write_id"] for one in done) == list(range(1, 91))
     assert len({one["txn"] for one in done}) == 90
     assert all(one["committed"] for one in done)
@@ -97,13 +83,11 @@ def test_concurrent_inserts_lose_nothing(
 
 
 @pytest.mark.processes
-def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) -> None:
+def test_concurrent_updates_conflict_exactly_where_they_overlap(run: Run) -> None:
     """No two committed ones overlap, and each aborted one names a committed one that it did overlap
     with.
     """
-    workers = [start("update", 20) for _ in range(3)]
-    go(*workers)
-    done = results(*workers)
+    done = run("update", 20)
     txn_of = {one["write_id"]: one["txn"] for one in done}
     committed = {one["txn"] for one in done if one["committed"]}
     for one in done:
@@ -119,15 +103,12 @@ def test_concurrent_updates_conflict_exactly_where_they_overlap(start: Start) ->
 
 @pytest.mark.processes
 def test_a_killed_process_holds_nothing_up(
-    start: Start, reopen: Callable[..., EmbeddedMetastore]
+    hold: Hold, reopen: Callable[..., EmbeddedMetastore]
 ) -> None:
     """The next opener aborts its transaction at once, though its parent has not even noticed; its
     write id stays invisible.
     """
-    worker = start("hang", 0)
-    go(worker)
-    assert worker.stdout is not None
-    victim = json.loads(worker.stdout.readline())
+    worker, victim = hold("hang")
     metastore = reopen(clock=lambda: 0.0)
     assert metastore.begin().txns.open == (victim["txn"],)
     worker.kill()
@@ -163,19 +144,16 @@ def test_a_killed_process_holds_nothing_up(
 @pytest.mark.processes
 @pytest.mark.parametrize("role", ["lock", "lock_in_txn"])
 def test_a_killed_process_frees_its_locks(
-    start: Start, reopen: Callable[..., EmbeddedMetastore], role: str
+    hold: Hold, reopen: Callable[..., EmbeddedMetastore], role: str
 ) -> None:
     """For the next look of who waits for them, though nobody has noticed its end."""
     if not Process.current().machine:
         pytest.skip("this system does not tell when a process started")
-    worker = start(role, 0)
-    go(worker)
-    assert worker.stdout is not None
-    held = json.loads(worker.stdout.readline())["lock"]
+    worker, held = hold(role)
     metastore = reopen(clock=lambda: 0.0)
     opened = metastore.begin([T], EXCLUSIVE)
     assert opened.locks is not None
-    assert [blocker.lock_id for blocker in opened.locks.blockers] == [held]
+    assert [blocker.lock_id for blocker in opened.locks.blockers] == [held["lock"]]
     worker.kill()
     os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     asked = opened.locks.lock_id
@@ -194,14 +172,12 @@ def requests(count: int) -> list[CompactionRequest]:
 
 @pytest.mark.processes
 def test_no_two_processes_take_one_compaction(
-    start: Start, reopen: Callable[..., EmbeddedMetastore]
+    run: Run, reopen: Callable[..., EmbeddedMetastore]
 ) -> None:
     """Each is taken once, in a transaction of its own."""
     metastore = reopen()
     wanted = [metastore.enqueue_compaction(one).compaction_id for one in requests(40)]
-    workers = [start("compact", 0) for _ in range(3)]
-    go(*workers)
-    done = results(*workers)
+    done = run("compact")
     assert sorted(one["compaction"] for one in done) == wanted
     assert len({one["txn"] for one in done}) == len(wanted)
     assert {c.state for c in metastore.compactions()} == {CompactionState.READY_FOR_CLEANING}
@@ -209,17 +185,14 @@ def test_no_two_processes_take_one_compaction(
 
 @pytest.mark.processes
 def test_a_killed_worker_s_compaction_is_taken_up(
-    start: Start, reopen: Callable[..., EmbeddedMetastore]
+    hold: Hold, reopen: Callable[..., EmbeddedMetastore]
 ) -> None:
     """By the next who asks for work; its transaction is aborted, its lock free."""
     if not Process.current().machine:
         pytest.skip("this system does not tell when a process started")
     metastore = reopen(clock=lambda: 0.0)
     metastore.enqueue_compaction(requests(1)[0])
-    worker = start("compact_and_hang", 0)
-    go(worker)
-    assert worker.stdout is not None
-    victim = json.loads(worker.stdout.readline())
+    worker, victim = hold("compact_and_hang")
     assert metastore.next_compaction("node1-2") is None
     worker.kill()
     os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
@@ -231,11 +204,9 @@ def test_a_killed_worker_s_compaction_is_taken_up(
 
 
 @pytest.mark.processes
-def test_processes_take_turns(start: Start, reopen: Callable[..., EmbeddedMetastore]) -> None:
+def test_processes_take_turns(run: Run, reopen: Callable[..., EmbeddedMetastore]) -> None:
     """Those that update one table under a lock all commit, one after the other."""
-    workers = [start("take_turns", 15) for _ in range(3)]
-    go(*workers)
-    done = results(*workers)
+    done = run("take_turns", 15)
     assert sorted(one["write_id"] for one in done) == list(range(1, 46))
     by_write_id = sorted(done, key=lambda one: one["write_id"])
     assert [one["txn"] for one in by_write_id] == sorted(one["txn"] for one in done)

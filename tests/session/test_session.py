@@ -23,6 +23,7 @@ from acidsql.dbapi import Connection
 from acidsql.errors import (
     BindError,
     ColumnNotFoundError,
+    DataError,
     ExecutionError,
     InterfaceError,
     ParseError,
@@ -490,3 +491,68 @@ def test_what_spark_refuses_about_words_of_ours_has_a_place_in_the_users(
         session.sql(sql)
     assert caught.value.message.endswith(message)
     assert str(caught.value).splitlines()[2].endswith(mark)
+
+
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [
+        ("SELECT id, max(n) FROM t GROUP BY n", "SELECT id, max(n) FROM t GROUP BY n"),
+        ("SELECT 1 FROM t JOIN t u USING (nope)", "SELECT 1 FROM t JOIN t u USING (nope)"),
+        ("UPDATE t SET n = {x}", "{x}"),
+        ("UPDATE t SET n = 1 WHERE row_number() OVER (ORDER BY id) = 1", "1 WHERE row_number() OVER (ORDER BY id) = 1"),
+        ("DELETE FROM t WHERE row_number() OVER (ORDER BY id) = 1", "row_number() OVER (ORDER BY id) = 1"),
+        ("MERGE INTO t USING t u ON t.id = u.id WHEN MATCHED THEN UPDATE SET n = max(u.n)",
+         "t.id = u.id WHEN MATCHED THEN UPDATE SET n = max(u.n)"),
+    ],
+)  # fmt: skip
+def test_what_spark_gives_no_place_to_has_that_of_the_users_words(
+    session: Session, sql: str, place: str
+) -> None:
+    """An error of the statement as a whole points at all that Spark was given of it."""
+    session.sql("CREATE TABLE t (id INT, n INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")  # fmt: skip
+    with pytest.raises(ProgrammingError) as caught:
+        session.sql(sql)
+    assert caught.value.span is not None
+    assert caught.value.span.cut(sql) == place
+
+
+def test_an_error_of_rows_never_points_at_other_words(session: Session) -> None:
+    """What Spark says of its own text is found again in the user's, or has no place."""
+    session.sql("CREATE TABLE t (id INT, n INT, s STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')")  # fmt: skip
+    session.sql("INSERT INTO t VALUES (1, 1, 'x')")
+    session.sql("SET acidsql.ansi=true")
+    session.sql("SET acidsql.engine=spark")
+    wrong = "CAST(concat(s, rand()) AS INT)"
+    for sql in (
+        f"INSERT INTO t SELECT id, {wrong}, s FROM t",
+        f"UPDATE t SET n = {wrong}",
+        f"MERGE INTO t USING t u ON t.id = u.id WHEN MATCHED THEN UPDATE SET n = {wrong.replace('s,', 'u.s,')}",
+    ):  # fmt: skip
+        with pytest.raises(DataError, match="malformed") as caught:
+            session.sql(sql)
+        span = caught.value.span
+        assert span is None or span.cut(sql) == wrong
+    with pytest.raises(DataError, match=r"SET acidsql\.ansi=false"):
+        session.sql("SELECT id / (n - 1) + rand() FROM t").rows()
+
+
+@pytest.mark.parametrize("path", ["{none}", "{none}/*.parquet", "file://{none}"])
+def test_a_path_that_does_not_exist_is_no_lost_file(
+    session: Session, tmp_path: Path, path: str
+) -> None:
+    """The error says so at the path, and does not advise to run the statement again."""
+    named = path.format(none=tmp_path / "none")
+    with pytest.raises(BindError, match=r'^path ".*" does not exist') as caught:
+        session.sql(f"SELECT *\nFROM parquet.`{named}`").rows()
+    assert (caught.value.line, caught.value.column) == (2, 14)
+    assert caught.value.hint is None
+
+
+def test_a_file_of_another_format_is_named(session: Session, tmp_path: Path) -> None:
+    """What Spark found in it stands below the statement."""
+    file = tmp_path / "text.txt"
+    file.write_text("no columns here")
+    with pytest.raises(BindError) as caught:
+        session.sql(f"SELECT * FROM parquet.`{file}`").rows()
+    assert f"{file} is not a Parquet file" in (caught.value.detail or "")
+    assert caught.value.line == 1

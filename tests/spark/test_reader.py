@@ -19,7 +19,7 @@ from acidsql.spark.jvm import object_filters
 from acidsql.spark.read import dead_rows
 from acidsql.spark.read.reader import SnapshotReader
 from acidsql.spark.read.scan_words import HIVE_TYPE
-from acidsql.spark.start.session import translate
+from acidsql.spark.start.meanings import translate
 from acidsql.storage.delete_events import DeadRows, DeleteEventReader
 from acidsql.storage.snapshots import TableSnapshot
 from tests.spark.event_tables import EventTable, bucket_property, columns, rows, valid

@@ -30,12 +30,18 @@ _EXACT_DIGITS = 34
 """The digits of Scala's decimals."""
 _WRAPPING = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+_OF_BITS = {"&": pc.bit_wise_and, "|": pc.bit_wise_or, "^": pc.bit_wise_xor}
 
 
 def sums(sign: str, strict: bool, left: Values, right: Values) -> Values:
     """``+``, ``-`` or ``*`` of two numbers of one type, none a DECIMAL."""
     checked = strict and pa.types.is_integer(left.type)
     return (_CHECKED if checked else _WRAPPING)[sign](left, right)
+
+
+def bits(sign: str, _strict: bool, left: Values, right: Values) -> Values:
+    """``&``, ``|`` or ``^`` of two whole numbers of one type."""
+    return _OF_BITS[sign](left, right)
 
 
 def decimal_sums(

@@ -35,7 +35,7 @@ _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""
 _MOST_BEHIND = 300
 
-BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD"))
+BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD", "&", "|", "^"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
 
 
@@ -82,8 +82,9 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
             hive_type, kernel = BIGINT, _numbers.whole_quotient
         case "%":
             kernel = _numbers.floating_remainder if floating else _numbers.remainder
-        case "PMOD" if not floating:
-            kernel = _numbers.positive_remainder
+        case "PMOD" | "&" | "|" | "^" if not floating:
+            of_bits = partial(_numbers.bits, sign)
+            kernel = _numbers.positive_remainder if sign == "PMOD" else of_bits
         case "+" | "-" | "*":
             kernel = partial(_numbers.sums, sign)
         case _:

@@ -16,14 +16,16 @@ def open_store(
     *,
     mode: int = OWNER_ONLY,
     clock: Clock | None = None,
+    durable: bool = True,
 ) -> Store:
-    """The store of a warehouse: the database of the URL ``metastore``, else the file. ``mode``: of
-    what is made in the warehouse. MetastoreError if it cannot be used.
+    """The store of a warehouse: the database of the URL ``metastore``, else the file, whose commits
+    wait for the disk if it is ``durable``. ``mode``: of what is made in the warehouse.
+    MetastoreError if it cannot be used.
     """
     store: Store
     if metastore is None:
         refuse_marked(warehouse)
-        store = SQLiteStore(warehouse, mode=mode, clock=clock)
+        store = SQLiteStore(warehouse, mode=mode, clock=clock, durable=durable)
     else:
         from acidsql.metastore.stores.postgresql import PostgreSQLStore
 

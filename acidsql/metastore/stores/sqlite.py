@@ -73,7 +73,8 @@ _SEQUENCES = select(_SEQUENCE.c.seq)
 class SQLiteStore(Store):
     """The metastore in the file ``<warehouse>/_acidsql/metastore.db``, for one host.
 
-    ``anywhere``: on a network file system, too, so that it can be moved away from there.
+    ``anywhere``: on a network file system, too, so that it can be moved away from there. Without
+    ``durable`` no commit waits for the disk.
     """
 
     hints = _HINTS
@@ -86,11 +87,12 @@ class SQLiteStore(Store):
         mode: int = OWNER_ONLY,
         clock: Clock | None = None,
         anywhere: bool = False,
+        durable: bool = True,
     ) -> None:
         self.path = prepare(warehouse, mode, anywhere=anywhere)
         super().__init__(warehouse, str(self.path), clock)
-        self._durable = _engine(self.path)
-        self._brief = _engine(self.path, synchronous="NORMAL")
+        self._durable = _engine(self.path, synchronous="FULL" if durable else "OFF")
+        self._brief = _engine(self.path, synchronous="NORMAL" if durable else "OFF")
 
     def drop_connections(self) -> None:
         self._durable.dispose()
@@ -158,7 +160,7 @@ def _dialect() -> Dialect:
     return engine.dialect
 
 
-def _engine(path: Path, *, synchronous: str = "FULL") -> Engine:
+def _engine(path: Path, *, synchronous: str) -> Engine:
     def connect() -> Any:
         return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
 

@@ -20,23 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.errors import (
-    BindError,
-    ColumnNotFoundError,
-    DataError,
-    Error,
     ExecutionError,
-    FormatError,
-    NestingError,
-    ParseError,
-    Span,
-    TableNotFoundError,
 )
-from acidsql.parser.nesting import HINT
 from acidsql.spark import jvm
 from acidsql.spark.start import class_archive
 from acidsql.spark.start.class_archive import DRIVER_OPTIONS
 from acidsql.spark.start.java import java_environment
-from acidsql.spark.start.translation import syntax_span
+from acidsql.spark.start.meanings import tidy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,7 +142,7 @@ def _connect(url: str, conf: Mapping[str, str]) -> SparkSession:
         ) from error
     except PySparkException as error:
         raise ExecutionError(
-            f'cannot connect to "{url}"', detail=_tidy(str(error)) or None
+            f'cannot connect to "{url}"', detail=tidy(str(error)) or None
         ) from error
 
 
@@ -274,126 +264,3 @@ def _quiet_python() -> Iterator[None]:
         warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\..*")
         warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
         yield
-
-
-# ---- errors --------------------------------------------------------------------------------------
-
-_ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
-    ("UNRESOLVED_COLUMN", ColumnNotFoundError),
-    ("UNRESOLVED_FIELD", ColumnNotFoundError),
-    ("TABLE_OR_VIEW_NOT_FOUND", TableNotFoundError),
-)
-_CORRUPT = (
-    "org.apache.orc.FileFormatException",
-    "com.google.protobuf.",
-    "org.apache.orc.protobuf.",
-)
-_GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "PATH_NOT_FOUND")
-_FILE = re.compile(
-    r"(?:file:/{1,3}|hdfs://|s3a?://|abfss?://|gs://)[^\s\"'?*]+|(?<=file )/[^\s\"']+"
-)
-
-
-def translate(error: BaseException) -> Error:
-    """The error of ours that says what ``error``, raised by Spark or py4j while a statement ran,
-    means.
-
-    FormatError names the file that cannot be read. The span of an error in SQL text is relative to
-    the text that Spark was given.
-    """
-    if isinstance(error, Error):
-        return error
-    if _is_nesting(error):
-        return NestingError("the statement is nested too deeply for Spark", hint=HINT)
-    from pyspark.errors import AnalysisException, ParseException, PySparkException
-
-    if isinstance(error, PySparkException):
-        condition = error.getCondition() or ""
-        message = _tidy(error.getMessage() if condition else str(error))
-        span = _span(error)
-        if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
-            return _unreadable(error, message)
-        if isinstance(error, ParseException):
-            return ParseError(message, span=span or syntax_span(str(error)))
-        if isinstance(error, AnalysisException):
-            kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
-            return kind(message, span=span)
-        if condition.startswith("FAILED_READ_FILE"):
-            return _unreadable(error, message)
-        if (error.getSqlState() or "").startswith("22"):
-            return DataError(message, sqlstate=error.getSqlState(), span=span)
-    return _execution_error(error)
-
-
-_ARROW_NESTING = ("Max recursion depth reached", "Invalid flatbuffers message")
-_TOO_COMPLEX = "FAILED_TO_PARSE_TOO_COMPLEX"
-
-
-def _is_nesting(error: BaseException) -> bool:
-    """Whether somebody ran out of stack: Java, Python, or Arrow, which carries types of 64
-    levels.
-    """
-    text = str(error)
-    return (
-        isinstance(error, RecursionError)
-        or _TOO_COMPLEX in text
-        or any(mark in text for mark in _ARROW_NESTING)
-        or "java.lang.StackOverflowError" in text
-        or any(name == "java.lang.StackOverflowError" for name, _ in jvm.java_causes(error))
-    )
-
-
-def _execution_error(error: BaseException) -> Error:
-    causes = list(jvm.java_causes(error))
-    for name, message in causes:
-        if "FAILED_READ_FILE" in message or name.startswith(_CORRUPT):
-            return _unreadable(error, message)
-        if name == "java.lang.OutOfMemoryError":
-            return ExecutionError(
-                "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
-            )
-    if type(error).__module__.startswith("py4j") and not causes:
-        return ExecutionError(
-            "the Java process of Spark is gone",
-            detail=_tidy(str(error)) or None,
-            hint="Open a new session.",
-        )
-    name, message = causes[-1] if causes else (type(error).__name__, str(error))
-    return ExecutionError(_tidy(message) or name, detail=name if causes else None)
-
-
-def _unreadable(error: BaseException, message: str) -> Error:
-    texts = [message, *(text for _, text in jvm.java_causes(error)), str(error)]
-    path = next(
-        (match[0].rstrip(".,:;)") for text in texts for match in [_FILE.search(text)] if match),
-        None,
-    )
-    if any(mark in text for text in texts for mark in _GONE):
-        return ExecutionError(
-            f'a data file is gone: "{_local(path)}"', hint="Run the statement again."
-        )
-    reason = next(
-        (text for text in reversed(texts[:-1]) if text and "FAILED_READ_FILE" not in text), None
-    )
-    return FormatError(
-        f'cannot read file "{_local(path)}"', detail=_tidy(reason) if reason else None
-    )
-
-
-def _local(path: str | None) -> str:
-    return re.sub(r"^file:/{1,3}", "/", path) if path else "?"
-
-
-def _tidy(message: str) -> str:
-    """Spark's text without its error class, SQLSTATE, plan and stack trace."""
-    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
-    text = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'", text, maxsplit=1)[0]
-    return text.strip().rstrip(".")
-
-
-def _span(error: BaseException) -> Span | None:
-    with contextlib.suppress(Exception):
-        for context in error.getQueryContext():  # type: ignore[attr-defined]
-            if context.stopIndex() >= context.startIndex() >= 0:
-                return Span(context.startIndex(), context.stopIndex() + 1)
-    return None

@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql import interrupts
-from acidsql.errors import Error, ExecutionError, ParseError, Span
+from acidsql.errors import (
+    BindError,
+    Error,
+    ExecutionError,
+    NestingError,
+    ParseError,
+    ProgrammingError,
+    Span,
+)
+from acidsql.parser.tokens import TokenKind, scan
 from acidsql.planner.bind.bound import BoundInsert, BoundQuery
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
@@ -102,9 +111,11 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
             interrupts.check()
             if interrupts.is_interrupt(error):
                 raise KeyboardInterrupt from None
-            from acidsql.spark.start.session import translate
+            from acidsql.spark.start.meanings import translate
 
             ours = translate(error)
+            if add_span is None:
+                ours.span = None  # that of a text of ours
             raise (add_span(ours) if add_span else ours) from error
     interrupts.check()
 
@@ -121,6 +132,11 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
             error.span = text.end_before(span.start, views)
             error.message = _NEAR.sub("", error.message)  # a word of ours
         error.source = query.text.source
+    if error.fragment and isinstance(error, ExecutionError):
+        error = _unless_named(error, error.fragment, query.text.source)
+    is_placed = error.span is not None or isinstance(error, NestingError)
+    if isinstance(error, ProgrammingError) and not is_placed:
+        error.span, error.source = query.text.whole_span(), query.text.source
     for read, view in zip(query.reads, views, strict=True):
         if not view:
             continue
@@ -128,6 +144,15 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
             view, read.table.name.table
         )
     error.args = (error.message,)
+    return error
+
+
+def _unless_named(error: Error, path: str, source: str) -> Error:
+    """The error of a file that is not there; another one where the statement names it."""
+    for token in scan(source).tokens:
+        name = token.text if token.kind is TokenKind.QUOTED else ""
+        if "/" in name and path.endswith(name.removeprefix("file:").strip("/")):
+            return BindError(f'path "{path}" does not exist', span=token.span, source=source)
     return error
 
 

@@ -176,6 +176,17 @@ _NUMERIC_PAIRS = [
     "f {} m", "r {} n", "n {} n2", "n {} i", "n {} 3", "n {} b", "i {} n", "7 {} n", "n {} 1.25", "n {} g", "g {} g", "m {} m2", "m {} n", "m {} 1", "k {} k", "k {} n", "w {} w", "w {} n", "m {} w", "k {} g",
 ]  # fmt: skip
 
+_OF_BITS = (
+    "y {} y2",
+    "h {} y",
+    "i {} i2",
+    "b {} b2",
+    "b {} i",
+    "i {} 4095",
+    "p {} NULL",
+    "7L {} h",
+)
+
 CASES: dict[str, list[str]] = {
     "column": list(COLUMNS),
     "literal": ["1", "-1", "127Y", "-5S", "7L", "1.50", "1e2", "2.5BD", "'a\\n'", "TRUE", "NULL", "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 01:02:03.5'", "12345678901", "99999999999999999999"],
@@ -201,6 +212,8 @@ CASES: dict[str, list[str]] = {
         "CASE WHEN s LIKE 'a%' THEN upper(s) WHEN i > 0 THEN 'pos' ELSE NULL END", "CAST(t AS DATE) = d", "coalesce(NULL, NULL)", "nullif(NULL, 1)",
     ],
     "DIV": [case.format("DIV") for case in ("y {} y2", "h {} y", "i {} i2", "i {} 0", "b {} b2", "b {} -1", "b {} i")],
+    **{sign: [case.format(sign) for case in _OF_BITS] for sign in ("&", "|", "^")},
+    "precedence of bits": ["i & i2 + 1 | p ^ q", "i | i2 & 4095 = p", "b ^ b2 ^ 7 & -1", "i BETWEEN p & 1 AND q | 3", "(i | 1) * 2", "-i & 255"],
     "MOD": ["mod(i, i2)", "mod(n, 3)"],
     "PMOD": ["pmod(y, y2)", "pmod(i, 7)", "pmod(b, b2)", "pmod(i, i2)"],
     "unary -": ["-y", "-h", "-i", "-b", "-r", "-f", "-n", "-k", "-w"],

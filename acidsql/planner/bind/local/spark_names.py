@@ -8,7 +8,7 @@ from acidsql.parser.tokens import TokenKind, tokenize
 from acidsql.planner.bind.current_database import CALLS, called
 from acidsql.planner.bind.local.query_trees import ROW_ID
 
-_INFIX = frozenset("= < <= > >= + - * / % AND OR <=>".split())
+_INFIX = frozenset("= < <= > >= + - * / % & | ^ AND OR <=>".split())
 _CALLS = frozenset(
     "ABS COALESCE CONCAT COUNT MIN MAX SUM AVG LENGTH LOWER UPPER REVERSE GREATEST LEAST YEAR MONTH"
     " DAYOFMONTH HOUR MINUTE SECOND DATE_ADD DATE_SUB DATEDIFF ADD_MONTHS LAST_DAY INSTR SUBSTRING"
