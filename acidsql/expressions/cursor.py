@@ -1,4 +1,4 @@
-"""Tokens of a condition, and where a reader stands in them."""
+"""Tokens of a condition, where a reader stands in them, and the words at which it ends."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from collections.abc import Sequence
 
 from acidsql.errors import Span
 from acidsql.parser.tokens import Token, TokenKind
+
+CLAUSES = frozenset(
+    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS INTERSECT"
+    " QUALIFY LATERAL SELECT INSERT".split()
+)
+"""Words at which another clause of a query begins."""
+
+JOINS = frozenset(
+    "JOIN LEFT RIGHT FULL INNER CROSS SEMI ANTI NATURAL WHERE ON USING PIVOT UNPIVOT".split()
+)
+"""Words at which the condition of a join ends, too."""
 
 
 class NotReadError(Exception):

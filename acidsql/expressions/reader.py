@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.expressions.constants import literal_constant, number_constant
-from acidsql.expressions.cursor import Cursor, NotReadError, join_operators
+from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, NotReadError, join_operators
 from acidsql.expressions.tree import (
     NOW,
     TODAY,
@@ -67,17 +67,10 @@ _MOST_OPERATORS = 30
 
 _COMPARISONS = {sign: sign for sign in ("=", "<>", "<=>", "<", "<=", ">", ">=")}
 _COMPARISONS |= {"==": "=", "!=": "<>"}
-_CLAUSES = frozenset(
-    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS INTERSECT"
-    " QUALIFY LATERAL SELECT INSERT".split()
-)
-_JOINS = frozenset(
-    "JOIN LEFT RIGHT FULL INNER CROSS SEMI ANTI NATURAL WHERE ON USING PIVOT UNPIVOT".split()
-)
 _BETWEEN_OPERANDS = frozenset(
     "AND OR NOT IN LIKE RLIKE REGEXP BETWEEN IS DIV CASE WHEN THEN ELSE ILIKE ESCAPE".split()
 )
-"""Words behind which an operand stands: a word of ``_CLAUSES`` there is a name."""
+"""Words behind which an operand stands: a word of ``CLAUSES`` there is a name."""
 _INSIDE = frozenset("WHEN THEN ELSE END AS".split())
 _NO_NAMES = frozenset(
     "AND OR NOT IN LIKE RLIKE REGEXP ILIKE BETWEEN IS DIV CASE WHEN THEN ELSE END AS FROM SELECT"
@@ -97,7 +90,7 @@ class _Reader(Cursor):
     def __init__(self, source: str, tokens: Sequence[Token], at: int, in_join: bool) -> None:
         super().__init__(tokens, at)
         self.source = source
-        self.ends = _CLAUSES | _JOINS if in_join else _CLAUSES
+        self.ends = CLAUSES | JOINS if in_join else CLAUSES
         self.depth = 0
 
     def at_end(self) -> bool:
