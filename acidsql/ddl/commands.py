@@ -6,12 +6,9 @@ from typing import assert_never
 
 from acidsql.catalog.model import TableKind
 from acidsql.ddl.alterations import alter_table, convert_table, rename_table
-from acidsql.ddl.analyze import analyze_table
 from acidsql.ddl.answers import done, matching, one_column
 from acidsql.ddl.compactions import compact
-from acidsql.ddl.create_as import create_table_as
 from acidsql.ddl.databases import create_database, describe_database, drop_database
-from acidsql.ddl.partitions import run_partition_command
 from acidsql.ddl.show import (
     describe_health,
     describe_table,
@@ -79,6 +76,8 @@ def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result: 
         case BoundCreateTable():
             return create_table(warehouse, action)
         case BoundCreateTableAs():
+            from acidsql.ddl.create_as import create_table_as
+
             return create_table_as(warehouse, action)
         case BoundDropTable():
             return drop_table(warehouse, action)
@@ -89,6 +88,8 @@ def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result: 
         case BoundConvertTable():
             return convert_table(warehouse, action)
         case BoundAnalyze():
+            from acidsql.ddl.analyze import analyze_table
+
             return analyze_table(warehouse, action)
         case (
             BoundAddPartitions()
@@ -98,6 +99,8 @@ def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result: 
             | BoundSetTableLocation()
             | BoundRepairTable()
         ):
+            from acidsql.ddl.partitions import run_partition_command
+
             return run_partition_command(warehouse, action)
         case BoundCreateView():
             return create_view(warehouse, action)
