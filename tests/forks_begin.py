@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import tempfile
 
-from acidsql.cli import main  # noqa: F401
+from acidsql.cli import compactor, main  # noqa: F401
+from acidsql.compaction import assembly  # noqa: F401
 from acidsql.metastore.stores import postgresql  # noqa: F401
 from acidsql.metastore.stores.connections import psycopg_module
 from acidsql.session import Session

@@ -6,15 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from acidsql import crash_points
+from acidsql.cli.main import main
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.conftest import ACID
+from tests.forks import Ended, ended, program
 from tests.session.transactions.crashes import rows_of
 
 pytestmark = pytest.mark.processes
@@ -22,20 +28,17 @@ pytestmark = pytest.mark.processes
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 11
 
-AT_POINT = """
-import os, signal, sys, time
-from acidsql import crash_points
-from acidsql.cli.main import main
 
-def reached(point):
-    if point == sys.argv[1]:
-        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
-        time.sleep(600)
+def at_point(point: str, number: int, arguments: list[str]) -> int:
+    """A daemon that gets a signal at a point of its work, at which it then stays."""
 
-crash_points.hook = reached
-sys.exit(main(sys.argv[3:]))
-"""
-"""A daemon that gets a signal at a point of its work, at which it then stays."""
+    def reached(now: str) -> None:
+        if now == point:
+            os.kill(os.getpid(), number)
+            time.sleep(600)
+
+    crash_points.hook = reached
+    return main(arguments)
 
 
 @pytest.fixture
@@ -52,18 +55,9 @@ def command(warehouse: Path, *options: str) -> list[str]:
     return ["compactor", "--warehouse", str(warehouse), *options]
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-
-
-def once(warehouse: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return run("-m", "acidsql", *command(warehouse, "--once", *options))
+def once(warehouse: Path, *options: str) -> Ended:
+    arguments = command(warehouse, "--once", *options)
+    return ended(main, arguments, folder=warehouse.parent)
 
 
 @contextmanager
@@ -98,7 +92,13 @@ def test_once_does_all_there_is_to_do(table: Session, warehouse: Path) -> None:
     """With --once what is due is asked for, done and cleaned up; each step is a line on stderr with
     its table, time and bytes, and stdout stays empty. A second run finds nothing to do.
     """
-    first = once(warehouse)
+    first = subprocess.run(
+        [sys.executable, "-m", "acidsql", *command(warehouse, "--once")],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
     second = once(warehouse)
 
     assert (first.returncode, first.stdout) == (0, ""), first.stderr
@@ -134,10 +134,10 @@ def test_a_failure_is_the_exit_code(table: Session, warehouse: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[:-20] + bytes(20))
 
-    ended = once(warehouse)
+    failed = once(warehouse)
 
-    assert ended.returncode == 1
-    assert " failed: " in ended.stderr
+    assert failed.returncode == 1
+    assert " failed: " in failed.stderr
     assert CompactionState.FAILED in states(table)
     file.write_bytes(content)
     assert len(rows_of(table, "t")) == ROWS
@@ -176,14 +176,15 @@ def test_a_signal_ends_a_daemon(table: Session, warehouse: Path, number: int) ->
     ],
 )
 def test_work_that_does_not_end_is_given_back(
-    table: Session, warehouse: Path, point: str, how: list[str]
+    table: Session, warehouse: Path, tmp_path: Path, point: str, how: list[str]
 ) -> None:
     """A daemon that is told to stop in the middle of a merge that takes long ends all the same; the
     entry waits for another worker, which finishes it and leaves nothing behind.
     """
-    ended = run("-c", AT_POINT, point, "SIGTERM", *command(warehouse, *how))
+    arguments = command(warehouse, *how)
+    told = ended(at_point, point, signal.SIGTERM, arguments, folder=tmp_path)
 
-    assert ended.returncode == 0, ended.stderr
+    assert told.returncode == 0, told.stderr
     assert states(table) == [CompactionState.INITIATED]
     assert table.store.compactor_daemons() == ()
     take_up(table, warehouse)
@@ -198,13 +199,15 @@ def test_work_that_does_not_end_is_given_back(
         pytest.param("compaction done", marks=pytest.mark.slow),
     ],
 )
-def test_the_work_of_the_killed_is_taken_up(table: Session, warehouse: Path, point: str) -> None:
+def test_the_work_of_the_killed_is_taken_up(
+    table: Session, warehouse: Path, tmp_path: Path, point: str
+) -> None:
     """Of a daemon that is killed at work nothing is left, and its entry is carried out by the next
     one, which need wait for nothing.
     """
-    ended = run("-c", AT_POINT, point, "SIGKILL", *command(warehouse))
+    killed = ended(at_point, point, signal.SIGKILL, command(warehouse), folder=tmp_path)
 
-    assert ended.returncode == -signal.SIGKILL
+    assert killed.returncode == -signal.SIGKILL
     assert table.store.compactor_daemons() == ()
     with Session(str(warehouse)) as reader:  # which keeps its files until it is closed
         assert sorted(rows_of(reader, "t")) == [(number,) for number in range(ROWS)]
@@ -213,29 +216,25 @@ def test_the_work_of_the_killed_is_taken_up(table: Session, warehouse: Path, poi
 
 def take_up(session: Session, warehouse: Path) -> None:
     """Another daemon does what one has left, when the pause of what was given back is over."""
-    for _ in range(20):
-        if states(session) == [CompactionState.SUCCEEDED]:
-            break
-        assert once(warehouse).returncode == 0
+    with session.store._store.write() as connection:
+        connection.execute(update(COMPACTION_QUEUE).values(CQ_RETRY_AFTER=None))
+    assert once(warehouse).returncode == 0
+    assert states(session) == [CompactionState.SUCCEEDED]
     check_compacted(session, warehouse)
 
 
-def test_two_at_once_share_the_work(warehouse: Path, table: Session) -> None:
+def test_two_at_once_share_the_work(warehouse: Path, tmp_path: Path, table: Session) -> None:
     """Two daemons on one warehouse compact each of many tables once."""
     for number in range(5):
         table.sql(f"CREATE TABLE t{number} (id INT) {ACID.format('')}")
         for value in range(ROWS):
             table.sql(f"INSERT INTO t{number} VALUES ({value})")
-    programs = [
-        subprocess.Popen(
-            [sys.executable, "-m", "acidsql", *command(warehouse, "--once", "--workers", "2",
-             "--initiator", "--cleaner")],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        for _ in range(2)
-    ]  # fmt: skip
-    assert [program.wait(120) for program in programs] == [0, 0]
+    arguments = command(warehouse, "--once", "--workers", "2", "--initiator", "--cleaner")
+    with (
+        program(main, arguments, folder=tmp_path) as one,
+        program(main, arguments, folder=tmp_path) as other,
+    ):
+        assert [one.wait().returncode, other.wait().returncode] == [0, 0]
 
     assert once(warehouse).returncode == 0
     assert states(table) == [CompactionState.SUCCEEDED] * 6

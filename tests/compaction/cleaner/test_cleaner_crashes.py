@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from acidsql import crash_points
 from acidsql.session import Session
 from tests.compaction.cleaning import ACID, clean_all, cleaner_of, queued, states
 from tests.compaction.compacting import MAJOR, MINOR, directories
+from tests.forks import ended
 from tests.session.transactions.crashes import garbage, rows_of
 
 pytestmark = pytest.mark.processes
@@ -33,22 +33,13 @@ def opened(warehouse: Path) -> Iterator[Session]:
         yield session
 
 
-def killed_at(session: Session, point: str) -> None:
+def killed_at(session: Session, point: str, folder: Path) -> None:
     """Cleans in a process that is killed when it comes to ``point``."""
-    killed = subprocess.run(
-        [sys.executable, "-m", __name__, session.warehouse, point],
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
-        timeout=120,
-        check=False,
-    )
-    assert killed.returncode == -signal.SIGKILL
+    killed = ended(clean_and_die, session.warehouse, point, folder=folder)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
 
 
-def main() -> None:
-    from acidsql import crash_points
-
-    warehouse, point = sys.argv[1:]
-
+def clean_and_die(warehouse: str, point: str) -> None:
     def reached(now: str) -> None:
         if now == point:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -66,7 +57,9 @@ def main() -> None:
         pytest.param(True, id="partitions"),
     ],
 )
-def test_a_killed_cleaner_leaves_nothing(opened: Session, point: str, *, partitioned: bool) -> None:
+def test_a_killed_cleaner_leaves_nothing(
+    opened: Session, tmp_path: Path, point: str, *, partitioned: bool
+) -> None:
     """The rows are the same throughout; afterwards the directory holds what the catalog explains,
     and a dead transaction's files are gone as well.
     """
@@ -78,7 +71,7 @@ def test_a_killed_cleaner_leaves_nothing(opened: Session, point: str, *, partiti
     before = rows_of(opened, "t")
     for kind in (MINOR, MAJOR):
         queued(opened, "t", kind)
-        killed_at(opened, point)
+        killed_at(opened, point, tmp_path)
         assert rows_of(opened, "t") == before
         clean_all(opened)
         assert rows_of(opened, "t") == before
@@ -89,7 +82,3 @@ def test_a_killed_cleaner_leaves_nothing(opened: Session, point: str, *, partiti
     names = {path.rpartition("/")[2] for path in directories(opened, "t") if "=" not in path[-3:]}
     assert names == {"base_0000004"}
     assert garbage(opened) == []
-
-
-if __name__ == "__main__":
-    main()

@@ -13,13 +13,14 @@ from acidsql.txn.compactions import CompactionState
 from tests.compaction.compacting import MAJOR, directories, find, work
 from tests.compaction.conftest import ACID
 
+pytestmark = pytest.mark.spark
+
 FINE = 1_000_000_000_000_000_001
 
 
 @pytest.mark.parametrize("path", ["auto", "big"])
 @pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("metastore_url", [""])
-def test_nothing_is_cut(small: Session, path: str, nested: bool) -> None:
+def test_nothing_is_cut(session: Session, path: str, nested: bool) -> None:
     """A file with nanoseconds that lies in a table is refused, by either way, and stays."""
     kind = pa.timestamp("ns")
     of_table = "array<struct<x:timestamp>>" if nested else "timestamp"
@@ -28,29 +29,28 @@ def test_nothing_is_cut(small: Session, path: str, nested: bool) -> None:
         if nested
         else pa.array([FINE, None], kind)
     )
-    small.sql(f"CREATE TABLE t (id INT, v {of_table}) {ACID.format('')}")
-    location = Path(find(small, "t").location)
+    session.sql(f"CREATE TABLE t (id INT, v {of_table}) {ACID.format('')}")
+    location = Path(find(session, "t").location)
     orc.write_table(
         pa.table({"id": pa.array([1, 2], pa.int32()), "v": values}), location / "000000_0"
     )
-    small.sql("DELETE FROM t WHERE id = 7")
-    small.sql("INSERT INTO t SELECT 3, NULL")
-    before = directories(small, "t")
-    small.sql(f"SET acidsql.write.path={path}")
-    done = work(small, "t", MAJOR)
+    session.sql("DELETE FROM t WHERE id = 7")
+    session.sql("INSERT INTO t SELECT 3, NULL")
+    before = directories(session, "t")
+    session.sql(f"SET acidsql.write.path={path}")
+    done = work(session, "t", MAJOR)
     assert done.state is CompactionState.FAILED
     assert "finer than can be carried over" in (done.message or "")
-    assert directories(small, "t") == before
+    assert directories(session, "t") == before
 
 
-@pytest.mark.parametrize("metastore_url", [""])
-def test_far_times_of_ours_are_compacted(small: Session) -> None:
+def test_far_times_of_ours_are_compacted(session: Session) -> None:
     """Rows without ids and in years that nanoseconds do not reach are no reason to refuse."""
     only = "'transactional'='true', 'transactional_properties'='insert_only'"
-    small.sql(f"CREATE TABLE t (id INT, v TIMESTAMP) STORED AS ORC TBLPROPERTIES ({only})")
+    session.sql(f"CREATE TABLE t (id INT, v TIMESTAMP) STORED AS ORC TBLPROPERTIES ({only})")
     for number in range(2):
-        small.sql(f"INSERT INTO t VALUES ({number}, TIMESTAMP '9999-12-31 23:59:59')")
-    before = sorted(small.sql("SELECT * FROM t").rows())
-    done = work(small, "t", MAJOR)
+        session.sql(f"INSERT INTO t VALUES ({number}, TIMESTAMP '9999-12-31 23:59:59')")
+    before = sorted(session.sql("SELECT * FROM t").rows())
+    done = work(session, "t", MAJOR)
     assert done.state is CompactionState.READY_FOR_CLEANING, done.message
-    assert sorted(small.sql("SELECT * FROM t").rows()) == before
+    assert sorted(session.sql("SELECT * FROM t").rows()) == before

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acidsql import crash_points
+from acidsql.compaction.worker import Worker
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState, CompactionType
 from tests.compaction.compacting import (
@@ -23,27 +24,10 @@ from tests.compaction.compacting import (
     rows,
     worker,
 )
+from tests.forks import ended
 
 pytestmark = [pytest.mark.spark, pytest.mark.processes]
 
-CHILD = """
-import os, signal, sys
-from acidsql import crash_points
-from acidsql.compaction.worker import Worker
-from acidsql.session import Session
-
-warehouse, point, times, path = sys.argv[1:]
-left = int(times)
-def kill(reached):
-    global left
-    left -= reached == point
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-crash_points.hook = kill
-conf = {"spark.driver.memory": "1g"}
-session = Session(warehouse, master="local[1]", conf=conf, settings={"acidsql.write.path": path})
-assert Worker(session.store, session.files, session.engine, session.settings, "child-1").run_once()
-"""
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 POINTS = (
     ("compaction taken", 1),
@@ -60,9 +44,26 @@ POINTS = (
 
 def kill_worker(warehouse: Path, point: str, times: int = 1, path: str = "auto") -> None:
     """Has a worker of its own process take an entry, and killed at a point."""
-    command = [sys.executable, "-c", CHILD, str(warehouse), point, str(times), path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    killed = ended(work_and_die, str(warehouse), point, times, path, folder=warehouse.parent)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
+
+
+def work_and_die(warehouse: str, point: str, times: int, path: str) -> None:
+    left = times
+
+    def kill(reached: str) -> None:
+        nonlocal left
+        left -= reached == point
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    crash_points.hook = kill
+    conf = {"spark.driver.memory": "1g"}
+    with Session(
+        warehouse, master="local[1]", conf=conf, settings={"acidsql.write.path": path}
+    ) as session:
+        store, files, engine = session.store, session.files, session.engine
+        assert Worker(store, files, engine, session.settings, "child-1").run_once()
 
 
 def fill(session: Session) -> None:
