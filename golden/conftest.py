@@ -20,6 +20,5 @@ def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
         metastore="",
         master=os.environ.get(REMOTE, "local[2]"),
         conf={} if REMOTE in os.environ else SPARK_CONF,
-        settings={"acidsql.spark.fast.start": "false"},
     ) as session:
         yield session
