@@ -78,6 +78,7 @@ _NO_NAMES = frozenset(
     " CURRENT_USER SESSION_USER USER LOCALTIMESTAMP DEFAULT ARRAY MAP STRUCT".split()
 )
 """Words that are no plain column or function where they stand alone."""
+_NO_CALLS = _NO_NAMES - {"ARRAY"}
 _UNITS_FIRST = frozenset("DATEDIFF DATE_DIFF DATEADD DATE_ADD TIMESTAMPADD TIMESTAMPDIFF".split())
 """With three arguments the first is a unit of time, no column."""
 
@@ -291,7 +292,7 @@ class _Reader(Cursor):
                 if self.take("("):
                     self.expect(")")
                 return Call(token.word, (), self.since(start))
-            case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_NAMES:
+            case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_CALLS:
                 return self.call(token.word, start)
             case TokenKind.WORD if token.word in ("NULL", "TRUE", "FALSE"):
                 return literal_constant(self.source, token.span)

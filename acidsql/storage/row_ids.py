@@ -85,13 +85,15 @@ def sort_order(ids: RowIds) -> npt.NDArray[np.int64]:
 
 
 def check_distinct(ordered: RowIds) -> None:
-    """Raises CardinalityError naming the first id that comes twice; equal ids are neighbours in the
-    files' order.
+    """Raises CardinalityError naming the least id that comes twice, whichever its partition, as a
+    job of Spark's would; equal ids are neighbours in the files' order.
     """
     again = repeats(ordered)
     if again.any():
         rows_hit = int((again & ~np.concatenate([[False], again[:-1]])).sum())
-        raise cardinality_error(ordered.at(int(again.argmax())), rows_hit)
+        hit = ordered.taken(np.flatnonzero(again))
+        least = np.lexsort((hit.rows, hit.bucket_properties, hit.write_ids))[0]
+        raise cardinality_error(hit.at(int(least)), rows_hit)
 
 
 def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:

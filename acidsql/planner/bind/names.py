@@ -262,7 +262,23 @@ class Names:
             ]
             pieces += [" " if pieces else "", *edited(part, inside)]
         query = self.bound_query(tuple(pieces), analysis, output_width(tree))
-        return replace(query, local=OnlySpark(reason="words before INSERT", span=before[0].span))
+        return replace(query, local=self._local_after(before, body, analysis))
+
+    def _local_after(
+        self, before: Sequence[ast.Fragment], body: ast.Fragment, analysis: Analysis
+    ) -> LocalQuery | OnlySpark:
+        """The query as a tree, where FROM is all that stands before."""
+        if len(before) > 1:
+            return OnlySpark(reason="words before INSERT", span=before[0].span)
+        return local_select(
+            self.source,
+            body.span,
+            analysis.reads,
+            self.outside,
+            self.around.semantics,
+            named=False,
+            before=before[0].span,
+        )
 
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""

@@ -46,7 +46,8 @@ def staged(folder: Path) -> list[str]:
 @pytest.mark.parametrize("transaction", [False, True], ids=["alone", "in a transaction"])
 def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> None:
     """UPDATE, DELETE, MERGE of a table and of VALUES, INSERT of a query whose columns have no sure
-    names, and of rows in a query. A dry run counts their rows before.
+    names, of one whose FROM stands first, and of rows in a query. A dry run counts their rows
+    before.
     """
     if transaction:
         alone.sql("START TRANSACTION")
@@ -64,6 +65,12 @@ def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> 
         ),
         "INSERT INTO t SELECT 20, 'x', 7 UNION ALL SELECT 21, lower('Y'), NULL": (2, 0, 0),
         "INSERT INTO t SELECT * FROM VALUES (30, 'z', 1), (31, NULL, 2)": (2, 0, 0),
+        "INSERT INTO t SELECT explode(array(50, NULL, 51)), 'e', 1 UNION ALL SELECT 52, 'f', 2": (
+            4,
+            0,
+            0,
+        ),
+        "FROM s AS x INSERT INTO t SELECT x.id + 60, upper(name), 3 WHERE id < 9": (1, 0, 0),
         "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND t.name = 'a!' THEN UPDATE SET n = s.id"
         " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name, NULL)": (1, 1, 0),
         "MERGE INTO t USING (SELECT * FROM VALUES (9, 'gone'), (40, 'new') AS x (id, w)) v ON t.id = v.id"
@@ -77,6 +84,7 @@ def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> 
     if transaction:
         alone.sql("COMMIT")
     assert rows(alone) == [
+        (None, "e", 1),
         (1, "a!", 1),
         (3, ONLY_SPARKS, 2),
         (19, "NINE", 8),
@@ -85,6 +93,10 @@ def test_understood_changes_need_no_spark(alone: Session, transaction: bool) -> 
         (30, "z", 1),
         (31, None, 2),
         (40, "new", 0),
+        (50, "e", 1),
+        (51, "e", 1),
+        (52, "f", 2),
+        (61, "ONE", 3),
     ]
 
 

@@ -97,13 +97,26 @@ class Statements:
         values = ", ".join(
             ["id + 100", *(self.value() for _ in names), *(f"'{k}'" for k in self.keys)]
         )
-        return f"INSERT INTO t ({columns}) SELECT {values} FROM src WHERE {self.condition()}"
+        into, where = f"INSERT INTO t ({columns}) SELECT {values}", self.condition()
+        return self.chance.choice(
+            [f"{into} FROM src WHERE {where}", f"FROM src {into} WHERE {where}"]
+        )
+
+    def exploded(self) -> str:
+        """A source whose rows stand in it."""
+        ids = ", ".join(str(self.chance.randrange(2 * ROWS)) for _ in range(3))
+        one, two = self.chance.choices(CASES["literal"], k=2)
+        return f"(SELECT explode(array({ids})) AS sid, {one} AS v1, {two} AS v2, TRUE AS c1) o"
 
     def merge(self) -> str:
         source = (
-            f"(SELECT id + {self.chance.randrange(ROWS)} AS sid, {self.value()} AS v1,"
-            f" {self.value()} AS v2, {self.chance.choice(CONDITIONS)} AS c1 FROM src"
-            f" WHERE {self.condition()}) o"
+            self.exploded()
+            if self.chance.random() < 0.2
+            else (
+                f"(SELECT id + {self.chance.randrange(ROWS)} AS sid, {self.value()} AS v1,"
+                f" {self.value()} AS v2, {self.chance.choice(CONDITIONS)} AS c1 FROM src"
+                f" WHERE {self.condition()}) o"
+            )
         )
         on = "t.id = o.sid" + self.chance.choice(["", f" AND {self.chance.choice(CONDITIONS)}"])
         clauses = [
@@ -231,7 +244,7 @@ def test_a_change_by_the_driver_is_sparks(spark: SparkSession, tmp_path: Path) -
     """A few random statements: the same rows under the same ids, the same counts and directories, or
     the same error.
     """
-    assert sum(run_pair(spark, tmp_path, seed, statements=3) for seed in range(3)) >= 3
+    assert sum(run_pair(spark, tmp_path, seed, statements=3) for seed in range(4)) >= 3
 
 
 @pytest.mark.slow

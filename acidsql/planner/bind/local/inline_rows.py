@@ -1,5 +1,5 @@
 """Queries that are nothing but rows: VALUES, and SELECT without FROM, also several of them by UNION
-ALL.
+ALL, and with explode(array(..)), which makes a row of each element.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
 from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.tree import VOID, Cast, Condition
+from acidsql.expressions.tree import VOID, Call, Cast, Condition
 from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.query_trees import (
@@ -100,10 +100,42 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
     span = texts[0].span
     if named and any(name is None for name in names):
         raise NotUnderstood("what Spark calls a column here", span)
-    rows = [tuple(item.value for item in text.items if item.value is not None) for text in texts]
+    rows = [row for text in texts for row in _rows_of(text, semantics)]
     if any(holds_aggregate(value) for row in rows for value in row):
         return None
     return typed_rows(rows, [name or NAMELESS for name in names], semantics, span)
+
+
+def _rows_of(text: SelectText, semantics: Semantics) -> Iterator[tuple[Condition, ...]]:
+    """The row of a SELECT without FROM, or its rows where one of its values is an array that is
+    exploded. NotUnderstood.
+    """
+    values = tuple(item.value for item in text.items if item.value is not None)
+    arrays = [(at, array) for at, value in enumerate(values) if (array := _exploded(value))]
+    match arrays:
+        case []:
+            yield values
+        case [(at, elements)]:
+            _check_same_type(elements, semantics)
+            for element in elements:
+                yield (*values[:at], element, *values[at + 1 :])
+        case _:
+            raise NotUnderstood("two arrays that are exploded", text.span)
+
+
+def _exploded(value: Condition) -> tuple[Condition, ...]:
+    """The elements of ``explode(array(..))``; none for any other expression."""
+    match value:
+        case Call("EXPLODE", (Call("ARRAY", elements),)):
+            return elements
+    return ()
+
+
+def _check_same_type(elements: Sequence[Condition], semantics: Semantics) -> None:
+    scope = Scope(table=None, alias="", semantics=semantics)
+    types = [type_of(scope.resolved(one), _NOTHING, semantics) for one in elements]
+    if len({kind for kind in types if kind != VOID}) > 1:
+        raise NotUnderstood("elements of several types", elements[0].span)
 
 
 def _is_row(text: SelectText) -> bool:

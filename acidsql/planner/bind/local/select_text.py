@@ -6,7 +6,7 @@ not understood: a join, a sub-query, a window, a set operation, LATERAL VIEW, TA
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
@@ -78,9 +78,9 @@ _NO_ALIAS = frozenset(
 _NO_ITEM_ALIAS = frozenset("END NULL TRUE FALSE AND OR NOT IS IN LIKE BETWEEN".split())
 
 
-def read_select(source: str, span: Span) -> SelectText:
-    """The clauses of the query ``span`` of ``source``. NotUnderstood for any that is more than
-    these.
+def read_select(source: str, span: Span, before: Span | None = None) -> SelectText:
+    """The clauses of the query ``span`` of ``source``; ``before`` is its FROM clause where that
+    stands elsewhere. NotUnderstood for any that is more than these.
     """
     tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
     if are_values(tokens):
@@ -90,7 +90,7 @@ def read_select(source: str, span: Span) -> SelectText:
     clauses = dict(_clauses(tokens, span))
     items = clauses["SELECT"]
     distinct = bool(items) and items[0].word == "DISTINCT"
-    relation = clauses.get("FROM", ())
+    relation = clauses.get("FROM", ()) if before is None else _from_before(source, before, clauses)
     inline = _span(relation, span) if are_values(relation) else None
     table, alias = (None, "") if inline or not relation else _from(relation)
     return SelectText(
@@ -109,6 +109,14 @@ def read_select(source: str, span: Span) -> SelectText:
         limit=_count(clauses["LIMIT"], span) if "LIMIT" in clauses else None,
         offset=_count(clauses["OFFSET"], span) if "OFFSET" in clauses else 0,
     )
+
+
+def _from_before(source: str, before: Span, clauses: Mapping[str, Tokens]) -> Tokens:
+    """What stands behind FROM in a clause that several queries share."""
+    first, *relation = (token.moved(before.start) for token in tokenize(before.cut(source)))
+    if first.word != "FROM" or "FROM" in clauses:
+        raise NotUnderstood("words before INSERT", before)
+    return relation
 
 
 def are_values(tokens: Tokens) -> bool:

@@ -52,16 +52,17 @@ def local_select(
     semantics: Semantics,
     *,
     named: bool = True,
+    before: Span | None = None,
 ) -> LocalQuery | OnlySpark:
     """The query ``span`` of ``source`` as a tree, or why it is Spark's. ``reads``: the tables that
     its analysis has found; ``outside``: what else it reads. ``named``: its columns must be
-    called as Spark calls them.
+    called as Spark calls them. ``before``: its FROM clause, where that stands before INSERT.
     """
     try:
         _check_surroundings(span, reads, outside, semantics)
         select = _Select(
             source=source,
-            text=read_select(source, span),
+            text=read_select(source, span, before),
             reads=reads,
             outside=outside,
             semantics=semantics,
