@@ -257,9 +257,7 @@ class _Reader(Cursor):
         if self.take("-"):
             return Call("NEGATIVE", (self.sign(),), self.since(start))
         if self.take("+"):
-            if not isinstance(value := self.sign(), Constant):
-                return value
-            raise NotReadError  # no literal to Spark: other types are made of it
+            raise NotReadError("+")  # Spark makes other types of a literal, other names of a column
         return self.subscripts(self.primary(), start)
 
     def subscripts(self, value: Condition, start: int) -> Condition:

@@ -133,7 +133,6 @@ i BETWEEN '1' AND '9'
 i = -7
 i = - 7
 -i = 7
-+i = 5
 i + 1 = 6
 i - 1 = 4
 i * 2 = 10
@@ -389,6 +388,8 @@ f IN (0.5, 5)
 """Those that are answered here for some of the values."""
 
 ASKED = """
++i = 5
++s = '1.0'
 s LIKE NULL
 s = 'it\\'s'
 s = 'a\\tb'

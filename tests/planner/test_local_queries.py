@@ -22,6 +22,11 @@ UNDERSTOOD = {
     "SELECT count(*), COUNT(1), count(id), max(name) FROM t": "count(1) count(1) count(id) max(name)",
     "SELECT ROW__ID, row__id.writeId, t.ROW__ID.rowid FROM t": "ROW__ID writeId rowid",
     "SELECT 7 AS n": "n",
+    "SELECT day + 1 AS d, ROW__ID.rowid + 1 AS r FROM t": "d r",
+    "SELECT id IS NOT NULL, NOT id IS NULL FROM t": "(id IS NOT NULL) (NOT (id IS NULL))",
+    "SELECT substr(name, 2), ceil(big), round(big) FROM t": (
+        "substr(name, 2, 2147483647) CEIL(big) round(big, 0)"
+    ),
     "SELECT cast(id AS BIGINT) FROM t": "id",
     "SELECT id FROM t WHERE id = 1 AND (name = 'a' OR flag)": "id",
     "SELECT DISTINCT name FROM t ORDER BY name DESC NULLS FIRST LIMIT 3 OFFSET 2": "name",
@@ -58,6 +63,10 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
         ("SELECT id FROM t GROUP BY id + 1", "groups of anything but columns", "id + 1"),
         ("SELECT info FROM n GROUP BY info", "groups of such values", "info"),
         ("SELECT info.a FROM n", '"info.a"', "info.a"),
+        ("SELECT max(ROW__ID.rowid) FROM t", "what Spark calls this column", "max(ROW__ID.rowid)"),
+        ("SELECT day + 1 FROM t", "what Spark calls this column", "day + 1"),
+        ("SELECT max(day) + 1 FROM t", "what Spark calls this column", "max(day) + 1"),
+        ("SELECT +id FROM t", "these words", "+id"),
         ("SELECT tags FROM n ORDER BY tags", "an order of such values", "tags"),
         ("SELECT id FROM t LIMIT 1 + 1", "anything but a number here", "1 + 1"),
         ("SELECT id FROM t ORDER BY 2", "an order by this value", "2"),

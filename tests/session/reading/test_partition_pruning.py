@@ -45,6 +45,21 @@ def test_today(table: Session, condition: str, days: list[int], files: int) -> N
     assert files_read(table, condition) == files
 
 
+@pytest.mark.parametrize("condition", ["+k = '1.0'", "+s = '1.0'", "+k IN (1)"])
+def test_a_sign_makes_numbers_of_texts(session: Session, condition: str) -> None:
+    """Neither partitions nor stripes are left out by the text behind it."""
+    session.sql(
+        "CREATE TABLE t (id INT, s STRING) PARTITIONED BY (k STRING) STORED AS ORC"
+        " TBLPROPERTIES ('transactional'='true')"
+    )
+    session.sql("INSERT INTO t VALUES (1, '1', '1'), (2, '01', '01'), (3, 'x', 'x')")
+    chosen = session.sql(f"SELECT id FROM t WHERE {condition}").rows()
+    assert sorted(row[0] for row in chosen) == [1, 2]
+    assert session.sql(f"UPDATE t SET id = 7 WHERE {condition}").stats.rows_updated == 2
+    assert session.sql(f"DELETE FROM t WHERE {condition}").stats.rows_deleted == 2
+    assert list(session.sql("SELECT id FROM t").rows()) == [(3,)]
+
+
 def test_a_change_looks_at_todays_partitions_alone(table: Session, warehouse: Path) -> None:
     """A damaged file elsewhere does not matter to it."""
     [(day,)] = table.sql("SELECT CAST(date_sub(current_date, 2) AS STRING)").rows()

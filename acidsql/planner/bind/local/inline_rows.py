@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from acidsql.catalog.model import Column
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
 from acidsql.expressions.cursor import join_operators
@@ -31,6 +31,7 @@ from acidsql.planner.bind.local.stores import stored
 Tokens = Sequence[Token]
 Rows = Sequence[tuple[Condition, ...]]
 
+_DATE = PrimitiveType("date")
 _NOTHING: Mapping[str, HiveType] = {}
 
 
@@ -92,8 +93,13 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
     ]
     if not texts or not all(map(_is_row, texts)):
         return None
+    scope = Scope(table=None, alias="", semantics=semantics)
+
+    def is_day(tree: Condition) -> bool:
+        return scope.type_of(scope.resolved(tree)) == _DATE
+
     names = [
-        item.alias if item.alias is not None else spark_name(source, item.value)
+        item.alias if item.alias is not None else spark_name(source, item.value, is_day)
         for item in texts[0].items
         if item.value is not None
     ]

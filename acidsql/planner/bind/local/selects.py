@@ -41,7 +41,7 @@ from acidsql.planner.bind.local.select_text import (
 )
 from acidsql.planner.bind.local.spark_names import spark_name
 
-_BOOLEAN = PrimitiveType("boolean")
+_BOOLEAN, _DATE = PrimitiveType("boolean"), PrimitiveType("date")
 
 
 def local_select(
@@ -168,7 +168,9 @@ class _Select:
         if item.star is not None:
             return self._star(item, grouped)
         assert item.value is not None
-        name = item.alias if item.alias is not None else spark_name(self.source, item.value)
+        name = item.alias
+        if name is None:
+            name = spark_name(self.source, item.value, self._is_day)
         if name is None and self.named:
             raise NotUnderstood("what Spark calls this column", item.span)
         value = self._value(item.value, grouped)
@@ -176,6 +178,11 @@ class _Select:
         if hive_type == VOID:
             raise NotUnderstood("the type of NULL alone", item.span)
         return [Output(name=name or NAMELESS, value=value, type=hive_type)]
+
+    def _is_day(self, tree: Condition) -> bool:
+        """Whether an expression is a DATE, inside of an aggregate or around some."""
+        over_groups = holds_aggregate(tree)
+        return self._type(self._value(tree, over_groups), over_groups) == _DATE
 
     def _star(self, item: Item, grouped: bool) -> list[Output]:
         if grouped or not self.scope.visible or item.star not in ("", self.scope.alias):

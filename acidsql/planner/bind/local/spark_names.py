@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
 from acidsql.parser.tokens import TokenKind, tokenize
@@ -14,35 +16,47 @@ _CALLS = frozenset(
     " DAYOFMONTH HOUR MINUTE SECOND DATE_ADD DATE_SUB DATEDIFF ADD_MONTHS LAST_DAY INSTR SUBSTRING"
     " SUBSTR CEIL FLOOR ROUND".split()
 )
-"""Functions that keep the name they are called by, in lower case."""
+"""Functions that keep the name they are called by, in lower case but for ``_IN_CAPITALS``."""
+_IN_CAPITALS = frozenset(("CEIL", "FLOOR"))
+_ADDED = {("ROUND", 1): "0", ("SUBSTR", 2): "2147483647", ("SUBSTRING", 2): "2147483647"}
+"""The last argument that Spark shows of functions with so many arguments."""
 _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string date".split())
 
+IsDay = Callable[[Condition], bool]
+"""Whether an expression of the query is a DATE. NotUnderstood where it is none at all."""
 
-def spark_name(source: str, tree: Condition) -> str | None:
+
+def spark_name(source: str, tree: Condition, is_day: IsDay) -> str | None:
     """The name of a column that is this expression; None where only Spark can tell. A cast of a
     column keeps the column's.
     """
     match tree:
+        case ColumnRef():
+            return _last_name(source, tree)
         case Cast(ColumnRef() as ref):
-            return _words(source, ref) if ROW_ID not in ref.parts else None
+            return _last_name(source, ref) if ROW_ID not in ref.parts else None
         case Call(name, ()) if name in CALLS:
             return called(name)
-    return _words(source, tree)
+    return _words(source, tree, is_day)
 
 
-def _words(source: str, tree: Condition) -> str | None:
+def _last_name(source: str, ref: ColumnRef) -> str | None:
+    tokens = tokenize(ref.span.cut(source))
+    return tokens[-1].text if tokens else None
+
+
+def _words(source: str, tree: Condition, is_day: IsDay) -> str | None:
     """What Spark shows of an expression inside others."""
     match tree:
-        case ColumnRef(span=span):
-            tokens = tokenize(span.cut(source))
-            return tokens[-1].text if tokens else None
+        case ColumnRef(parts) if ROW_ID not in parts:  # of whose fields Spark shows both names
+            return _last_name(source, tree)
         case Constant():
             return _constant(source, tree)
         case Cast(argument, hive_type) if _is_named(hive_type):
-            inner = _words(source, argument)
+            inner = _words(source, argument, is_day)
             return None if inner is None else f"CAST({inner} AS {str(hive_type).upper()})"
         case Call():
-            return _call(source, tree)
+            return _call(source, tree, is_day)
     return None
 
 
@@ -68,10 +82,16 @@ def _constant(source: str, constant: Constant) -> str | None:
     return None
 
 
-def _call(source: str, call: Call) -> str | None:
-    if call.name == "COUNT" and isinstance(call.arguments[0], Unread):
-        return "count(1)"
-    names = [_words(source, argument) for argument in call.arguments]
+def _call(source: str, call: Call, is_day: IsDay) -> str | None:
+    match call:
+        case Call("COUNT", (Unread(),)):
+            return "count(1)"
+        case Call("+" | "-", arguments) if any(map(is_day, arguments)):
+            return None  # a function to Spark
+        case Call("NOT", (Call("IS NULL", (tested,), span),)) if span == call.span:
+            shown = _words(source, tested, is_day)
+            return None if shown is None else f"({shown} IS NOT NULL)"
+    names = [_words(source, argument, is_day) for argument in call.arguments]
     inner = [name for name in names if name is not None]
     if len(inner) < len(names):
         return None
@@ -85,5 +105,11 @@ def _call(source: str, call: Call) -> str | None:
         case "||", [left, right]:
             return f"concat({left}, {right})"
         case name, _ if name in _CALLS:
-            return f"{name.lower()}({', '.join(inner)})"
+            return _function(name, inner)
     return None
+
+
+def _function(name: str, arguments: list[str]) -> str:
+    added = _ADDED.get((name, len(arguments)))
+    shown = name if name in _IN_CAPITALS else name.lower()
+    return f"{shown}({', '.join([*arguments, *([added] if added else [])])})"
