@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acidsql import crash_points
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import TransactionAbortedError
 from acidsql.files import local_files
@@ -318,3 +319,23 @@ def test_records_of_ended_transactions_go_with_house_keeping(
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
     run_all(one, ["INSERT INTO t VALUES (3)"] * 3)
     assert one.store.list_txns() == ()
+
+
+def test_a_partition_that_others_add_meanwhile_keeps_its_directory(
+    warehouse: Path, meanwhile: Callable[[str, Callable[[], object]], None]
+) -> None:
+    """Though it is empty, as one that never came to be is: that is asked when it is to go."""
+    with Session(warehouse) as session, session.open_beside() as other:
+        session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k STRING) {ACID}")
+        table = TableName("default", "p")
+        opened = session.store.begin([table])
+        written = TxnComponent(
+            table=table, partition="k=a", operation=OperationType.INSERT, write_id=WriteId(1)
+        )
+        session.store.add_components(opened.txn_id, [written])
+        (warehouse / "p" / "k=a" / "delta_0000001_0000001_0000").mkdir(parents=True)
+        session.store.abort(opened.txn_id)
+        meanwhile("directories hidden", lambda: other.sql("ALTER TABLE p ADD PARTITION (k='a')"))
+        session.sql("INSERT INTO p PARTITION (k='b') VALUES (1)")
+        assert names(warehouse, "p") == ["k=a", "k=b"]
+        assert rows_of(session, "p") == [(1, "b")]
