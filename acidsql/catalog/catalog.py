@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from acidsql.acid.ids import FIRST_WRITE_ID, WriteId
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange
@@ -89,14 +89,20 @@ class Catalog(Protocol):
         """
 
     def add_partitions(
-        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+        self,
+        name: TableName,
+        partitions: Iterable[Partition],
+        *,
+        if_not_exists: bool = False,
+        txn_id: TxnId | None = None,
     ) -> tuple[Partition, ...]:
         """Adds all partitions or none; ``if_not_exists`` passes over those that are there. Returns
         those added.
 
         A transaction that began before cannot commit rows of one that is not added where its name
         says (``default_location``). TableNotFoundError, AlreadyExistsError, WriteConflictError if
-        the table has other partition columns by now.
+        the table has other partition columns by now; TransactionAbortedError if those of ``txn_id``
+        are to be added and it is not open.
         """
 
     def drop_partitions(

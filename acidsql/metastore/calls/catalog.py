@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, WriteId
+from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -53,6 +53,7 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
+from acidsql.metastore.rows.txns import require_open
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
 from acidsql.txn.leftovers import hidden_name
@@ -207,9 +208,16 @@ class EmbeddedCatalog:
                 self._follow(connection, after.name, before.location, after.location)
 
     def add_partitions(
-        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+        self,
+        name: TableName,
+        partitions: Iterable[Partition],
+        *,
+        if_not_exists: bool = False,
+        txn_id: TxnId | None = None,
     ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
+            if txn_id is not None:
+                require_open(connection, txn_id)
             table = self._require_table(connection, name)
             partitions = tuple(partitions)
             if any(

@@ -16,7 +16,7 @@ from acidsql.errors import TransactionAbortedError
 from acidsql.files import local_files
 from acidsql.metastore import opening
 from acidsql.session import Session
-from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 from tests.session.transactions.crashes import garbage, rows_of, run_all
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -339,3 +339,24 @@ def test_a_partition_that_others_add_meanwhile_keeps_its_directory(
         session.sql("INSERT INTO p PARTITION (k='b') VALUES (1)")
         assert names(warehouse, "p") == ["k=a", "k=b"]
         assert rows_of(session, "p") == [(1, "b")]
+
+
+def test_who_was_aborted_adds_no_partition(
+    sessions: tuple[Session, Session],
+    warehouse: Path,
+    meanwhile: Callable[[str, Callable[[], object]], None],
+) -> None:
+    """Its directories are cleaned away by then: a partition would have none."""
+    late, other = sessions
+    late.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k STRING) {ACID}")
+
+    def abort_and_clean() -> None:
+        [txn_id] = [info.txn_id for info in other.store.list_txns() if info.state is TxnState.OPEN]
+        other.sql(f"ABORT TRANSACTIONS {txn_id}")
+        other.sql("INSERT INTO t VALUES (2)")
+
+    meanwhile("unstaged", abort_and_clean)
+    with pytest.raises(TransactionAbortedError):
+        late.sql("INSERT INTO p VALUES (1, 'a')")
+    assert names(warehouse, "p") == []
+    assert late.sql("SHOW PARTITIONS p").fetchall() == []
