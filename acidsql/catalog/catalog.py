@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange
@@ -33,18 +34,23 @@ class Catalog(Protocol):
         """
 
     def creating_table(
-        self, table: Table, partitions: Iterable[Partition] = ()
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        *,
+        write_id: WriteId = FIRST_WRITE_ID,
     ) -> AbstractContextManager[None]:
         """Creates a table that comes with files: it exists, with its partitions, when the block
         ends that publishes them.
 
-        If the block fails it has never been. Write id FIRST_WRITE_ID of a transactional table
-        counts as committed: that of the files.
+        If the block fails it has never been. ``write_id`` of a transactional table counts as
+        committed: that of the files, its ``first_write_id``; WriteConflictError if it is not any
+        more.
         """
 
     def drop_table(self, name: TableName) -> Table:
-        """Drops it with its write ids; open transactions that wrote to it are aborted. Returns what
-        it was. TableNotFoundError.
+        """Drops it with its write ids (but see ``TxnManager.first_write_id``); open transactions
+        that wrote to it are aborted. Returns what it was. TableNotFoundError.
         """
 
     def find_table(self, name: TableName) -> Table | None: ...
@@ -83,14 +89,20 @@ class Catalog(Protocol):
         """
 
     def add_partitions(
-        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+        self,
+        name: TableName,
+        partitions: Iterable[Partition],
+        *,
+        if_not_exists: bool = False,
+        txn_id: TxnId | None = None,
     ) -> tuple[Partition, ...]:
         """Adds all partitions or none; ``if_not_exists`` passes over those that are there. Returns
         those added.
 
         A transaction that began before cannot commit rows of one that is not added where its name
         says (``default_location``). TableNotFoundError, AlreadyExistsError, WriteConflictError if
-        the table has other partition columns by now.
+        the table has other partition columns by now; TransactionAbortedError if those of ``txn_id``
+        are to be added and it is not open.
         """
 
     def drop_partitions(

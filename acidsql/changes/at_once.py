@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from acidsql import crash_points, interrupts
-from acidsql.acid.ids import FIRST_WRITE_ID, WriteId
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.changes.unit_of_work import Leg, Store, UnitOfWork
 from acidsql.engine import Engine
@@ -100,12 +100,13 @@ class NewTableWork(PlainWork):
         new_directory: bool,
     ) -> None:
         super().__init__(store, engine, table, snapshots)
+        self._write_id = store.first_write_id(table.name)
         if new_directory:
             self._note_directory(table.location)
 
     @property
     def write_ids(self) -> Mapping[TableName, WriteId]:
-        return {self._table.name: FIRST_WRITE_ID} if self._table.is_transactional else {}
+        return {self._table.name: self._write_id} if self._table.is_transactional else {}
 
     def _work_on(self, leg: Leg, before: Roots) -> Work:
         write_id = self.write_ids.get(self._table.name, NO_WRITE)
@@ -121,7 +122,7 @@ class NewTableWork(PlainWork):
             self._engine.files.make_directory(self._table.location)
         table, partitions = self._engine.publisher.new_table(self._table, self._pending)
         self._is_creating = True
-        with self._store.creating_table(table, partitions):
+        with self._store.creating_table(table, partitions, write_id=self._write_id):
             try:
                 yield
                 crash_points.reached("files of new table in place")

@@ -25,7 +25,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 from enum import Enum
@@ -130,7 +130,7 @@ def _clean_table(
     crash_points.reached("directories hidden")
     for path in hidden:
         io.delete_tree(path)
-    looker.remove_empty_partitions(traces)
+    _remove_empty_partitions(store, io, table, traces)
     crash_points.reached("directories cleaned")
     at_once = io.renames(path_of(table.location))
     cleaned = [
@@ -232,17 +232,28 @@ class _Looker:
                 if not any(map(is_reserved, path.split("/"))):
                     yield f"{self._home}/{path}"
 
-    def remove_empty_partitions(self, traces: Iterable[_Trace]) -> None:
-        """Removes directories that were made for partitions that never came to be."""
-        for trace in traces:
-            paths = {*map(parent, trace.directories)}
-            if trace.write.partition is not None:
-                paths.add(f"{self._home}/{trace.write.partition}")
-            for path in sorted(paths):
-                while path.startswith(f"{self._home}/") and path not in self._locations.values():
-                    if not self._io.remove_empty_directory(path):
-                        break
-                    path = parent(path)
+
+def _remove_empty_partitions(
+    store: Store, io: FileIO, table: Table, traces: Sequence[_Trace]
+) -> None:
+    """Removes directories that were made for partitions that never came to be. Which are there is
+    asked anew, while nobody can add one, or move the table: since the directories were looked at
+    others may have done both.
+    """
+    home = path_of(table.location)
+    paths = {parent(path) for trace in traces for path in trace.directories}
+    paths |= {f"{home}/{t.write.partition}" for t in traces if t.write.partition is not None}
+    if not table.partition_columns or not paths:
+        return
+    with store.alone():
+        if store.find_table(table.name) != table:
+            return
+        locations = {path_of(partition.location) for partition in store.list_partitions(table)}
+        for path in sorted(paths):
+            while path.startswith(f"{home}/") and path not in locations:
+                if not io.remove_empty_directory(path):
+                    break
+                path = parent(path)
 
 
 def _fate(io: FileIO, path: str, write_id: WriteId) -> _Fate:

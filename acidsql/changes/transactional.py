@@ -151,7 +151,10 @@ class TransactionWork(UnitOfWork):
             self.txn.record((), statistics)
             for table, partitions in self._partitions.items():
                 if partitions:
-                    self._store.add_partitions(table, partitions.values(), if_not_exists=True)
+                    # whoever cleans up behind an aborted one has not seen them: see recovery
+                    self._store.add_partitions(
+                        table, partitions.values(), if_not_exists=True, txn_id=self.txn_id
+                    )
             crash_points.reached("written")
             interrupts.too_late()
             by_rows = self._engine.publisher.by_rows

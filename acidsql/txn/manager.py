@@ -191,6 +191,12 @@ class TxnManager(Readers, Protocol):
         WriteConflictError if a write id was given out meanwhile. Hive: TxnHandler.seedWriteId.
         """
 
+    def first_write_id(self, table: TableName) -> WriteId:
+        """The first one of a table to come: behind those of the one that had its name before, if
+        somebody read that when it was dropped or renamed, so that no file of it is looked for where
+        one of the new table has its name. Else FIRST_WRITE_ID.
+        """
+
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         """Records what the transaction writes to: conflict check, compaction and garbage collection
         need it. TransactionAbortedError if it is not open; WriteConflictError if DDL has moved a

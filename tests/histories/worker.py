@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -18,8 +19,6 @@ ACCOUNTS = ("account0", "account1", "account2", "account3")
 REGISTERS = ("register0", "register1", "register2")
 SHARED = ("shared0", "shared1", "shared2")
 SPARK_ACCOUNTS = 6
-LEAST = 15
-"""What each process does however slow the machine is."""
 Facts = dict[str, object]
 
 
@@ -237,18 +236,29 @@ def acts(role: str, number: int) -> dict[Act, int]:
             return {spark_count: 1}
 
 
+LEAST = {
+    "transactions": Counter(rows=2, transfer=1, audit=1, append=1),
+    "partition": Counter(insert=1),
+    "ddl": Counter(cleared=1),
+    "spark": Counter(transfer=1, audit=1, append=1),
+    "count": Counter(rows=1),
+}
+"""What each process of a role has committed in the end, however slow the machine is."""
+
+
 def run(
     session: Session, role: str, number: int, chance: random.Random, seconds: float
 ) -> list[Facts]:
-    chosen = acts(role, number)
+    chosen, done = acts(role, number), Counter[object]()
     history: list[Facts] = []
     end, value = time.monotonic() + seconds, 1_000_000 * number
-    while (began := time.monotonic()) < end or len(history) < LEAST:
+    while (began := time.monotonic()) < end or not done >= LEAST[role]:
         value += 10
         [act] = chance.choices(list(chosen), list(chosen.values()))
         facts: Facts = {"act": act.__name__, "committed": False, "values": [value]}
         try:
             facts |= act(session, chance, value) | {"committed": True}
+            done[facts["kind"]] += 1
         except Error as error:
             clean = error.retryable or (
                 role in ("partition", "ddl") and isinstance(error, TableNotFoundError)

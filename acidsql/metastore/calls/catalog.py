@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID
+from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -22,8 +22,8 @@ from acidsql.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
+from acidsql.metastore import successors
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
-from acidsql.metastore.opening import seed
 from acidsql.metastore.partition_txns import (
     forget_partitions,
     keep_out,
@@ -53,6 +53,7 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
+from acidsql.metastore.rows.txns import require_open
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
 from acidsql.txn.leftovers import hidden_name
@@ -128,14 +129,20 @@ class EmbeddedCatalog:
             return self._create_table(connection, table)
 
     @contextmanager
-    def creating_table(self, table: Table, partitions: Iterable[Partition] = ()) -> Iterator[None]:
+    def creating_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        *,
+        write_id: WriteId = FIRST_WRITE_ID,
+    ) -> Iterator[None]:
         with self._store.write() as connection:
             stored = self._create_table(connection, table)
             insert_partitions(
                 connection, stored, partitions, self._store.warehouse, if_not_exists=False
             )
             if stored.is_transactional:
-                seed(connection, stored.name, FIRST_WRITE_ID)
+                successors.begin_with(connection, stored.name, write_id)
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:
@@ -170,7 +177,7 @@ class EmbeddedCatalog:
             if after.is_transactional and not before.is_transactional:
                 # of a writer that had bound a table of that name, dropped since
                 forget_transactions(connection, after.name)
-                seed(
+                successors.begin_behind(
                     connection,
                     after.name,
                     CONVERSION_SEED if after.is_full_acid else FIRST_WRITE_ID,
@@ -193,6 +200,7 @@ class EmbeddedCatalog:
                 raise AlreadyExistsError(f"new table {after.name} already exists")
             refuse_writers(connection, before.name)
             forget_transactions(connection, after.name)
+            successors.rename_write_ids(connection, before.name, after.name)
             rename_transactions(connection, before.name, after.name)
             rename_table(connection, before, after, db_id, self._store.warehouse)
             if move is not None:
@@ -200,9 +208,16 @@ class EmbeddedCatalog:
                 self._follow(connection, after.name, before.location, after.location)
 
     def add_partitions(
-        self, name: TableName, partitions: Iterable[Partition], *, if_not_exists: bool = False
+        self,
+        name: TableName,
+        partitions: Iterable[Partition],
+        *,
+        if_not_exists: bool = False,
+        txn_id: TxnId | None = None,
     ) -> tuple[Partition, ...]:
         with self._store.write() as connection:
+            if txn_id is not None:
+                require_open(connection, txn_id)
             table = self._require_table(connection, name)
             partitions = tuple(partitions)
             if any(
@@ -317,6 +332,7 @@ class EmbeddedCatalog:
         partitions = read_partitions(connection, table.table_id, self._store.warehouse)
         readers = readers_of(connection, name)
         self._leave_directories(connection, own_directories(table, partitions), readers)
+        successors.leave_write_ids(connection, name)
         forget_transactions(connection, name)
         if readers:
             part_readers(connection, name, table.table_id)

@@ -63,6 +63,7 @@ from acidsql.metastore.rows.txns import (
     valid_txns,
 )
 from acidsql.metastore.store import CommitFailedError
+from acidsql.metastore.successors import next_write_id
 from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
@@ -158,6 +159,10 @@ class EmbeddedTxns(EmbeddedLocks):
                     f'another session began to write to table "{table}"',
                     hint="Run the statement again.",
                 )
+
+    def first_write_id(self, table: TableName) -> WriteId:
+        with self._store.read() as connection:
+            return next_write_id(connection, table)
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         # lost with the power of its only host, it is missed by nobody: see rows/leftovers.py

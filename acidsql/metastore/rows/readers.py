@@ -166,6 +166,14 @@ def readers_of(connection: Connection, table: TableName) -> set[int]:
     return set(connection.scalars(select(_RD.RD_ID).where(_of_table(table))))
 
 
+def is_read(connection: Connection, table: TableName) -> bool:
+    """Whether anybody reads a table, in a transaction or outside."""
+    in_txns = select(_MH.MH_TXNID).where(
+        _MH.MH_DATABASE == table.database, _MH.MH_TABLE == table.table
+    )
+    return bool(readers_of(connection, table)) or connection.execute(in_txns).first() is not None
+
+
 def part_readers(connection: Connection, table: TableName, table_id: int) -> None:
     """Keeps the registrations of those who read a table that is dropped apart from those of the
     next one of its name: under a name that no table has.

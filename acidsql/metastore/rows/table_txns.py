@@ -13,7 +13,6 @@ from acidsql.metastore.txn_tables import (
     CLEANED_HISTORY,
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_WRITE_ID,
-    NEXT_WRITE_ID,
     READERS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
@@ -30,7 +29,6 @@ _ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]],
         COMPLETED_TXN_COMPONENTS.c.CTC_TABLE,
     ),
     (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
-    (NEXT_WRITE_ID, NEXT_WRITE_ID.c.NWI_DATABASE, NEXT_WRITE_ID.c.NWI_TABLE),
     (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
     (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_DATABASE, COMPACTION_QUEUE.c.CQ_TABLE),
     (COMPLETED_COMPACTIONS, COMPLETED_COMPACTIONS.c.CC_DATABASE, COMPLETED_COMPACTIONS.c.CC_TABLE),
@@ -47,8 +45,8 @@ _READERS = (READERS, READERS.c.RD_DATABASE, READERS.c.RD_TABLE)
 
 
 def forget_transactions(connection: Connection, name: TableName) -> None:
-    """Forgets what transactions know of a table. The name may be a new table's tomorrow, which
-    begins at write id 1. Hive: CleanupRecordsFunction.
+    """Forgets what transactions know of a table, but for its next write id (see ``successors``).
+    The name may be a new table's tomorrow. Hive: CleanupRecordsFunction.
     """
     abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
     for rows, database_column, table_column in _ROWS_OF_A_TABLE:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Database, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.errors import TransactionAbortedError
+from acidsql.errors import TransactionAbortedError, WriteConflictError
 from acidsql.testing.contracts.lock_requests import asking, on
 from acidsql.testing.contracts.store import StoreContract, T, component, insert
 from acidsql.txn.manager import OperationType, TxnManager
+from acidsql.txn.readers import ReadRequest
 
 OTHER = TableName("default", "other")
+ACID = {"transactional": "true"}
+
+
+def table_of(name: TableName) -> Table:
+    return Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location="")
 
 
 def create(catalog: Catalog, name: TableName = T) -> Table:
-    return catalog.create_table(
-        Table(name=name, columns=(Column(name="a", type=parse_type("int")),), location="")
-    )
+    return catalog.create_table(table_of(name))
 
 
 class DropContract(StoreContract):
@@ -65,14 +72,74 @@ class DropContract(StoreContract):
         catalog: Catalog,
         manager: TxnManager,
     ) -> None:
-        """It took its write id between drop and re-creation."""
+        """It took its write id between drop and re-creation: nobody gets that again."""
         create(catalog)
         catalog.drop_table(T)
         late = manager.begin([T])
         create(catalog)
-        assert manager.begin([T]).write_ids[T] == 1
+        assert manager.begin([T]).write_ids[T] == 2
         with pytest.raises(TransactionAbortedError):
             manager.commit(late.txn_id, [component(T, 1)])
+
+    @pytest.mark.parametrize("leaving", ["dropped", "renamed", "dropped with its database"])
+    @pytest.mark.parametrize("in_txn", [False, True])
+    def test_no_file_of_a_table_that_is_read_comes_twice(
+        self, catalog: Catalog, manager: TxnManager, leaving: str, in_txn: bool
+    ) -> None:
+        """The next table of its name begins behind its write ids, though the reader is done by
+        then; one that comes with files as well. What was read by nobody begins at 1.
+        """
+        catalog.create_database(Database(name="sales", location=""))
+        name, other = TableName("sales", "orders"), TableName("sales", "other")
+        for table in (name, other):
+            create(catalog, table)
+            insert(manager, table)
+            insert(manager, table)
+        if in_txn:
+            reader = manager.begin(reads=[name])
+            assert name in reader.seen
+        else:
+            manager.open_reader(ReadRequest(tables=(name,), lease_seconds=1000))
+        match leaving:
+            case "dropped":
+                catalog.drop_table(name)
+            case "renamed":
+                before = catalog.find_table(name)
+                assert before is not None
+                catalog.rename_table(before, replace(before, name=TableName("default", "new")))
+            case _:
+                catalog.drop_database("sales", cascade=True)
+                catalog.create_database(Database(name="sales", location=""))
+        if leaving != "dropped with its database":
+            catalog.drop_table(other)
+        if in_txn:
+            manager.abort(reader.txn_id)
+        assert manager.first_write_id(other) == 1
+        assert manager.first_write_id(name) == 3
+        late = replace(table_of(name), properties=ACID)
+        with (
+            pytest.raises(WriteConflictError),
+            catalog.creating_table(late, write_id=WriteId(2)),
+        ):
+            pytest.fail("a file would have had a name that is looked for")
+        with catalog.creating_table(late, write_id=WriteId(3)):
+            pass
+        assert manager.begin([name]).write_ids[name] == 4
+
+    def test_a_table_that_gets_the_name_of_one_that_is_read(
+        self, catalog: Catalog, manager: TxnManager
+    ) -> None:
+        """What is written to it from then on has names that the other's files had not."""
+        for name, count in ((T, 5), (OTHER, 2)):
+            create(catalog, name)
+            for _ in range(count):
+                insert(manager, name)
+        manager.open_reader(ReadRequest(tables=(T,), lease_seconds=1000))
+        catalog.drop_table(T)
+        table = catalog.find_table(OTHER)
+        assert table is not None
+        catalog.rename_table(table, replace(table, name=T))
+        assert manager.begin([T]).write_ids[T] == 6
 
     def test_dropping_a_database_drops_what_transactions_know(
         self, catalog: Catalog, manager: TxnManager

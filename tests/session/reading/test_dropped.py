@@ -54,7 +54,7 @@ def reader(warehouse: Path, metastore_url: str, writer: Session) -> Iterator[Ses
 
 
 def anew(session: Session, table: str) -> None:
-    """Makes another table, whose files have the names of those of the old one."""
+    """Makes another table, whose files lie where those of the old one lay."""
     session.sql("CREATE DATABASE IF NOT EXISTS d")
     create(session, table, "new")
 
@@ -279,6 +279,35 @@ def test_where_nothing_can_be_moved_the_reader_is_told(writer: Session) -> None:
                 ask()
             assert caught.value.retryable
     assert garbage(writer) == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("taken", ["DROP TABLE t", "ALTER TABLE t RENAME TO u"])
+@pytest.mark.parametrize("anew", ["rows", "CREATE TABLE AS"])
+def test_a_dataframe_never_reads_rows_of_another_table(
+    session: Session, taken: str, anew: str
+) -> None:
+    """One that was handed out before looks for files where they were, and finds none of the next
+    table's; asked for again it is one that reads its own.
+    """
+    create(session, "t", "old")
+    session.sql("SET acidsql.engine = spark")
+    late = session.sql("SELECT DISTINCT v FROM t")
+    frame = late.df
+    assert frame is not None
+    with session.open_beside() as other:
+        other.sql("SET acidsql.engine = local")
+        other.sql(taken)
+        if anew == "rows":
+            create(other, "t", "new")
+        else:
+            other.sql(f"CREATE TABLE t {ACID} AS SELECT * FROM (VALUES (1, 'new')) AS s(id, v)")
+            fill(other, "t", "new")
+        with pytest.raises(Exception, match="FILE_NOT_EXIST"):
+            frame.collect()
+        assert late.df is not None
+        assert [tuple(row) for row in late.df.collect()] == [("old",)]
+        assert session.sql("SELECT DISTINCT v FROM t").fetchall() == [("new",)]
 
 
 @pytest.mark.spark

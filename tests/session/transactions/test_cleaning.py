@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from acidsql import crash_points
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import TransactionAbortedError
 from acidsql.files import local_files
 from acidsql.metastore import opening
 from acidsql.session import Session
-from acidsql.txn.manager import OperationType, TxnComponent
+from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 from tests.session.transactions.crashes import garbage, rows_of, run_all
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -318,3 +319,44 @@ def test_records_of_ended_transactions_go_with_house_keeping(
     monkeypatch.setattr(opening, "HOUSEKEEPING_INTERVAL", 1)
     run_all(one, ["INSERT INTO t VALUES (3)"] * 3)
     assert one.store.list_txns() == ()
+
+
+def test_a_partition_that_others_add_meanwhile_keeps_its_directory(
+    warehouse: Path, meanwhile: Callable[[str, Callable[[], object]], None]
+) -> None:
+    """Though it is empty, as one that never came to be is: that is asked when it is to go."""
+    with Session(warehouse) as session, session.open_beside() as other:
+        session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k STRING) {ACID}")
+        table = TableName("default", "p")
+        opened = session.store.begin([table])
+        written = TxnComponent(
+            table=table, partition="k=a", operation=OperationType.INSERT, write_id=WriteId(1)
+        )
+        session.store.add_components(opened.txn_id, [written])
+        (warehouse / "p" / "k=a" / "delta_0000001_0000001_0000").mkdir(parents=True)
+        session.store.abort(opened.txn_id)
+        meanwhile("directories hidden", lambda: other.sql("ALTER TABLE p ADD PARTITION (k='a')"))
+        session.sql("INSERT INTO p PARTITION (k='b') VALUES (1)")
+        assert names(warehouse, "p") == ["k=a", "k=b"]
+        assert rows_of(session, "p") == [(1, "b")]
+
+
+def test_who_was_aborted_adds_no_partition(
+    sessions: tuple[Session, Session],
+    warehouse: Path,
+    meanwhile: Callable[[str, Callable[[], object]], None],
+) -> None:
+    """Its directories are cleaned away by then: a partition would have none."""
+    late, other = sessions
+    late.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k STRING) {ACID}")
+
+    def abort_and_clean() -> None:
+        [txn_id] = [info.txn_id for info in other.store.list_txns() if info.state is TxnState.OPEN]
+        other.sql(f"ABORT TRANSACTIONS {txn_id}")
+        other.sql("INSERT INTO t VALUES (2)")
+
+    meanwhile("unstaged", abort_and_clean)
+    with pytest.raises(TransactionAbortedError):
+        late.sql("INSERT INTO p VALUES (1, 'a')")
+    assert names(warehouse, "p") == []
+    assert late.sql("SHOW PARTITIONS p").fetchall() == []
