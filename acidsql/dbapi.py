@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -206,6 +206,10 @@ class Cursor:
         failing one stay: in the open transaction, or committed where ``autocommit`` is on.
         """
         session = self._session()
+        if not isinstance(seq_of_params, Iterable):
+            raise ProgrammingError(
+                f"executemany takes many sets of parameters, not {type(seq_of_params).__name__}"
+            )
         batch = list(seq_of_params)
         for params in batch:
             check_kind(params)

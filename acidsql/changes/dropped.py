@@ -41,6 +41,18 @@ def keep_dropped(store: Store, io: FileIO, paths: Collection[str]) -> Collection
     return [path for path in paths if path in kept and _hide(store, io, path, kept[path])]
 
 
+def list_kept(store: Store, io: FileIO) -> list[str]:
+    """The hidden directories by which what was dropped is kept for who reads it still: beside
+    tables, in those of partitions, and in databases.
+    """
+    homes = {path_of(at) for _, at in store.list_locations()}
+    homes |= {parent(at) for at in homes}
+    databases = map(store.find_database, store.list_databases())
+    homes |= {path_of(database.location) for database in databases if database is not None}
+    names = ((home, name) for home in sorted(homes) for name in io.names(home))
+    return list(store.kept([f"{at}/{name}" for at, name in names if name.startswith(HIDDEN)]))
+
+
 class _StaysError(Exception):
     """A directory cannot be moved in one step."""
 

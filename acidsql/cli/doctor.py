@@ -10,7 +10,7 @@ from acidsql.catalog.model import Table
 from acidsql.cli.console import counted
 from acidsql.cli.main import open_existing
 from acidsql.cli.options import add_output_format
-from acidsql.cli.tables import absolute, find_table, is_path, print_rows
+from acidsql.cli.tables import absolute, find_table, is_path, print_rows, tell_kept
 from acidsql.compaction.doctor.finding import Cure, Finding
 from acidsql.compaction.doctor.mending import mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table, tables_of
@@ -83,6 +83,8 @@ def _examine(args: Namespace, session: Session) -> int:
                 break
             findings = examine_table(session.store, session.files, table)
         left += [(str(table.name), finding) for finding in findings]
+    if not args.table:
+        tell_kept(session)
     return _report(args, left, mended=mended)
 
 

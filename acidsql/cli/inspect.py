@@ -18,6 +18,7 @@ from acidsql.cli.tables import (
     is_path,
     print_rows,
     speaks_blocks,
+    tell_kept,
     terminal_width,
 )
 from acidsql.compaction.doctor.rounds import tables_of
@@ -96,6 +97,7 @@ def _inspect(args: Namespace, session: Session) -> None:
         _show(args, health)
     else:
         print_rows(args, _LINES, _lines(session))
+        tell_kept(session)
 
 
 def _show(args: Namespace, health: TableHealth) -> None:

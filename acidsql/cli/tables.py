@@ -13,9 +13,11 @@ from typing import Any
 
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.types import PrimitiveType
+from acidsql.changes.dropped import list_kept
 from acidsql.errors import TableNotFoundError
 from acidsql.rendering.formats import Layout, parse_format, write_rows
 from acidsql.rendering.progress import progress
+from acidsql.rendering.width import visible
 from acidsql.result import ResultColumn
 from acidsql.session import Session
 
@@ -58,6 +60,13 @@ def print_rows(
     )
     typed = [ResultColumn(name=name, type=PrimitiveType(kind)) for name, kind in columns]
     write_rows(sys.stdout, typed, rows, layout)
+
+
+def tell_kept(session: Session) -> None:
+    """Names on standard error what dropped tables have left for who reads them still."""
+    for path in list_kept(session.store, session.files):
+        text = f"{path}: kept of a dropped table or partition for who reads it still"
+        print(visible(text), file=sys.stderr)
 
 
 def terminal_width() -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import BindError, ColumnNotFoundError
+from acidsql.utf8 import check_text
 
 
 def by_lower_name(names: Iterable[str]) -> dict[str, int]:
@@ -33,6 +34,8 @@ def table_columns(table: Table, named: Sequence[str]) -> tuple[Column, ...]:
     twice, or for none.
     """
     known = {c.name: c for c in (*table.columns, *table.partition_columns)}
+    for name in named:
+        check_text(name, of="the name of a column")
     keys = [name.lower() for name in named]
     if unknown := [name for name in keys if name not in known]:
         raise ColumnNotFoundError(

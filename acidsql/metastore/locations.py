@@ -30,6 +30,8 @@ def warehouse_path(warehouse: str) -> str:
         )
     path = os.path.abspath(os.path.expanduser(path))
     check_text(path, of="the path of the warehouse")
+    if "\0" in path:
+        raise MetastoreError("the path of the warehouse has a character NUL in it")
     return path
 
 

@@ -8,6 +8,7 @@ from acidsql.catalog.model import TableName
 from acidsql.errors import AlreadyExistsError, InterfaceError
 from acidsql.frames.matching import by_lower_name
 from acidsql.session.spine import Spine
+from acidsql.utf8 import check_text
 
 
 def is_sparks(frame: Any) -> bool:
@@ -18,6 +19,7 @@ def is_sparks(frame: Any) -> bool:
 
 def register(spine: Spine, name: str, frame: Any) -> None:
     """See ``Session.register``."""
+    check_text(name, of="the name of a frame")
     key = name.lower()
     if not (key.isascii() and key.replace("_", "a").isalnum()):
         raise InterfaceError(

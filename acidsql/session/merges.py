@@ -120,9 +120,9 @@ def _clauses(given: Any, matched: bool) -> list[tuple[str | None, Any]]:
     if given is None:
         return []
     several = isinstance(given, Sequence) and not isinstance(given, str)
-    clauses: list[tuple[Any, ...]] = [tuple(c) for c in given] if several else [(None, given)]
+    clauses: list[Any] = list(given) if several else [(None, given)]
     for clause in clauses:
-        if len(clause) != 2:
+        if not isinstance(clause, Sequence) or isinstance(clause, str) or len(clause) != 2:
             raise InterfaceError("a clause of a merge is a condition, or None, and an action")
         _check_action(clause[1], matched)
     return [(condition, action) for condition, action in clauses]

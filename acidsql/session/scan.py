@@ -48,6 +48,7 @@ from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.txn.readers import lost_error
 from acidsql.txn.reading import Hold, Reads
+from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
     import pandas
@@ -183,11 +184,18 @@ class SessionScan:
         batch_rows: int,
     ) -> TableScan:
         """See ``Session.scan``."""
+        check_text(table, of="the name of a table")
+        if isinstance(columns, str):
+            raise InterfaceError("columns are a list of names")
+        for name in columns or ():
+            check_text(name, of="the name of a column")
+        if not isinstance(batch_rows, int) or batch_rows < 1:
+            raise InterfaceError("a batch has one row at least")
+        if not isinstance(as_of, int | None):
+            raise InterfaceError(f"a write id is an int, not {type(as_of).__name__}")
         observed = ObservedScan(_text(table, columns, condition), self.spine.database)
         own = () if condition is None else (condition,)
         try:
-            if isinstance(columns, str):
-                raise InterfaceError("columns are a list of names")
             if condition is not None:
                 check_expression(condition)
             with in_own_text(_text(table, None, condition), own):
@@ -205,8 +213,6 @@ class SessionScan:
         batch_rows: int,
         observed: ObservedScan,
     ) -> TableScan:
-        if batch_rows < 1:
-            raise InterfaceError("a batch has one row at least")
         source, plan, read = self._read(table, condition)
         if as_of is not None and not read.table.is_transactional:
             raise UnsupportedStatementError(f"table {read.table.name} keeps no history")

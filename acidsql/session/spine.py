@@ -16,7 +16,7 @@ from acidsql.compaction.decision import need_compaction
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
-from acidsql.errors import ProgrammingError, Span, UnsupportedStatementError, Warning
+from acidsql.errors import Error, ProgrammingError, Span, UnsupportedStatementError, Warning
 from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
 
+_HEALTH = "DESCRIBE HEALTH "
 _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
 
@@ -317,7 +318,15 @@ class Spine:
         """The health of a table, or of one partition: ``table`` is what follows DESCRIBE HEALTH.
         ``report``: hears how many footers of how many have been read.
         """
-        source, planned = self.plan(f"DESCRIBE HEALTH {table}")
+        check_text(table, of="the name of a table")
+        text = f"{_HEALTH}{table}"
+        try:
+            source, planned = self.plan(text)
+        except Error as error:  # the user wrote what is behind our words
+            if error.span is not None:
+                start, end = error.span.start - len(_HEALTH), error.span.end - len(_HEALTH)
+                error.span, error.source = Span(max(start, 0), max(end, 0)), table
+            raise
         action = planned.action if isinstance(planned, CatalogCommand) else None
         if not isinstance(action, BoundDescribeHealth):
             raise ProgrammingError("the health of a table is asked for by its name")

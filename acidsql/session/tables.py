@@ -6,7 +6,7 @@ table can have.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -21,6 +21,7 @@ from acidsql.session.frames import is_sparks
 from acidsql.session.merges import MergeText, enclosed_values
 from acidsql.session.own_text import check_expression, enclosed, in_own_text, move
 from acidsql.session.spine import Spine
+from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
     from acidsql.result import Result
@@ -147,6 +148,8 @@ class Statements(Generic[Done]):
             raise InterfaceError(f"set is a mapping of columns to SQL, not {type(set).__name__}")
         if not set:
             raise InterfaceError("an UPDATE sets one column at least")
+        for name in set:
+            check_text(name, of="the name of a column")
         own = [*set.values(), where]
         for expression in own:
             check_expression(expression)
@@ -283,6 +286,7 @@ def session_table(
     explain: Callable[[str, Params | None], str],
 ) -> SessionTable:
     """The table of a name as users write it, ``t`` or ``db.t``. BindError."""
+    check_text(name, of="the name of a table")
     parts = name.lower().split(".")
     if len(parts) > 2 or not all(parts):
         raise BindError(f'"{name}" is no name of a table: t, or db.t')
@@ -320,7 +324,7 @@ def _partition_clause(table: Table, partitions: Partitions) -> tuple[dict[str, A
                 f' partitions={{"{keys[0]}": ..}}.',
             )
         return {}, ""
-    if isinstance(partitions, str):
+    if not isinstance(partitions, Iterable) or isinstance(partitions, str):
         raise InterfaceError("partitions are a list of names, or a mapping of names to values")
     given = dict(partitions) if isinstance(partitions, Mapping) else dict.fromkeys(partitions)
     lower = {str(name).lower(): value for name, value in given.items()}

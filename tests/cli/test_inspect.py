@@ -184,3 +184,27 @@ def test_names_cannot_drive_a_terminal(run: Run, warehouse: Path) -> None:
     (warehouse / "t" / FIRST / "part\x1b[2J").write_bytes(b"x")
     ran = run("doctor", "--repair")
     assert "\x1b" not in ran.out + ran.err
+
+
+def test_what_is_kept_of_dropped_tables_is_named(run: Run, warehouse: Path) -> None:
+    """The hidden directory of a table, and of a partition, as long as somebody reads it; nothing
+    is wrong with it.
+    """
+    with Session(warehouse, metastore="", settings={"acidsql.engine": "local"}) as reader:
+        scans = [reader.scan("t"), reader.scan("p")]
+        with Session(warehouse, metastore="") as dropper:
+            dropper.sql("DROP TABLE t")
+            dropper.sql("ALTER TABLE p DROP PARTITION (ds = 'x')")
+        kept = {str(p) for p in warehouse.rglob(".acidsql_dropped_*") if p.is_dir()}
+        assert {Path(p).parent for p in kept} == {warehouse, warehouse / "p"}
+        for command in ("doctor", "inspect"):
+            ran = run(command)
+            assert ran.code == 0
+            told = [
+                line.split(": kept of")[0] for line in ran.err.splitlines() if "kept of" in line
+            ]
+            assert set(told) == kept
+        assert [scan.to_arrow().num_rows for scan in scans] == [2, 2]
+    with Session(warehouse, metastore="") as next_one:
+        next_one.sql("CREATE TABLE another (id INT)")
+    assert "kept of" not in run("doctor").err

@@ -14,6 +14,7 @@ from acidsql.errors import (
     FormatError,
     NestingError,
     ParseError,
+    ProgrammingError,
     Span,
     TableNotFoundError,
 )
@@ -62,6 +63,9 @@ def _meaning(error: BaseException) -> Error:
         span = _span(error)
         if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
             return _gone(message.partition(": ")[2])
+        if condition == "UNBOUND_SQL_PARAMETER":
+            hint = "Values are given as params: a list or tuple fills ?, a dict fills :name."
+            return ProgrammingError("a parameter has no value", hint=hint, span=span)
         if isinstance(error, ParseException):
             return ParseError(message, span=span or syntax_span(str(error)))
         if isinstance(error, AnalysisException):
