@@ -17,6 +17,10 @@ _RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _CHANGES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
 
 
+class OutputError(OSError):
+    """Standard output takes no rows: nothing more can be said there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
     """``rows`` carries result rows only; ``notes`` errors, counts and times. ``colour`` is for

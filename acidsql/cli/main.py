@@ -30,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         _collect_garbage_seldom()
+    if sys.stdout is None:
+        print("acidsql: standard output is closed: rows have nowhere to go", file=sys.stderr)
+        return 2
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = parser_for(arguments).parse_args(arguments)
     if args.version:
@@ -38,10 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     with terminated_politely():
         try:
             return run_command(args) if args.command else run(args)
-        except BrokenPipeError:
-            # whoever read the rows has gone; point stdout elsewhere, or the interpreter complains
-            # when it flushes at exit
+        except OSError as error:
+            if error.filename is not None:  # of a file, not of standard output
+                raise
+            # point stdout elsewhere, or the interpreter complains when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):  # whoever read the rows has gone
+                print(f"acidsql: cannot write the rows: {error.strerror}", file=sys.stderr)
             return 1
         except KeyboardInterrupt as interrupt:
             from acidsql.cli.runner import interruption

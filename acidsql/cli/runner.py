@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.cli.commands.command import command_end, refuse_command
-from acidsql.cli.console import Console, change_summary, rows_summary
+from acidsql.cli.console import Console, OutputError, change_summary, rows_summary
 from acidsql.cli.ctrl_c import left_by_ctrl_c
 from acidsql.cli.output.kept import Kept
 from acidsql.cli.output.showing import CUT_HINT, Destination, show_rows
-from acidsql.errors import Error, InternalError, ProgrammingError
+from acidsql.errors import Error, ExecutionError, InternalError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.rendering.formats import Format, Layout
@@ -154,7 +154,7 @@ class Runner:
                 return False
         except Error as error:
             return self.failed(error, script, line=locate(error, text, statement, script))
-        except BrokenPipeError:
+        except (BrokenPipeError, OutputError):
             raise
         except Exception as error:
             return self.failed(self.bug(error), script, line=first_line(statement, script))
@@ -226,16 +226,18 @@ class Runner:
         """Prints rows where rows go, and the line that counts them."""
         settings = self.session.settings
         out = self.destination.file or self.console.rows
-        shown = show_rows(
-            kept,
-            batches,
-            replace(layout, header=settings.flag(HEADER_SETTING)),
-            settings,
-            out,
-            at_prompt=self.prompter is not None,
-        )
-        out.flush()
-        self.destination.used()
+        laid_out = replace(layout, header=settings.flag(HEADER_SETTING))
+        at_prompt = self.prompter is not None
+        try:
+            shown = show_rows(kept, batches, laid_out, settings, out, at_prompt=at_prompt)
+            out.flush()
+            self.destination.used()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self.destination.file is None:
+                raise OutputError(error.errno, error.strerror) from error
+            raise ExecutionError("cannot write the rows", detail=error.strerror) from error
         self.note(rows_summary(shown, self.seconds(started)))
         if shown.is_cut:
             self.note(CUT_HINT)

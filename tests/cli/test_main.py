@@ -581,6 +581,27 @@ def test_a_process_keeps_foreign_output_off_stdout(tmp_path: Path) -> None:
     assert done.stderr == "noise\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_rows_that_cannot_be_written_are_no_bug(tmp_path: Path) -> None:
+    """A full disk behind standard output is told as such."""
+    with open("/dev/full", "w") as full:
+        process = acidsql_process("-e", "SHOW DATABASES", cwd=tmp_path, stdout=full)
+        _, err = process.communicate()
+    assert err == "acidsql: cannot write the rows: No space left on device\n"
+    assert process.returncode == ExitCode.FAILED
+
+
+def test_nothing_runs_without_a_standard_output(tmp_path: Path) -> None:
+    """Where it is closed, rows would be lost: wrong usage."""
+    code = f"import sys; sys.stdout = None; from acidsql.cli.main import main; sys.exit(main(['-e', {CREATE!r}]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "acidsql: standard output is closed: rows have nowhere to go\n"
+    assert done.returncode == ExitCode.USAGE
+    assert not (tmp_path / "warehouse").exists()
+
+
 @pytest.mark.spark
 def test_a_whole_process_gives_hives_rows(tmp_path: Path) -> None:
     """From the shell's point of view: a table made, filled, changed and read; only rows
