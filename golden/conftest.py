@@ -21,6 +21,6 @@ def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
         metastore="",
         master=os.environ.get(REMOTE, "local[2]"),
         conf={} if REMOTE in os.environ else SPARK_CONF,
-        settings={"acidsql.spark.fast.start": "false"} | THROWN_AWAY,
+        settings=THROWN_AWAY,
     ) as session:
         yield session

@@ -39,10 +39,17 @@ settings.load_profile("acidsql")
 ROOT = Path(__file__).resolve().parent.parent
 # Java's second compiler costs more than it brings to many small queries; the slow group wants it
 JAVA_OPTIONS = os.environ.get("ACIDSQL_TEST_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# of every Spark: that of this process, and those of the processes that tests start
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS", f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {JAVA_OPTIONS}".rstrip()
+)
+# of the Java that only tells how Spark is started
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {JAVA_OPTIONS}".rstrip(),
+    # the default; where it is given, Java takes an archive of its classes and writes none when it ends
+    "spark.log.level": "OFF",
 }
 REMOTE = "ACIDSQL_TEST_REMOTE"
 """Names the URL of a Spark Connect server, whose client the one Spark of the run then is."""
@@ -103,13 +110,11 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The one SparkSession of this process, set up as a session of the product is; a run is long, so
-    without ``fast_start``.
-    """
+    """The one SparkSession of this process, set up as a session of the product is."""
     from acidsql.spark.start.session import derive, start
 
     remote = os.environ.get(REMOTE)
-    started = start(remote) if remote else start("local[2]", SPARK_CONF)
+    started = start(remote) if remote else start("local[2]", SPARK_CONF, fast_start=True)
     yield derive(started)
     started.stop()
 

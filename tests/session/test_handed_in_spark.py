@@ -29,7 +29,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 spark = (
     SparkSession.builder.master("local[2]").appName("user").config("spark.ui.enabled", "false")
     .config("spark.driver.memory", "1g").config("spark.sql.session.timeZone", "UTC")
-    .config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC -Duser.timezone=UTC")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
     .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", f"{warehouse}/user")
     .getOrCreate()
 )
