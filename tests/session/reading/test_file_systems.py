@@ -8,9 +8,6 @@ is read here by the parts that need no Java.
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from acidsql.session import Session
 from acidsql.storage.delete_events import DeleteEventReader
 from acidsql.storage.footers import Footers, FoundFile
 from acidsql.storage.snapshots import acid_directory
+from tests.session.transactions.crashes import Killer
 from tests.spark.stores import BUCKET, S3Server, mounted
 from tests.spark.written import id_table, target, write_delete
 
@@ -295,40 +293,23 @@ def test_a_publish_that_fails_half_way_leaves_nothing(
     )
 
 
-CHILD = """
-import os, signal, sys
-from acidsql import crash_points
-from acidsql.session import Session
-
-warehouse, endpoint, point, statement = sys.argv[1:]
-def kill(reached):
-    if reached == point:
-        os.kill(os.getpid(), signal.SIGKILL)
-crash_points.hook = kill
-Session(warehouse, settings={"acidsql.s3.endpoint": endpoint}).sql(statement)
-"""
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Killer]:
+    started = Killer()
+    yield started
+    started.close()
 
 
 @pytest.mark.parametrize("point", ["directory made", "file published", "written", "committed"])
 def test_killed_while_writing_to_s3(
-    far: Session, s3: S3Server, warehouse: Path, point: str
+    far: Session, s3: S3Server, killer: Killer, warehouse: Path, point: str
 ) -> None:
     """Before the commit nobody ever sees a row of it, whatever files are left; after it all are
     seen.
     """
     far.sql(f"CREATE TABLE t {table_at(f'{ROOT}/t')}")
     far.sql("INSERT INTO t VALUES (1, 'a')")
-    command = [
-        sys.executable,
-        "-c",
-        CHILD,
-        str(warehouse),
-        s3.endpoint,
-        point,
-        "INSERT INTO t VALUES (2, 'b')",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr[-2000:]
+    assert killer.run(warehouse, point, "INSERT INTO t VALUES (2, 'b')", **s3.settings)
     far.sql("INSERT INTO t VALUES (3, 'c')")
     expected = [1, 2, 3] if point == "committed" else [1, 3]
     assert [row["id"] for row in rows(far, f"{ROOT}/t", seen(far, f"{ROOT}/t"))] == expected

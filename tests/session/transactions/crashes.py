@@ -54,8 +54,8 @@ class Killer:
         **settings: str,
     ) -> bool:
         """Runs statements, each under the run id if there is one, in a process that is killed when
-        it comes to ``point`` for so many ``times``; whether it came there. AssertionError if a
-        statement fails.
+        it comes to ``point`` for so many ``times``, or to "the end" of the statements; whether it
+        came there. AssertionError if a statement fails.
         """
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
@@ -118,6 +118,7 @@ def _run_and_die(order: dict[str, Any]) -> None:
             crash_points.hook = reached
             for statement in order["statements"]:
                 session.sql(statement, run_id=order["run_id"])
+            reached("the end")
         code = 0
     except BaseException as error:
         print(repr(error), file=sys.stderr, flush=True)

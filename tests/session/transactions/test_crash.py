@@ -7,13 +7,14 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.session import Session
-from tests.session.transactions.crashes import garbage
+from tests.session.transactions.crashes import Killer, garbage
 
 CHILD = """
 import os, signal, sys
@@ -28,10 +29,10 @@ def kill(reached):
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
 crash_points.hook = kill
-session = Session(warehouse, master="local[1]", conf={"spark.driver.memory": "1g"}, settings={"acidsql.write.path": path})
+conf = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+session = Session(warehouse, master="local[1]", conf=conf, settings={"acidsql.write.path": path})
 for statement in statements:
     session.sql(statement)
-kill("the end")
 """
 
 TABLE = "CREATE TABLE t (id INT, name STRING) CLUSTERED BY (id) INTO 2 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -42,11 +43,16 @@ MERGE = (
 BEFORE_COMMIT = ("begun", "directory made", "file published", "written")
 
 
-def run_and_kill(
-    warehouse: Path, point: str, *statements: str, path: str = "auto", times: int = 1
-) -> None:
-    """Runs statements in a process of its own, which must die when it comes to ``point`` for so
-    many ``times``.
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Killer]:
+    started = Killer()
+    yield started
+    started.close()
+
+
+def run_and_kill(warehouse: Path, point: str, *statements: str, path: str, times: int = 1) -> None:
+    """Runs statements by a Spark of their own, in a process that must die when it comes to ``point``
+    for so many ``times``.
     """
     command = [sys.executable, "-c", CHILD, str(warehouse), point, str(times), path, *statements]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -59,13 +65,15 @@ def ids(session: Session) -> list[int]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("point", BEFORE_COMMIT)
-def test_killed_before_the_commit(warehouse: Path, session: Session, point: str) -> None:
+def test_killed_before_the_commit(
+    warehouse: Path, session: Session, killer: Killer, point: str
+) -> None:
     """Killed at any point before the commit: no row of the statement is ever seen, and its names
     are never used again.
     """
     session.sql(TABLE)
     session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
-    run_and_kill(warehouse, point, "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    assert killer.run(warehouse, point, "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
     assert ids(session) == [1, 2]
     done = session.sql("INSERT INTO t VALUES (5, 'e')")
     assert done.stats.write_ids == {"default.t": 3}
@@ -75,10 +83,10 @@ def test_killed_before_the_commit(warehouse: Path, session: Session, point: str)
 
 
 @pytest.mark.spark
-def test_killed_after_the_commit(warehouse: Path, session: Session) -> None:
+def test_killed_after_the_commit(warehouse: Path, session: Session, killer: Killer) -> None:
     """Killed right after the commit: all rows are there."""
     session.sql(TABLE)
-    run_and_kill(warehouse, "committed", "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    assert killer.run(warehouse, "committed", "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
     assert ids(session) == [3, 4]
 
 
@@ -127,6 +135,7 @@ NEW = f"{CTAS} AS SELECT 3 AS id"
 def test_killed_without_a_transaction(
     warehouse: Path,
     session: Session,
+    killer: Killer,
     statements: tuple[str, ...],
     point: str,
     rows: list[int] | None,
@@ -134,7 +143,7 @@ def test_killed_without_a_transaction(
     """A table without transactions, or one that is made of a query, goes through the same commit:
     behind it all rows are there, and before it nobody knows the new table.
     """
-    run_and_kill(warehouse, point, *statements)
+    assert killer.run(warehouse, point, *statements)
     session.sql("CREATE TABLE other (id INT) STORED AS ORC")
     assert garbage(session) == []
     if rows is None:
@@ -191,6 +200,7 @@ def both(session: Session) -> tuple[Rows, Rows]:
 def test_killed_in_a_transaction(
     warehouse: Path,
     session: Session,
+    killer: Killer,
     point: str,
     times: int,
     statements: tuple[str, ...],
@@ -209,7 +219,10 @@ def test_killed_in_a_transaction(
     )
     session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     session.sql("INSERT INTO p VALUES (9, 'c')")
-    run_and_kill(warehouse, point, *statements, path=path, times=times)
+    if path == "auto":
+        assert killer.run(warehouse, point, *statements, times=times)
+    else:
+        run_and_kill(warehouse, point, *statements, path=path, times=times)
     again = CHANGES if statements is CHANGES else INSERTS
     if point == "committed":
         assert both(session) == BEHIND[again]
