@@ -173,7 +173,7 @@ def check(session: Session, query: str, ansi: bool) -> None:
 
 
 @given(query=QUERIES, ansi=st.booleans())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: bool) -> None:
     """Names, types, rows and their order."""
     check(tables, query, ansi)

@@ -184,7 +184,7 @@ def _parquet(session: Session, folder: Path, rows: pa.Table, ways: Mapping[str, 
     _check_columns(session, f"parquet.`{path}`", rows.column_names)
 
 
-EASY = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+EASY = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=600, suppress_health_check=list(HealthCheck))
 
 
