@@ -12,6 +12,23 @@ from acidsql.session import Session
 from acidsql.testing.items import THROWN_AWAY
 from tests.conftest import REMOTE, SPARK_CONF
 
+BIG = "[acidsql.write.path=big]"
+ROOT = Path(__file__).parent
+OF_WAITING = ("txn/anomalies", "txn/waiting.sql", "txn/write_set_tracking.sql")
+"""Who waits, and who loses, is decided before and after rows are written."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Scripts about that run with Spark and without; the big path, which takes longest, is for the
+    slow group.
+    """
+    for item in items:
+        if not item.name.endswith(BIG) or not item.path.is_relative_to(ROOT):
+            continue
+        if item.path.relative_to(ROOT).as_posix().startswith(OF_WAITING):
+            item.add_marker("slow")
+
 
 @pytest.fixture
 def acidsql_session(acidsql_warehouse: Path) -> Iterator[Session]:
