@@ -495,9 +495,8 @@ def test_running_tasks(spark: SparkSession) -> None:
 
     def work() -> None:
         jvm.add_job_tag(spark, tag)
-        spark.sql(
-            "SELECT sum(hash(id, CAST(id AS STRING))) FROM range(0, 40000000, 1, 8)"
-        ).collect()
+        sleep = "java_method('java.lang.Thread', 'sleep', 100L)"
+        spark.sql(f"SELECT id, {sleep} FROM range(0, 24, 1, 8)").collect()
         jvm.remove_job_tag(spark, tag)
 
     job = threading.Thread(target=work)
@@ -506,6 +505,7 @@ def test_running_tasks(spark: SparkSession) -> None:
     while job.is_alive():
         seen.append(jvm.running_tasks(spark, tag))
         assert jvm.running_tasks(spark, "another") is None
+        time.sleep(0.01)
     job.join()
     known = [tasks for tasks in seen if tasks is not None]
     assert known
@@ -560,10 +560,12 @@ def test_a_scan_without_listing_is_not_refreshed(spark: SparkSession, tmp_path: 
     spark.catalog.dropTempView("classic_listed")
 
 
-def test_jobs_are_ended(spark: SparkSession) -> None:
+def test_jobs_are_ended(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """From another thread, by their tag: no task of theirs runs afterwards, and jobs of other tags
     go on.
     """
+    # tasks of others run on, so that each call waits until the news cannot be old
+    monkeypatch.setattr(jobs, "_NEWS_SECONDS", 0.5)
     errors: dict[str, list[Exception]] = {"one": [], "other": []}
 
     def run(tag: str, milliseconds: int) -> None:
