@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,35 +91,49 @@ def column(type_text: str) -> pa.Array:
     return pa.array(values, arrow_type(parse_type(type_text)))
 
 
+Columns = dict[str, pa.Array]
+"""By their Hive types."""
+
+
 def in_spark(
-    spark: SparkSession, columns: dict[str, pa.Array], count: int, version: int, *, sql: bool
-) -> list[int]:
-    """Bucket numbers as Spark finds them, of columns given by their Hive types."""
+    spark: SparkSession, cases: Sequence[Columns], count: int, version: int, *, sql: bool
+) -> list[list[int]]:
+    """The bucket numbers of each case as Spark finds them, by one query: each costs more than its
+    rows.
+    """
     from pyspark.sql import functions
 
-    types = [parse_type(t) for t in columns]
-    names = [f"c{n}" for n in range(len(types))]
-    frame = spark.createDataFrame(
-        pa.table([*columns.values(), pa.array(range(ROWS))], names=[*names, "n"])
-    )
-    typed = frame.selectExpr(
-        "n",
-        *(
-            f"CAST({name} AS {spark_type(t)}) AS {name}"
-            for name, t in zip(names, types, strict=True)
-        ),
-    )
-    sources = list(zip(names, types, strict=True))
-    number = (
-        functions.expr(bucket_number_sql(sources, count, version))
-        if sql
-        else bucket_number(sources, count, version)
-    )
-    placed = typed.select("n", number.alias("b"))
-    return [row.b for row in sorted(placed.collect(), key=lambda row: row.n)]
+    arrays, typed, numbers = [], [], []
+    for case in cases:
+        sources = []
+        for type_text, values in case.items():
+            name, hive_type = f"c{len(arrays)}", parse_type(type_text)
+            arrays.append(values)
+            typed.append(f"CAST({name} AS {spark_type(hive_type)}) AS {name}")
+            sources.append((name, hive_type))
+        number = (
+            functions.expr(bucket_number_sql(sources, count, version))
+            if sql
+            else bucket_number(sources, count, version)
+        )
+        numbers.append(number.alias(f"b{len(numbers)}"))
+    names = [*(f"c{n}" for n in range(len(arrays))), "n"]
+    frame = spark.createDataFrame(pa.table([*arrays, pa.array(range(ROWS))], names=names))
+    placed = frame.selectExpr("n", *typed).select("n", *numbers)
+    rows = sorted(placed.collect(), key=lambda row: row.n)
+    return [[row[place] for row in rows] for place in range(1, len(cases) + 1)]
 
 
-def plain(columns: dict[str, pa.Array], count: int, version: Any) -> list[int]:
+def check(
+    spark: SparkSession, cases: Sequence[Columns], count: int, version: int, *, sql: bool
+) -> None:
+    """Spark's numbers are those of Python, case by case."""
+    found = in_spark(spark, cases, count, version, sql=sql)
+    for case, numbers in zip(cases, found, strict=True):
+        assert numbers == plain(case, count, version), list(case)
+
+
+def plain(columns: Columns, count: int, version: Any) -> list[int]:
     return bucket_numbers([(values, t) for t, values in columns.items()], count, version).tolist()
 
 
@@ -141,38 +155,30 @@ def test_native_hashes(either: SparkSession) -> None:
     """Each type that has a SQL expression, random and special values, with both kinds of
     arithmetic.
     """
-    for type_text in NATIVE:
-        columns = {type_text: column(type_text)}
-        assert in_spark(either, columns, 4093, 2, sql=True) == plain(columns, 4093, 2), type_text
+    check(either, [{t: column(t)} for t in NATIVE], 4093, 2, sql=True)
 
 
 def test_several_columns(either: SparkSession) -> None:
     """All native types together, the polynomial wrapping as Java's int does."""
-    columns = {t: column(t) for t in NATIVE}
-    assert in_spark(either, columns, 4093, 2, sql=True) == plain(columns, 4093, 2)
+    check(either, [{t: column(t) for t in NATIVE}], 4093, 2, sql=True)
 
 
 def test_hashes_through_arrow(spark: SparkSession) -> None:
     """The types without a SQL expression, and version 1, go through the Arrow function; the caller
     need not know.
     """
-    for type_text in BY_ARROW:
-        columns = {type_text: column(type_text), "int": column("int")}
-        assert in_spark(spark, columns, 4093, 2, sql=False) == plain(columns, 4093, 2), type_text
-    both = {t: column(t) for t in ("string", "bigint", "char(12)")}
-    assert in_spark(spark, both, 4093, 1, sql=False) == plain(both, 4093, 1)
-    assert in_spark(spark, both, 4093, 2, sql=False) == plain(both, 4093, 2)
+    several = {t: column(t) for t in ("string", "bigint", "char(12)")}
+    cases = [{t: column(t), "int": column("int")} for t in BY_ARROW]
+    check(spark, [*cases, several], 4093, 2, sql=False)
+    check(spark, [several], 4093, 1, sql=False)
 
 
 def test_version_1_of_every_type(spark: SparkSession) -> None:
     """Each type Hive buckets by, alone and all of them together."""
     columns = {t: column(t) for t in NATIVE | BY_ARROW}
-    for type_text, values in columns.items():
-        assert in_spark(spark, {type_text: values}, 4093, 1, sql=False) == plain(
-            {type_text: values}, 4093, 1
-        ), type_text
-    assert in_spark(spark, columns, 31, 1, sql=False) == plain(columns, 31, 1)
-    assert in_spark(spark, columns, 31, 2, sql=False) == plain(columns, 31, 2)
+    check(spark, [{t: values} for t, values in columns.items()], 4093, 1, sql=False)
+    check(spark, [columns], 31, 1, sql=False)
+    check(spark, [columns], 31, 2, sql=False)
 
 
 def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
@@ -185,13 +191,15 @@ def test_hives_own_numbers(spark: SparkSession, shared: Path) -> None:
         type_text = case["columns"][0]["type"]
         if len(case["columns"]) == 1 and (type_text in NATIVE or "char(" in type_text):
             of_type.setdefault(type_text, []).append(case)
+    columns = []
     for type_text, group in of_type.items():
         values = [hive_value(case["columns"][0]["value"], type_text) for case in group]
-        array = pa.array(
-            [*values, *[None] * (ROWS - len(values))], arrow_type(parse_type(type_text))
-        )
-        found = in_spark(spark, {type_text: array}, 4096, 2, sql=True)
-        assert found[: len(values)] == [case["bucket_v2"]["4096"] for case in group], type_text
+        padded = [*values, *[None] * (ROWS - len(values))]
+        columns.append({type_text: pa.array(padded, arrow_type(parse_type(type_text)))})
+    found = in_spark(spark, columns, 4096, 2, sql=True)
+    for numbers, (type_text, group) in zip(found, of_type.items(), strict=True):
+        hives = [case["bucket_v2"]["4096"] for case in group]
+        assert numbers[: len(group)] == hives, type_text
 
 
 def hive_value(value: Any, type_text: str) -> Any:

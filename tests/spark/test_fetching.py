@@ -20,18 +20,20 @@ pytestmark = pytest.mark.spark
 WIDTH = 1000
 
 
-@pytest.fixture(params=[1, 3, 6])
-def texts(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> DataFrame:
+@pytest.fixture(scope="module", params=[1, 3, 6])
+def texts(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> DataFrame:
     """100 rows with texts of WIDTH letters that are not the same, in so many tasks."""
     text = f"substring(repeat(sha2(CAST(id AS STRING), 512), 8), 1, {WIDTH})"
-    parts = []
+    folder, parts = tmp_path_factory.mktemp("texts"), []
     for number in range(request.param):
         rows = spark.range(100).where(f"id % {request.param} = {number}")
         rows = rows.selectExpr(
             "id", f"{text} AS text", f"array({text}, NULL) AS listed", "id * 2 AS twice"
         )
-        rows.coalesce(1).write.parquet(str(tmp_path / f"texts{number}"))
-        parts.append(spark.read.parquet(str(tmp_path / f"texts{number}")))
+        rows.coalesce(1).write.parquet(str(folder / f"texts{number}"))
+        parts.append(spark.read.parquet(str(folder / f"texts{number}")))
     whole = reduce(lambda one, other: one.union(other), parts)
     assert jvm.task_count(whole) == request.param
     return whole
