@@ -1,5 +1,5 @@
-"""ANALYZE: the sizes of files from their listing, rows from footers where they tell, and one
-aggregate of Spark's for all the rest.
+"""ANALYZE: the sizes of files from their listing, rows from footers where they tell, and all the
+rest from aggregates, of the driver's or one of Spark's.
 """
 
 from __future__ import annotations
@@ -78,6 +78,27 @@ def with_rows(
     ]
 
 
+def asked(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str, str]]:
+    """What is measured, by the names that ``with_figures`` takes: aggregates that need no Spark,
+    and columns whose different values are counted.
+    """
+    aggregates, different = {"n": "count(*)"}, {}
+    for ordinal, column in enumerate(columns):
+        for name, sql in _measures(column).items():
+            if name == "distinct":
+                different[_name(ordinal, name)] = identifier(column.name)
+            else:
+                aggregates[_name(ordinal, name)] = sql
+    return aggregates, different
+
+
+def with_figures(
+    columns: Sequence[Column], analyzed: Sequence[Analyzed], figures: Sequence[Mapping[str, Any]]
+) -> list[Analyzed]:
+    """``analyzed`` with the figures of each partition."""
+    return [_with_row(one, columns, row) for one, row in zip(analyzed, figures, strict=True)]
+
+
 def _with_row(analyzed: Analyzed, columns: Sequence[Column], row: Mapping[str, Any]) -> Analyzed:
     measured = []
     for ordinal, column in enumerate(columns):
@@ -110,7 +131,7 @@ def _measures(column: Column) -> dict[str, str]:
         case "binary":
             asked |= {"length": f"sum(length({name}))", "longest": f"max(length({name}))"}
         case "boolean":
-            asked |= {"trues": f"count_if({name})"}
+            asked |= {"trues": f"sum(if({name}, 1, 0))"}
     return asked
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, FileFormat, Partition, TableKind
 from acidsql.catalog.statistics import Analyzed
@@ -15,6 +15,8 @@ from acidsql.expressions.pruning import prune
 from acidsql.local.trace import UNTRACED, Figures, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
+from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
+from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
@@ -22,6 +24,7 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.start.translation import relocated, translated
+from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
@@ -216,12 +219,41 @@ class Queries:
             analyzed = analyze.of_files(snapshot, rows)
             if action.noscan or (rows is not None and not action.columns):
                 return analyzed
+            figures = self._measured(action, snapshot, snapshots)
+            if figures is not None:
+                return analyze.with_figures(action.columns, analyzed, figures)
             self._running.check_time_zone(table)
             view = self._resources.reader.view(
                 snapshot, columns_used=None if action.columns else frozenset()
             )
             frame = self._resources.spark.sql(analyze.aggregate(table, action.columns, view))
         return analyze.with_rows(table, action.columns, analyzed, self._collect(frame))
+
+    def _measured(
+        self, action: BoundAnalyze, snapshot: TableSnapshot, snapshots: Snapshots
+    ) -> list[Mapping[str, Any]] | None:
+        """The figures of the driver alone; None where they are Spark's.
+        UnsupportedStatementError if there is to be no Spark.
+        """
+        from acidsql.local.measuring import measured
+        from acidsql.spark.read import analyze
+
+        engine = self._settings.text("acidsql.engine")
+        if engine == "spark":
+            return None
+        most = int(self._settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
+        meaning = Semantics(
+            zone=self._running.time_zone, only_spark=self._running.changed_meaning()
+        )
+        aggregates, different = analyze.asked(action.columns)
+        try:
+            return measured(
+                self._resources.local, snapshot, snapshots, aggregates, different, meaning, most
+            )
+        except NeedsSpark as signal:
+            if engine == "local":
+                raise only_spark(OnlySpark(reason=signal.reason)) from signal
+        return None
 
 
 class _Planned:
