@@ -19,7 +19,7 @@ from tests.compaction.conftest import ACID
 from tests.session.transactions.crashes import rows_of
 
 ON = {"acidsql.compactor.auto": "true"}
-MANY = 200
+MANY = 100
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def states(session: Session) -> list[CompactionState]:
 
 
 def test_directories_stay_few(open_session: Callable[..., Session], warehouse: Path) -> None:
-    """Of two hundred small writes a few directories are left, though nobody has asked for a
+    """Of a hundred small writes a few directories are left, though nobody has asked for a
     compaction; each row is there, and no statement has warned of anything.
     """
     session = open_session()

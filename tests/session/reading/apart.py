@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -13,19 +12,16 @@ from acidsql.errors import Error
 from acidsql.result import Result
 from acidsql.session import Session
 from acidsql.session.scan import TableScan
-
-# every process is a fork of one that has imported all this, and done nothing else
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__])
+from tests.forks import PROCESSES
 
 
 class SessionApart:
     """Orders are carried out before they return, but for ``kill``."""
 
     def __init__(self, warehouse: Path, metastore: str) -> None:
-        self._orders, theirs = _PROCESSES.Pipe()
+        self._orders, theirs = PROCESSES.Pipe()
         arguments = theirs, str(warehouse), metastore
-        self._process = _PROCESSES.Process(target=_carry_out, args=arguments, daemon=True)
+        self._process = PROCESSES.Process(target=_carry_out, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
 
