@@ -240,6 +240,7 @@ class Engine:
                 with translated():
                     return late.table()
             except NeedsSpark as signal:
+                self.resources.running.needed_for = signal.reason
                 snapshots.files.look_again()
                 other = self._first(others, snapshots, trace)
                 if other is None:
@@ -301,10 +302,12 @@ class Engine:
         """
         target, snapshots = write_target(self.resources.settings, leg, work), work.snapshots
         if isinstance(leg, WritePlan):
-            return _unless_spark(
+            return self._unless_spark(
                 leg, lambda: self._local_changes.write(leg, target, snapshots, trace)
             )
-        return _unless_spark(leg, lambda: self._local_merges.write(leg, target, snapshots, trace))
+        return self._unless_spark(
+            leg, lambda: self._local_merges.write(leg, target, snapshots, trace)
+        )
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
@@ -314,25 +317,29 @@ class Engine:
     def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched] | None:
         target = write_target(self.resources.settings, leg, work)
         if isinstance(leg, WritePlan):
-            return _unless_spark(
+            return self._unless_spark(
                 leg, lambda: self._local_changes.touched(leg, target, work.snapshots)
             )
-        return _unless_spark(leg, lambda: self._local_merges.touched(leg, target, work.snapshots))
+        return self._unless_spark(
+            leg, lambda: self._local_merges.touched(leg, target, work.snapshots)
+        )
 
-
-def _unless_spark(leg: WritePlan | MergePlan, by_driver: Callable[[], _T | None]) -> _T | None:
-    """What the driver alone has made; None where Spark's way is to be taken.
-    UnsupportedStatementError if there is no other.
-    """
-    reason = "so many bytes"
-    try:
-        with translated():
-            result = by_driver()
-    except NeedsSpark as signal:
-        result, reason = None, signal.reason
-    if result is None and not leg.has_spark:
-        raise only_spark(OnlySpark(reason=reason))
-    return result
+    def _unless_spark(
+        self, leg: WritePlan | MergePlan, by_driver: Callable[[], _T | None]
+    ) -> _T | None:
+        """What the driver alone has made; None where Spark's way is to be taken.
+        UnsupportedStatementError if there is no other.
+        """
+        reason = "so many bytes"
+        try:
+            with translated():
+                result = by_driver()
+        except NeedsSpark as signal:
+            self.resources.running.needed_for = signal.reason
+            result, reason = None, signal.reason
+        if result is None and not leg.has_spark:
+            raise only_spark(OnlySpark(reason=reason))
+        return result
 
 
 @contextmanager
