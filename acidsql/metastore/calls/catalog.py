@@ -46,7 +46,9 @@ from acidsql.metastore.rows.table_txns import forget_transactions, rename_transa
 from acidsql.metastore.rows.tables import (
     delete_table,
     find_table,
+    find_table_id,
     insert_table,
+    list_names,
     rename_table,
     table_locations,
     update_bucketing,
@@ -55,7 +57,7 @@ from acidsql.metastore.rows.tables import (
 )
 from acidsql.metastore.rows.txns import require_open
 from acidsql.metastore.store import Store, insert_row
-from acidsql.metastore.tables import DATABASE_PARAMS, DBS, TBLS
+from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name
 
 INVALID_TABLE = 10001
@@ -80,7 +82,7 @@ class EmbeddedCatalog:
             raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
         with self._store.write() as connection:
             db_id = _require_database(connection, name)
-            tables = _list_tables(connection, db_id)
+            tables = list_names(connection, db_id)
             if tables and not cascade:
                 count = f"it has {len(tables)} table(s)"
                 raise BindError(
@@ -147,7 +149,7 @@ class EmbeddedCatalog:
 
     def _create_table(self, connection: Connection, table: Table) -> Table:
         db_id = _require_database(connection, table.name.database)
-        if _find_table_id(connection, db_id, table.name.table) is not None:
+        if find_table_id(connection, db_id, table.name.table) is not None:
             raise AlreadyExistsError(f'table "{table.name}" already exists')
         location = table.location or self._default_location(connection, db_id, table.name.table)
         complete = replace(
@@ -196,7 +198,7 @@ class EmbeddedCatalog:
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             db_id = _require_database(connection, after.name.database)
-            if _find_table_id(connection, db_id, after.name.table) is not None:
+            if find_table_id(connection, db_id, after.name.table) is not None:
                 raise AlreadyExistsError(f"new table {after.name} already exists")
             refuse_writers(connection, before.name)
             forget_transactions(connection, after.name)
@@ -297,7 +299,7 @@ class EmbeddedCatalog:
 
     def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
         with self._store.read() as connection:
-            return _list_tables(connection, _require_database(connection, database), kind)
+            return list_names(connection, _require_database(connection, database), kind)
 
     def list_locations(self) -> tuple[tuple[TableName, str], ...]:
         with self._store.read() as connection:
@@ -394,18 +396,3 @@ def _require_database(connection: Connection, name: str) -> int:
             f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST
         )
     return db_id
-
-
-def _find_table_id(connection: Connection, db_id: int, table: str) -> int | None:
-    return connection.scalar(
-        select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table)
-    )
-
-
-def _list_tables(
-    connection: Connection, db_id: int, kind: TableKind | None = None
-) -> tuple[str, ...]:
-    query = select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)
-    return tuple(
-        connection.scalars(query if kind is None else query.where(TBLS.c.TBL_TYPE == kind.value))
-    )

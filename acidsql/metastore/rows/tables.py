@@ -346,3 +346,20 @@ _LOCATIONS_ELSEWHERE = (
         != SDS.c.LOCATION + "/"
     )
 )
+
+
+def find_table_id(connection: Connection, db_id: int, table: str) -> int | None:
+    """The TBL_ID of a table of a database."""
+    return connection.scalar(
+        select(TBLS.c.TBL_ID).where(TBLS.c.DB_ID == db_id, TBLS.c.TBL_NAME == table)
+    )
+
+
+def list_names(
+    connection: Connection, db_id: int, kind: TableKind | None = None
+) -> tuple[str, ...]:
+    """The sorted names of the tables of a database, of all kinds or one."""
+    query = select(TBLS.c.TBL_NAME).where(TBLS.c.DB_ID == db_id).order_by(TBLS.c.TBL_NAME)
+    return tuple(
+        connection.scalars(query if kind is None else query.where(TBLS.c.TBL_TYPE == kind.value))
+    )
