@@ -193,6 +193,8 @@ class SessionScan:
             raise InterfaceError("a batch has one row at least")
         if not isinstance(as_of, int | None):
             raise InterfaceError(f"a write id is an int, not {type(as_of).__name__}")
+        if as_of is not None and as_of < 0:
+            raise InterfaceError(f"there is no write id {as_of}")
         observed = ObservedScan(_text(table, columns, condition), self.spine.database)
         own = () if condition is None else (condition,)
         try:
@@ -309,6 +311,8 @@ class SessionScan:
         with spine.reads.reading(
             tables, source, request, spine.locks.patience(), holds=holds, as_of=high
         ) as (visible, waited):
+            if high is not None:
+                visible.check_given(tables, high)
             _check_same_table(plan, spine.locks.current(plan, source, waited=waited))
             snapshots = spine.engine.snapshots(visible)
             snapshots.files.find_moved = partial(spine.reads.moved, hold)

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.errors import MetastoreError
+from acidsql.errors import InterfaceError, MetastoreError
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.readers import OpenedReader, ReadRequest, lost_error
 
@@ -52,6 +54,15 @@ class ReadSnapshot:
             request = replace(self._request, tables=(table,))
             self._follow(self._manager.read_also(self.reader_id, self.txns, request))
         return self._write_ids[table]
+
+    def check_given(self, tables: Iterable[TableName], write_id: WriteId) -> None:
+        """InterfaceError for a write id that nobody has had: rows as of it would be others later."""
+        for table in tables:
+            highest = self.write_ids(table).high_watermark
+            if highest < write_id:
+                raise InterfaceError(
+                    f"table {table} has no write id {write_id}: the highest is {highest}"
+                )
 
     def is_latest(self, table: TableName) -> bool:
         """Whether nobody has begun or ended a change of the table since: what the metastore told of

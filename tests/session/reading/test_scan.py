@@ -104,6 +104,17 @@ def test_as_of_an_older_write_id(light: Session) -> None:
         light.scan("t", ["a"], as_of=1).to_arrow()
 
 
+def test_as_of_a_write_id_that_nobody_has(light: Session) -> None:
+    """It is refused, as its rows would be others once somebody has it; 0 is before the first one."""
+    assert light.scan("t", ["a"], as_of=0).to_arrow().num_rows == 0
+    with pytest.raises(
+        InterfaceError, match=r"table default\.t has no write id 99: the highest is"
+    ):
+        light.scan("t", as_of=99)
+    with pytest.raises(InterfaceError, match="there is no write id -1"):
+        light.scan("t", as_of=-1)
+
+
 @pytest.mark.parametrize(
     "filter",
     ["nope > 1", "a > 1) OR (1 = 1", "a IN (SELECT 1)", "a", "upper(reverse(s)) RLIKE '(a'"],
