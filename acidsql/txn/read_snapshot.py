@@ -56,7 +56,7 @@ class ReadSnapshot:
         return self._write_ids[table]
 
     def check_given(self, tables: Iterable[TableName], write_id: WriteId) -> None:
-        """InterfaceError for a write id that nobody has had: rows as of it would be others later."""
+        """InterfaceError for a write id that nobody has: rows as of it would be others later."""
         for table in tables:
             highest = self.write_ids(table).high_watermark
             if highest < write_id:
