@@ -40,7 +40,7 @@ class Block(Generic[S]):
     def __init__(
         self, session: S, *, read_only: bool, retries: int = 0, run_id: str | None = None
     ) -> None:
-        if retries < 0:
+        if not isinstance(retries, int) or retries < 0:
             raise InterfaceError("retries is a number of further attempts, 0 or more")
         self._session = session
         self._read_only = read_only
@@ -127,6 +127,8 @@ def raise_again(error: BaseException | None) -> None:
 
 def run_again(block: Block[S], work: Callable[[S], Value]) -> Value:
     """The value of ``work`` in the first attempt that succeeds."""
+    if not callable(work):
+        raise InterfaceError(f"what is run again is a function, not {type(work).__name__}")
     for attempt in block:
         with attempt as session:
             value = work(session)

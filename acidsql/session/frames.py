@@ -38,6 +38,14 @@ def register(spine: Spine, name: str, frame: Any) -> None:
     spine.frames.add(key, Frame.of(key, frame, directory))
 
 
+def unregister(spine: Spine, name: str) -> None:
+    """See ``Session.unregister``."""
+    spine.turn.check_process()
+    check_text(name, of="the name of a frame")
+    if spine.frames.remove(name.lower()):
+        spine.engine.drop_view(name.lower())
+
+
 def _check_free(spine: Spine, name: str) -> None:
     spine.frames.check_free(name)
     table = TableName(spine.database, name)

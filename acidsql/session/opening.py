@@ -32,20 +32,34 @@ def default_metastore() -> str | None:
     return os.environ.get(METASTORE_VARIABLE) or None
 
 
-def check_spark(spark: object, master: str | None, conf: Mapping[str, str] | None) -> None:
-    """InterfaceError for what is no SparkSession; ProgrammingError if one of the others is no text
-    that can be stored.
+def check_arguments(
+    metastore: str | None,
+    database: str,
+    settings: Mapping[str, str | float] | None,
+    spark: object,
+    master: str | None,
+    conf: Mapping[str, str] | None,
+) -> None:
+    """InterfaceError for what is of another kind than a Session takes; ProgrammingError for a text
+    that cannot be stored.
     """
+    check_text(database, of="the name of a database")
+    if metastore is not None:
+        check_text(metastore, of="the URL of a metastore")
+    for name, given in (("settings", settings), ("conf", conf)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InterfaceError(f"{name} are a mapping, not {type(given).__name__}")
+        for key in given or ():
+            check_text(key, of="the name of a setting")
     if spark is not None and not hasattr(spark, "sql"):
         raise InterfaceError(
             f"spark is a SparkSession, not {type(spark).__name__}",
             hint="master says where a Spark of acidsql's own is to run.",
         )
-    for setting in (
-        f"spark.master={master or ''}",
-        *(f"{name}={value}" for name, value in (conf or {}).items()),
-    ):
-        check_text(setting, of="a setting of Spark")
+    if master is not None:
+        check_text(master, of="the master of Spark")
+    for name, value in (conf or {}).items():
+        check_text(f"{name}={value}", of="a setting of Spark")
 
 
 def opened_store(

@@ -21,7 +21,7 @@ from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
 from acidsql.session.blocks import Block, run_again
 from acidsql.session.observing import Observed
-from acidsql.session.opening import check_spark, default_warehouse, opened_store
+from acidsql.session.opening import check_arguments, default_warehouse, opened_store
 from acidsql.session.spine import Spine
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings
@@ -72,7 +72,7 @@ class Session:
     ) -> None:
         from acidsql.metastore.embedded import current_user
 
-        check_spark(spark, master, conf)
+        check_arguments(metastore, database, settings, spark, master, conf)
         self.settings = Settings(settings)
         self.warehouse = warehouse_path(os.fspath(warehouse or default_warehouse()))
         self.user = current_user()
@@ -199,9 +199,9 @@ class Session:
 
     def unregister(self, name: str) -> None:
         """Takes a registered name away. InterfaceError if it is none."""
-        self.turn.check_process()
-        if self._spine.frames.remove(name.lower()):
-            self._engine.drop_view(name.lower())
+        from acidsql.session.frames import unregister
+
+        unregister(self._spine, name)
 
     def begin_work(self, tables: Sequence[TableName] = ()) -> TransactionWork:
         """A transaction. ``tables``: those that are sure to be written to."""

@@ -38,6 +38,15 @@ def alone(alone: Session) -> Session:
         (lambda s: s.table("t").update({5: "1"}, "true"), "the name of a column is a str, not int"),
         (lambda s: s.table("t").overwrite(FRAME, partitions=5), "partitions are a list of names"),
         (lambda s: s.register(5, FRAME), "the name of a frame is a str, not int"),
+        (lambda s: s.unregister(5), "the name of a frame is a str, not int"),
+        (lambda s: s.retry(5), "what is run again is a function, not int"),
+        (lambda s: s.transaction(retries="x"), "retries is a number of further attempts"),
+        (lambda s: Session(s.warehouse, database=5), "the name of a database is a str, not int"),
+        (lambda s: Session(s.warehouse, metastore=5), "the URL of a metastore is a str, not int"),
+        (lambda s: Session(s.warehouse, settings="x"), "settings are a mapping, not str"),
+        (lambda s: Session(s.warehouse, settings={5: "x"}), "the name of a setting is a str"),
+        (lambda s: Session(s.warehouse, conf=5), "conf are a mapping, not int"),
+        (lambda s: Session(s.warehouse, master=5), "the master of Spark is a str, not int"),
     ],
 )
 def test_a_wrong_kind_is_an_interface_error(
