@@ -14,5 +14,5 @@ SELECT ROW__ID, * FROM t;
 MERGE INTO t USING (SELECT id, name FROM orc.`$WAREHOUSE/o` WHERE id = 1) s ON t.id = s.id AND t.name = s.name WHEN MATCHED THEN DELETE;
 INSERT OVERWRITE TABLE t SELECT *, 1 FROM (SELECT id, name FROM parquet.`$WAREHOUSE/p`) q;
 SELECT * FROM t;
--- !acid error: ExecutionError
+-- !acid error: BindError
 INSERT INTO t SELECT * FROM parquet.`/nowhere/rows`;
