@@ -118,13 +118,13 @@ def _measures(column: Column) -> dict[str, str]:
     match _kind(column.type):
         case "ordered":
             asked |= {
-                "distinct": f"approx_count_distinct({name}, 0.01)",
+                "distinct": _distinct(column),
                 "low": f"min({name})",
                 "high": f"max({name})",
             }
         case "text":
             asked |= {
-                "distinct": f"approx_count_distinct({name}, 0.01)",
+                "distinct": _distinct(column),
                 "length": f"sum(length({name}))",
                 "longest": f"max(length({name}))",
             }
@@ -133,6 +133,24 @@ def _measures(column: Column) -> dict[str, str]:
         case "boolean":
             asked |= {"trues": f"sum(if({name}, 1, 0))"}
     return asked
+
+
+def _distinct(column: Column) -> str:
+    """About how many different values there are, within 1 %: a sketch of 2^14 registers, which
+    takes whole numbers and texts, and no empty ones. (approx_count_distinct is planned as 1,639
+    columns each time.)
+    """
+    name = identifier(column.name)
+    match column.type:
+        case PrimitiveType("tinyint" | "smallint" | "int"):
+            value = f"CAST({name} AS INT)"
+        case PrimitiveType("bigint"):
+            value = name
+        case PrimitiveType("float" | "double"):  # 0.0 and -0.0 are one value
+            value = f"concat('.', CAST({name} AS DOUBLE) + 0D)"
+        case _:
+            value = f"concat('.', {name})"
+    return f"hll_sketch_estimate(hll_sketch_agg({value}, 14))"
 
 
 def _kind(hive_type: HiveType) -> str:
