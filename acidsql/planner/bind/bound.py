@@ -4,9 +4,10 @@ target is writable.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
@@ -26,6 +27,9 @@ from acidsql.planner.bind.local.query_trees import (
     Stored,
 )
 
+if TYPE_CHECKING:
+    from acidsql.planner.bind.analysis import Read
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundRead:
@@ -43,6 +47,21 @@ class BoundRead:
     predicates: tuple[Predicate, ...] = ()
     partition_filter: tuple[PartitionCondition, ...] = ()
     condition: Condition | None = field(default=None, compare=False, repr=False)
+
+
+def bound_reads(reads: Iterable[Read]) -> tuple[BoundRead, ...]:
+    """What the analysis of a text has found of the tables that it reads."""
+    return tuple(
+        BoundRead(
+            table=r.table,
+            span=r.span,
+            row_id=r.row_id,
+            predicates=r.predicates,
+            partition_filter=tuple(dict.fromkeys(r.partition_filter)),
+            condition=r.condition,
+        )
+        for r in reads
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from acidsql.planner.bind.analysis import (
     analyse_value,
     filter_partitions,
 )
-from acidsql.planner.bind.bound import BoundQuery, BoundRead
+from acidsql.planner.bind.bound import BoundQuery, bound_reads
 from acidsql.planner.bind.columns import (
     Facts,
     Visible,
@@ -68,20 +68,6 @@ def is_default(value: ast.Fragment) -> bool:
     return value.text.strip().upper() == "DEFAULT"
 
 
-def bound_reads(analysis: Analysis) -> tuple[BoundRead, ...]:
-    return tuple(
-        BoundRead(
-            table=r.table,
-            span=r.span,
-            row_id=r.row_id,
-            predicates=r.predicates,
-            partition_filter=tuple(dict.fromkeys(r.partition_filter)),
-            condition=r.condition,
-        )
-        for r in analysis.reads
-    )
-
-
 class Names:
     """One statement's look-ups. ``views`` are the names found in Spark's session only, ``files``
     what was found of paths, by their places.
@@ -96,8 +82,6 @@ class Names:
         self.parsed: dict[Span, Parsed] = {}
         self.conditions: dict[Span, Condition | None] = {}
         self.losses = Losses(around.warn, strict=around.settings.flag("acidsql.ansi"))
-
-    # ---- names
 
     def database(self, name: ast.Name) -> str:
         database = name.text.lower()
@@ -238,7 +222,7 @@ class Names:
     ) -> BoundQuery:
         return BoundQuery(
             text=QueryText(self.source, pieces),
-            reads=bound_reads(analysis),
+            reads=bound_reads(analysis.reads),
             views=tuple(self.views),
             width=width,
         )

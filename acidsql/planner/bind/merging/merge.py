@@ -21,14 +21,20 @@ from acidsql.planner.bind.analysis import (
     filter_partitions,
     relation,
 )
-from acidsql.planner.bind.bound import NOTHING, BoundMerge, BoundMergeClause, MergeAction
+from acidsql.planner.bind.bound import (
+    NOTHING,
+    BoundMerge,
+    BoundMergeClause,
+    MergeAction,
+    bound_reads,
+)
 from acidsql.planner.bind.columns import Facts, Visible
 from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.local.merge_clauses import MergeTrees
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.merging.rules import check_clauses
 from acidsql.planner.bind.merging.source_names import column_list, source_columns
-from acidsql.planner.bind.names import Names, bound_reads
+from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bind.tables import default_of, default_value
 
@@ -68,7 +74,7 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         source_alias=binder.source.alias,
         on=on,
         clauses=clauses,
-        reads=bound_reads(analysis),
+        reads=bound_reads(analysis.reads),
         views=tuple(names.views),
         text_source=names.source,
         span=statement.span,
