@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 from pyarrow import parquet as pq
@@ -213,7 +213,17 @@ def test_parquet_files_of_arrow_at_length(
 OF_ORC = frames(tuple(name for name in VALUES if name not in ONLY_PARQUET))
 
 
+def _is_of_zeros(column: pa.ChunkedArray) -> bool:
+    """Whether it holds 0.0 and -0.0 alone, which ORC's Java reader takes for one number."""
+    if not pa.types.is_floating(column.type):
+        return False
+    numbers = [number for number in column.to_pylist() if number is not None]
+    signs = {math.copysign(1, number) for number in numbers}
+    return len(signs) == 2 and not any(numbers)
+
+
 def _orc(session: Session, folder: Path, rows: pa.Table, compression: str) -> None:
+    assume(not any(map(_is_of_zeros, rows.columns)))
     path = _new(folder)
     orc.write_table(rows, path, compression=compression)
     _check_columns(session, f"orc.`{path}`", rows.column_names)
