@@ -240,12 +240,7 @@ class Engine:
                 with translated():
                     return late.table()
             except NeedsSpark as signal:
-                self.resources.running.needed_for = signal.reason
-                snapshots.files.look_again()
-                other = self._first(others, snapshots, trace)
-                if other is None:
-                    raise only_spark(OnlySpark(reason=signal.reason)) from signal
-                return other.fetch()
+                return self._instead(others, snapshots, trace, signal).fetch()
 
         def stream() -> Iterator[pa.RecordBatch]:
             with _without_spark():
@@ -267,6 +262,19 @@ class Engine:
             frame=frame if others else None,
             stream=stream if late.streams and not others else None,
         )
+
+    def _instead(
+        self, others: Ways, snapshots: Snapshots, trace: Trace, signal: NeedsSpark
+    ) -> Answer:
+        """The answer of the ``others`` to a query that the driver has begun, and cannot end.
+        UnsupportedStatementError if there is none.
+        """
+        self.resources.running.needed_for = signal.reason
+        snapshots.files.look_again()
+        answer = self._first(others, snapshots, trace)
+        if answer is None:
+            raise only_spark(OnlySpark(reason=signal.reason)) from signal
+        return answer
 
     def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
         """The columns of a query; None is the type of those that hold NULL and nothing else."""

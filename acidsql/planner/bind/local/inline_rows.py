@@ -106,13 +106,13 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
     span = texts[0].span
     if named and any(name is None for name in names):
         raise NotUnderstood("what Spark calls a column here", span)
-    rows = [row for text in texts for row in _rows_of(text, semantics)]
+    rows = [row for text in texts for row in _rows_of(text, scope)]
     if any(holds_aggregate(value) for row in rows for value in row):
         return None
     return typed_rows(rows, [name or NAMELESS for name in names], semantics, span)
 
 
-def _rows_of(text: SelectText, semantics: Semantics) -> Iterator[tuple[Condition, ...]]:
+def _rows_of(text: SelectText, scope: Scope) -> Iterator[tuple[Condition, ...]]:
     """The row of a SELECT without FROM, or its rows where one of its values is an array that is
     exploded. NotUnderstood.
     """
@@ -122,7 +122,7 @@ def _rows_of(text: SelectText, semantics: Semantics) -> Iterator[tuple[Condition
         case []:
             yield values
         case [(at, elements)]:
-            _check_same_type(elements, semantics)
+            _check_same_type(elements, scope)
             for element in elements:
                 yield (*values[:at], element, *values[at + 1 :])
         case _:
@@ -137,9 +137,8 @@ def _exploded(value: Condition) -> tuple[Condition, ...]:
     return ()
 
 
-def _check_same_type(elements: Sequence[Condition], semantics: Semantics) -> None:
-    scope = Scope(table=None, alias="", semantics=semantics)
-    types = [type_of(scope.resolved(one), _NOTHING, semantics) for one in elements]
+def _check_same_type(elements: Sequence[Condition], scope: Scope) -> None:
+    types = [scope.type_of(scope.resolved(one)) for one in elements]
     if len({kind for kind in types if kind != VOID}) > 1:
         raise NotUnderstood("elements of several types", elements[0].span)
 
