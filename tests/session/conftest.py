@@ -25,3 +25,11 @@ def alone(tmp_path: Path, frames_folder: Path) -> Iterator[Session]:
     with Session(tmp_path / "w", settings=settings) as session:
         yield session
         assert not session.spark_started
+
+
+@pytest.fixture
+def people(alone: Session) -> Session:
+    """``alone`` with an empty table of ids and names."""
+    columns = "id INT, name STRING"
+    alone.sql(f"CREATE TABLE t ({columns}) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
+    return alone

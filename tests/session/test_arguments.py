@@ -16,14 +16,6 @@ from acidsql.session import Session
 FRAME = pd.DataFrame({"id": [1], "name": ["b"]})
 
 
-@pytest.fixture
-def alone(alone: Session) -> Session:
-    """With a table."""
-    columns = "id INT, name STRING"
-    alone.sql(f"CREATE TABLE t ({columns}) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-    return alone
-
-
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -50,11 +42,11 @@ def alone(alone: Session) -> Session:
     ],
 )
 def test_a_wrong_kind_is_an_interface_error(
-    alone: Session, call: Callable[[Any], object], told: str
+    people: Session, call: Callable[[Any], object], told: str
 ) -> None:
     """It is named, and none of Python's own errors comes from the depths."""
     with pytest.raises(InterfaceError, match=told):
-        call(alone)
+        call(people)
 
 
 def test_many_of_nothing(tmp_path: Path) -> None:
@@ -77,10 +69,10 @@ def test_a_path_with_a_nul_is_no_damaged_file() -> None:
     ("name", "line", "column"),
     [("nope", "nope", 1), ("t x", "t x", 3), ("t PARTITION (k)", "t PARTITION (k)", 3), ("", "", 1)],
 )  # fmt: skip
-def test_the_health_of_what_is_no_table(alone: Session, name: str, line: str, column: int) -> None:
+def test_the_health_of_what_is_no_table(people: Session, name: str, line: str, column: int) -> None:
     """The error quotes the name alone, as it was given."""
     with pytest.raises(Error) as caught:
-        alone.health(name)
+        people.health(name)
     assert (caught.value.source, caught.value.column) == (line, column)
 
 

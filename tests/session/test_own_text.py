@@ -17,14 +17,6 @@ from acidsql.session.own_text import enclosed, move
 FRAME = pd.DataFrame({"id": [1], "name": ["b"]})
 
 
-@pytest.fixture
-def alone(alone: Session) -> Session:
-    """With a table."""
-    columns = "id INT, name STRING"
-    alone.sql(f"CREATE TABLE t ({columns}) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-    return alone
-
-
 WRONG: dict[str, tuple[Callable[[Session], object], list[str]]] = {
     "a filter": (
         lambda s: s.scan("t", filter="id > 1\n AND nme = 'x'"),
@@ -72,11 +64,11 @@ WRONG: dict[str, tuple[Callable[[Session], object], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_an_error_counts_in_the_users_own_text(alone: Session, case: str) -> None:
+def test_an_error_counts_in_the_users_own_text(people: Session, case: str) -> None:
     """Its line, its column and the line it quotes are those of what was given."""
     run, place = WRONG[case]
     with pytest.raises(Error) as caught:
-        run(alone)
+        run(people)
     assert str(caught.value).splitlines()[1:3] == place
 
 
@@ -89,31 +81,31 @@ def test_an_error_counts_in_the_users_own_text(alone: Session, case: str) -> Non
     ],
 )  # fmt: skip
 def test_words_that_nobody_wrote_are_not_quoted(
-    alone: Session, run: Callable[[Session], object]
+    people: Session, run: Callable[[Session], object]
 ) -> None:
     """A name that was given as such stands in the message, and its error has no line."""
     with pytest.raises(BindError, match=r"tt|nme") as caught:
-        run(alone)
+        run(people)
     assert caught.value.line is None
     assert "line" not in str(caught.value)
 
 
-def test_frames_are_called_frames(alone: Session) -> None:
+def test_frames_are_called_frames(people: Session) -> None:
     """That of a statement has no name of its own, a registered one is called by its name."""
     with pytest.raises(Error, match=r'^.Error 10004.: column "nme" does not exist in the frame\n'):
-        alone.table("t").merge(FRAME, ["id"], {"name": "s.nme"})
-    alone.register("f", FRAME)
+        people.table("t").merge(FRAME, ["id"], {"name": "s.nme"})
+    people.register("f", FRAME)
     with pytest.raises(Error, match=r'"nme" does not exist in table "default.t" or frame "f"\n'):
-        alone.sql("SELECT nme FROM t, f")
+        people.sql("SELECT nme FROM t, f")
 
 
-def test_what_is_no_text_is_refused_as_such(alone: Session) -> None:
+def test_what_is_no_text_is_refused_as_such(people: Session) -> None:
     """A filter and a condition are SQL, and columns a list."""
-    for run in (lambda: alone.scan("t", filter=5), lambda: alone.table("t").delete(True)):  # type: ignore[arg-type]
+    for run in (lambda: people.scan("t", filter=5), lambda: people.table("t").delete(True)):  # type: ignore[arg-type]
         with pytest.raises(InterfaceError, match="is no text of SQL"):
             run()
     with pytest.raises(InterfaceError, match="a list of names"):
-        alone.scan("t", "id")
+        people.scan("t", "id")
 
 
 @given(st.lists(st.sampled_from(["a\n", "? ", "'?'", "é", " + "]), max_size=6).map("".join))
