@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.spark.stores import S3Server
 
 pytest_plugins = ("pytester",)
+pytest.register_assert_rewrite("tests.contracts")  # else a broken promise would not say by what
 
 os.environ.pop("ACIDSQL_METASTORE", None)  # warehouses of tests have metastores of their own
 # hundreds of tests start a process, each of which would compile the package for itself

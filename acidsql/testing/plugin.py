@@ -52,7 +52,7 @@ NEEDED = "syrupy compares them: pip install 'acidsql[pytest]'"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    _rewrite_only_contracts(pluginmanager)
+    _rewrite_nothing_of_ours(pluginmanager)
     parser.addini(
         "acidsql_golden",
         "folders of golden SQL scripts, relative to the ini file",
@@ -79,15 +79,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
 
 
-def _rewrite_only_contracts(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Tells pytest which of our modules have assertions to explain. It takes all of them for the
+def _rewrite_nothing_of_ours(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Tells pytest that no module of ours has assertions to explain. It takes all of them for the
     plugin's own and parses each as it is imported: that takes seconds, and fails where a thread
     does so beside another, since Python 3.11's parser of syntax trees is not for threads.
     """
     names = getattr(pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(names, set):
         names.discard("acidsql")
-    pluginmanager.rewrite_hook.mark_rewrite("acidsql.testing.contracts")
 
 
 def pytest_configure(config: pytest.Config) -> None:

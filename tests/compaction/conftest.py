@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.session import Session
-from acidsql.testing.contracts import Clock
+from tests.contracts import Clock
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true'{})"
 

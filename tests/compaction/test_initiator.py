@@ -7,9 +7,9 @@ import pytest
 from acidsql.catalog.model import TableName
 from acidsql.compaction.initiator import GAVE_UP, Initiator, Where
 from acidsql.session import Session
-from acidsql.testing.contracts import Clock
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 from tests.compaction.conftest import ACID
+from tests.contracts import Clock
 
 T = TableName("default", "t")
 NAME = "host-1"

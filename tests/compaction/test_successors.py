@@ -16,7 +16,6 @@ import pytest
 from acidsql.ddl import tables
 from acidsql.errors import BindError, TransactionAbortedError
 from acidsql.session import Session
-from acidsql.testing.contracts import Clock
 from acidsql.txn.compactions import CompactionType
 from tests.compaction.cleaning import clean_all, cleaner_of
 from tests.compaction.compacting import (
@@ -30,6 +29,7 @@ from tests.compaction.compacting import (
     worker,
 )
 from tests.compaction.conftest import ACID
+from tests.contracts import Clock
 from tests.meanwhile import at_point
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.testing.contracts import Clock, OpenStore, StoreContract
+from tests.contracts import Clock, OpenStore, StoreContract
 
 MEMORY = "/dev/shm"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.testing.contracts import (
+from tests.contracts import (
     CatalogContract,
     CompactionContract,
     MetastoreContract,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.testing.contracts import Clock
+from tests.contracts import Clock
 
 ROLES = ("initiator", "worker", "cleaner", "housekeeper")
 

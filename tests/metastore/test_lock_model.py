@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError, OperationalError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.testing.contracts.lock_table import stands_in_the_way
 from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import TxnState
+from tests.contracts.lock_requests import stands_in_the_way
 from tests.metastore.conftest import MEMORY
 from tests.txn.lock_rules import ModelRequest, blockers, reachable
 

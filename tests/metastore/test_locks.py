@@ -12,9 +12,9 @@ from sqlalchemy import text
 from acidsql.acid.ids import TxnId
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
-from acidsql.testing.contracts.lock_requests import ACQUIRED, WAITING, asking, on
-from acidsql.testing.contracts.store import T
 from acidsql.txn.locks import LockType
+from tests.contracts.lock_requests import ACQUIRED, WAITING, asking, on
+from tests.contracts.store import T
 from tests.metastore.conftest import quoted
 
 Reopen = Callable[..., EmbeddedMetastore]

@@ -10,14 +10,14 @@ from acidsql.catalog.model import Table
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS, TXN_COMPONENTS, WRITE_SET
-from acidsql.testing.contracts.written_partitions import (
+from acidsql.txn.manager import OperationType
+from tests.contracts.written_partitions import (
     ONE,
     T,
     Writer,
     WrittenPartitions,
     renamed,
 )
-from acidsql.txn.manager import OperationType
 from tests.metastore.conftest import Embedded
 
 

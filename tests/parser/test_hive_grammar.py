@@ -16,7 +16,7 @@ import pytest
 
 from acidsql.errors import Error, ParseError, UnsupportedStatementError
 from acidsql.parser.parse import parse
-from acidsql.parser.printing import print_statement
+from tests.parser.printing import print_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from acidsql.errors import Error, Span
 from acidsql.parser import statements as ast
 from acidsql.parser.parse import parse
-from acidsql.parser.printing import print_statement
 from acidsql.parser.script import split
 from tests.parser.generated import made_up_statements
+from tests.parser.printing import print_statement
 from tests.parser.texts import any_text, golden_statements, settings_text
 
 README = Path(__file__).resolve().parents[2] / "grammar" / "README.md"

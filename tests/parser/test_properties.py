@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.parse import parse
-from acidsql.parser.printing import print_statement
 from acidsql.parser.script import split
 from acidsql.parser.show import show
 from acidsql.parser.tokens import scan
 from tests.parser.generated import made_up_statements
+from tests.parser.printing import print_statement
 from tests.parser.texts import PIECES, any_text, golden_statements, outcome_text, settings_text
 
 

@@ -244,10 +244,10 @@ def test_what_may_need_spark_is_one_group_of_xdist(
 
 
 def test_the_modules_of_the_package_are_not_rewritten() -> None:
-    """pytest rewrites the assertions of the contracts, and parses nothing else of ours: neither in
-    a user's run nor in this one.
+    """pytest parses nothing of ours for assertions: neither in a user's run nor in this one; those
+    of the contracts, which are tests, it explains.
     """
-    names = ("acidsql.session", "acidsql.testing.golden", "acidsql.testing.contracts.locks")
+    names = ("acidsql.session", "acidsql.testing.golden", "tests.contracts.locks")
     loaders = [type(import_module(name).__loader__).__name__ for name in names]
     assert loaders == ["SourceFileLoader", "SourceFileLoader", "AssertionRewritingHook"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from acidsql.testing.contracts.lock_table import path, stands_in_the_way
 from acidsql.txn.locks import LockComponent, LockType
+from tests.contracts.lock_requests import path, stands_in_the_way
 
 
 @dataclass

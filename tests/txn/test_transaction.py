@@ -23,13 +23,13 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.testing.contracts.readers import claims, compacted
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.read_snapshot import ReadSnapshot
 from acidsql.txn.runs import Run
 from acidsql.txn.transaction import Transaction, TransactionState
+from tests.contracts.readers import claims, compacted
 
 T = TableName("default", "t")
 OTHER = TableName("default", "other")

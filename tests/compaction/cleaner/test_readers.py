@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 from acidsql.catalog.model import TableName
 from acidsql.errors import SnapshotTooOldError
 from acidsql.session import Session
-from acidsql.testing.contracts import Clock
 from acidsql.txn.compactions import CompactionType
 from tests.compaction.cleaning import ACID, clean_all, queued, states
 from tests.compaction.compacting import MAJOR, MINOR, directories
+from tests.contracts import Clock
 
 pytestmark = pytest.mark.spark
 

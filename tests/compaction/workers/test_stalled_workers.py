@@ -11,7 +11,6 @@ from acidsql import crash_points
 from acidsql.files.fileio import FileIO
 from acidsql.session import Session
 from acidsql.spark.start.running import SparkNotStartedError
-from acidsql.testing.contracts import Clock
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 from tests.compaction.compacting import (
     MAJOR,
@@ -23,6 +22,7 @@ from tests.compaction.compacting import (
     worker,
 )
 from tests.compaction.conftest import ACID
+from tests.contracts import Clock
 
 
 @pytest.fixture

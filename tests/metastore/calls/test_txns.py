@@ -19,10 +19,10 @@ from acidsql.errors import MetastoreError, SnapshotTooOldError, WriteConflictErr
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.process import Process
-from acidsql.testing.contracts.dropping import create
-from acidsql.testing.contracts.store import T, component, insert
-from acidsql.testing.contracts.timeouts import txn_states as states
 from acidsql.txn.manager import OperationType, TxnState
+from tests.contracts.dropping import create
+from tests.contracts.store import T, component, insert
+from tests.contracts.timeouts import txn_states as states
 from tests.metastore.conftest import quoted
 
 OTHER = TableName("default", "other")

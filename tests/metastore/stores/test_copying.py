@@ -20,10 +20,10 @@ from acidsql.metastore.stores import copying
 from acidsql.metastore.stores.copying import copy_store
 from acidsql.metastore.tables import METADATA
 from acidsql.session import Session
-from acidsql.testing.contracts.runs import RUN
 from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
+from tests.contracts.runs import RUN
 from tests.postgresql_server import PostgreSQLServer
 
 T = TableName("sales", "t")

@@ -13,8 +13,8 @@ import pytest
 
 from acidsql.errors import SnapshotTooOldError
 from acidsql.session import Session
-from acidsql.testing.contracts import Clock
 from tests.compaction.conftest import metastore_url as metastore_url
+from tests.contracts import Clock
 from tests.session.reading.apart import SessionApart
 from tests.session.transactions.crashes import Killer, garbage
 

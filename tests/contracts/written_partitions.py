@@ -12,8 +12,8 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.errors import TransactionAbortedError, WriteConflictError
-from acidsql.testing.contracts.store import StoreContract
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
+from tests.contracts.store import StoreContract
 
 T = TableName("default", "p")
 ONE = Partition(values=("1",), location="/data/p/k=1")

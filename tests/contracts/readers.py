@@ -10,17 +10,6 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import TableName
 from acidsql.errors import SnapshotTooOldError, TransactionAbortedError
-from acidsql.testing.contracts.dropping import create
-from acidsql.testing.contracts.lock_requests import (
-    ACQUIRED,
-    EXCLUSIVE,
-    SHARED_READ,
-    WAITING,
-    U,
-    asking,
-    on,
-)
-from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract, T, component, insert
 from acidsql.txn.compactions import (
     Compaction,
     CompactionRequest,
@@ -29,6 +18,17 @@ from acidsql.txn.compactions import (
 )
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.readers import ReadRequest
+from tests.contracts.dropping import create
+from tests.contracts.lock_requests import (
+    ACQUIRED,
+    EXCLUSIVE,
+    SHARED_READ,
+    WAITING,
+    U,
+    asking,
+    on,
+)
+from tests.contracts.store import Clock, OpenStore, StoreContract, T, component, insert
 
 OTHER = TableName("default", "other")
 

@@ -9,25 +9,25 @@ gives the statement again, but for its spans.
 from __future__ import annotations
 
 from acidsql.parser import statements as ast
-from acidsql.parser.printing.alterations import print_alteration
-from acidsql.parser.printing.pieces import words
-from acidsql.parser.printing.rows import (
+from acidsql.parser.variables import assignment_end
+from tests.parser.printing.alterations import print_alteration
+from tests.parser.printing.pieces import words
+from tests.parser.printing.rows import (
     print_delete,
     print_insert,
     print_merge,
     print_multi_insert,
     print_update,
 )
-from acidsql.parser.printing.tables import (
+from tests.parser.printing.tables import (
     print_database_statement,
     print_show,
     print_table_statement,
 )
-from acidsql.parser.printing.transactions import print_transaction_statement
-from acidsql.parser.variables import assignment_end
+from tests.parser.printing.transactions import print_transaction_statement
 
 
-def print_statement(statement: ast.Statement) -> str:  # noqa: C901 (flat: a case for each kind)
+def print_statement(statement: ast.Statement) -> str:
     """The statement as canonical SQL text, without a ``;``: ``parse(print_statement(s))`` is ``s``
     apart from spans.
     """

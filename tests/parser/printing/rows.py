@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acidsql.parser.printing.pieces import (
-    alias,
-    clauses,
-    name,
-    names,
-    partition,
-    qualified,
-    texts,
-    where,
-    words,
-)
 from acidsql.parser.statements import (
     Assignment,
     Delete,
@@ -29,6 +18,17 @@ from acidsql.parser.statements import (
     MultiInsert,
     Update,
     Values,
+)
+from tests.parser.printing.pieces import (
+    alias,
+    clauses,
+    name,
+    names,
+    partition,
+    qualified,
+    texts,
+    where,
+    words,
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.testing.contracts.lock_requests import (
+from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.lock_requests import (
     ACQUIRED,
     EXCLUSIVE,
     SHARED_READ,
@@ -15,8 +16,7 @@ from acidsql.testing.contracts.lock_requests import (
     begin,
     on,
 )
-from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract, T
-from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.store import Clock, OpenStore, StoreContract, T
 
 
 def txn_states(manager: TxnManager) -> dict[int, TxnState]:

@@ -4,24 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from acidsql.parser.printing.pieces import (
-    clauses,
-    items,
-    limit,
-    name,
-    names,
-    order_by,
-    partition,
-    pattern,
-    properties,
-    qualified,
-    quoted,
-    sort_key,
-    string,
-    texts,
-    where,
-    words,
-)
 from acidsql.parser.statements import (
     AnalyzeTable,
     ClusteredBy,
@@ -51,6 +33,24 @@ from acidsql.parser.statements import (
     SkewedBy,
     TruncateTable,
     UseDatabase,
+)
+from tests.parser.printing.pieces import (
+    clauses,
+    items,
+    limit,
+    name,
+    names,
+    order_by,
+    partition,
+    pattern,
+    properties,
+    qualified,
+    quoted,
+    sort_key,
+    string,
+    texts,
+    where,
+    words,
 )
 
 DatabaseStatement = CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases

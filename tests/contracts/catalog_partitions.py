@@ -18,8 +18,8 @@ from acidsql.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
-from acidsql.testing.contracts.sample_tables import RICH, T, days
-from acidsql.testing.contracts.store import StoreContract
+from tests.contracts.sample_tables import RICH, T, days
+from tests.contracts.store import StoreContract
 
 
 class CatalogPartitionContract(StoreContract):

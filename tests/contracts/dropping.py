@@ -11,10 +11,10 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Database, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.errors import TransactionAbortedError, WriteConflictError
-from acidsql.testing.contracts.lock_requests import asking, on
-from acidsql.testing.contracts.store import StoreContract, T, component, insert
 from acidsql.txn.manager import OperationType, TxnManager
 from acidsql.txn.readers import ReadRequest
+from tests.contracts.lock_requests import asking, on
+from tests.contracts.store import StoreContract, T, component, insert
 
 OTHER = TableName("default", "other")
 ACID = {"transactional": "true"}

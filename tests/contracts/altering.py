@@ -29,9 +29,9 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.testing.contracts.sample_tables import T, columns
-from acidsql.testing.contracts.store import OpenStore, StoreContract
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager, TxnState
+from tests.contracts.sample_tables import T, columns
+from tests.contracts.store import OpenStore, StoreContract
 
 NEW = TableName("default", "new")
 ACID = {"transactional": "true", "transactional_properties": "default", "bucketing_version": "2"}

@@ -9,7 +9,9 @@ import pytest
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError, OperationalError, TransactionAbortedError
-from acidsql.testing.contracts.lock_requests import (
+from acidsql.txn.locks import LockInfo
+from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
+from tests.contracts.lock_requests import (
     ACQUIRED,
     EXCL_WRITE,
     EXCLUSIVE,
@@ -22,9 +24,7 @@ from acidsql.testing.contracts.lock_requests import (
     on,
     states,
 )
-from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract, T, component
-from acidsql.txn.locks import LockInfo
-from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
+from tests.contracts.store import Clock, OpenStore, StoreContract, T, component
 
 
 def ends(manager: TxnManager, how: str, txn_id: TxnId) -> None:

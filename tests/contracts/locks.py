@@ -9,7 +9,9 @@ import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.errors import InternalError
-from acidsql.testing.contracts.lock_requests import (
+from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockType
+from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.lock_requests import (
     ACQUIRED,
     EXCL_WRITE,
     EXCLUSIVE,
@@ -21,12 +23,10 @@ from acidsql.testing.contracts.lock_requests import (
     begin,
     ids,
     on,
+    stands_in_the_way,
     states,
 )
-from acidsql.testing.contracts.lock_table import stands_in_the_way
-from acidsql.testing.contracts.store import StoreContract, T
-from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockType
-from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.store import StoreContract, T
 
 DATABASE = on("default")
 PAIRS = {

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.errors import WriteConflictError
-from acidsql.testing.contracts.lock_requests import WAITING, asking, on
-from acidsql.testing.contracts.store import OTHER, OpenStore, StoreContract, T, component, write
 from acidsql.txn.manager import OperationType, TxnManager
+from tests.contracts.lock_requests import WAITING, asking, on
+from tests.contracts.store import OTHER, OpenStore, StoreContract, T, component, write
 
 THREADS = 4
 ROUNDS = 6

@@ -13,8 +13,8 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.testing.contracts.store import OTHER, StoreContract, T, write
 from acidsql.txn.manager import OperationType, TxnManager, TxnState, TxnWrite
+from tests.contracts.store import OTHER, StoreContract, T, write
 
 CALLS: tuple[Callable[[TxnManager, TxnId], object], ...] = (
     lambda manager, txn_id: manager.commit(txn_id),

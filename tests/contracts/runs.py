@@ -8,9 +8,9 @@ import pytest
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import RunCommittedError, WriteConflictError
-from acidsql.testing.contracts.store import Clock, OpenStore, StoreContract, T, component
 from acidsql.txn.manager import OperationType, TxnManager
 from acidsql.txn.runs import Run
+from tests.contracts.store import Clock, OpenStore, StoreContract, T, component
 
 RUN = Run(
     run_id="load 7",

@@ -17,8 +17,8 @@ from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange, nothing_yet
 from acidsql.catalog.types import parse_type
 from acidsql.errors import TableNotFoundError, WriteConflictError
-from acidsql.testing.contracts.store import OpenStore, StoreContract, T, write
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
+from tests.contracts.store import OpenStore, StoreContract, T, write
 
 ID, NAME = Column(name="id", type=parse_type("int")), Column(name="name", type=parse_type("string"))
 DAY = Partition(values=("mon",), location="/data/t/ds=mon", statistics=nothing_yet([ID]))

@@ -8,7 +8,10 @@ import pytest
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.errors import MetastoreError, WriteConflictError
-from acidsql.testing.contracts.compactions.queue import (
+from acidsql.txn.compactions import CompactionBlockedError, CompactionQueue, CompactionType
+from acidsql.txn.locks import LockState
+from acidsql.txn.manager import OperationType, TxnManager
+from tests.contracts.compactions.queue import (
     FAILED,
     INITIATED,
     OTHER,
@@ -20,12 +23,9 @@ from acidsql.testing.contracts.compactions.queue import (
     states,
     work,
 )
-from acidsql.testing.contracts.lock_requests import EXCLUSIVE, SHARED_WRITE, asking, on
-from acidsql.testing.contracts.sample_tables import columns, days, table
-from acidsql.testing.contracts.store import Clock, T, component, insert
-from acidsql.txn.compactions import CompactionBlockedError, CompactionQueue, CompactionType
-from acidsql.txn.locks import LockState
-from acidsql.txn.manager import OperationType, TxnManager
+from tests.contracts.lock_requests import EXCLUSIVE, SHARED_WRITE, asking, on
+from tests.contracts.sample_tables import columns, days, table
+from tests.contracts.store import Clock, T, component, insert
 
 
 class CompactionTxnContract(QueueFixture):

@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from acidsql.parser.printing.pieces import (
-    clauses,
-    items,
-    name,
-    order_by,
-    partition,
-    properties,
-    qualified,
-    quoted,
-    string,
-    words,
-)
-from acidsql.parser.printing.tables import print_column
 from acidsql.parser.statements import (
     AddColumns,
     AddPartitions,
@@ -33,13 +20,26 @@ from acidsql.parser.statements import (
     TableAlteration,
     UnsetTableProperties,
 )
+from tests.parser.printing.pieces import (
+    clauses,
+    items,
+    name,
+    order_by,
+    partition,
+    properties,
+    qualified,
+    quoted,
+    string,
+    words,
+)
+from tests.parser.printing.tables import print_column
 
 
 def print_alteration(statement: TableAlteration) -> str:
     return clauses(f"ALTER TABLE {qualified(statement.name)}", *_alteration(statement))
 
 
-def _alteration(  # noqa: C901 (flat: a case for each kind)
+def _alteration(
     statement: TableAlteration,
 ) -> tuple[str | None, ...]:
     """What is altered, a clause each."""

@@ -8,13 +8,6 @@ import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError
-from acidsql.testing.contracts.store import (
-    Clock,
-    OpenStore,
-    StoreContract,
-    T,
-    insert,
-)
 from acidsql.txn.compactions import (
     Compaction,
     CompactionQueue,
@@ -23,6 +16,13 @@ from acidsql.txn.compactions import (
     CompactionType,
 )
 from acidsql.txn.manager import TxnManager
+from tests.contracts.store import (
+    Clock,
+    OpenStore,
+    StoreContract,
+    T,
+    insert,
+)
 
 INITIATED, WORKING = CompactionState.INITIATED, CompactionState.WORKING
 READY, SUCCEEDED = CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from acidsql.parser.printing.pieces import (
-    limit,
-    name,
-    order_by,
-    partition,
-    qualified,
-    quoted,
-    words,
-)
 from acidsql.parser.statements import (
     AbortCompactions,
     AbortTransactions,
@@ -30,9 +21,18 @@ from acidsql.parser.statements import (
     UnlockDatabase,
     UnlockTable,
 )
+from tests.parser.printing.pieces import (
+    limit,
+    name,
+    order_by,
+    partition,
+    qualified,
+    quoted,
+    words,
+)
 
 
-def print_transaction_statement(  # noqa: C901 (flat: a case for each kind)
+def print_transaction_statement(
     statement: TransactionStatement,
 ) -> str:
     match statement:

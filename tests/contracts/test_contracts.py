@@ -1,14 +1,11 @@
-"""The contracts of stores: they try all that the protocols promise, notice a store that does not
-keep a promise, and cost nothing but pytest.
+"""The contracts of stores: they try all that the protocols promise, and notice a store that does
+not keep a promise.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -21,11 +18,10 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import TableName
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session
-from acidsql.testing import contracts
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import TxnManager
+from tests import contracts
 
-ROOT = Path(__file__).resolve().parents[2]
 WHOLE = (contracts.TxnManagerContract, contracts.CatalogContract, contracts.MetastoreContract)
 OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:timeout", "-q")
 
@@ -59,21 +55,6 @@ def test_every_method_is_tried(protocol: type) -> None:
     assert methods - called == set()
 
 
-@pytest.mark.processes
-def test_importing_them_takes_pytest_only() -> None:
-    """No other package is loaded: no store, no parser, no Spark."""
-    code = (
-        "import sys, pytest; before = set(sys.modules); import acidsql.testing.contracts;"
-        "names = {m.partition('.')[0] for m in set(sys.modules) - before};"
-        "print(*sorted(names - sys.stdlib_module_names))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["acidsql"]
-
-
-# ---- the page
-
-
 @pytest.fixture
 def loaded(tmp_path: Path) -> None:
     """Imports what a run inside this one would import: SQLAlchemy cannot be imported twice."""
@@ -81,24 +62,10 @@ def loaded(tmp_path: Path) -> None:
         session.sql("SHOW TABLES")
 
 
-@pytest.mark.usefixtures("loaded")
-def test_the_example_of_the_page_works(pytester: pytest.Pytester) -> None:
-    """As it stands there; of its classes some tests each."""
-    page = (ROOT / "docs" / "testing.md").read_text("utf-8")
-    (example,) = re.findall(r"```python\n(from contextlib.*?)```", page, re.DOTALL)
-    pytester.makepyfile(example)
-    chosen = "first_committer_wins or default_database or renamed_table or silent"
-    result = pytester.runpytest_inprocess(*OUTSIDE, "-k", chosen)
-    outcomes = result.parseoutcomes()
-    assert outcomes.keys() <= {"passed", "deselected"}
-    assert outcomes["passed"] > 15
-
-
 def test_a_store_that_is_not_opened_says_what_is_missing(pytester: pytest.Pytester) -> None:
     """Who forgets the one fixture that every class needs is told its name."""
     pytester.makepyfile(
-        "from acidsql.testing import contracts\n"
-        "class TestMine(contracts.TxnManagerContract):\n    pass\n"
+        "from tests import contracts\nclass TestMine(contracts.TxnManagerContract):\n    pass\n"
     )
     result = pytester.runpytest_inprocess(*OUTSIDE, "-k", "ids_ascend")
     result.assert_outcomes(errors=1, deselected=result.parseoutcomes()["deselected"])
@@ -167,7 +134,7 @@ def test_a_broken_promise_is_noticed(
 
     pytester.makepyfile(
         "import pytest\n"
-        "from acidsql.testing import contracts\n"
+        "from tests import contracts\n"
         "class TestBroken(contracts.TxnManagerContract):\n"
         "    @pytest.fixture\n"
         "    def open_store(self, open_broken, clock):\n"

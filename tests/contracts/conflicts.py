@@ -10,9 +10,9 @@ import pytest
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import Error, TransactionAbortedError, WriteConflictError
-from acidsql.testing.contracts.store import OTHER, StoreContract, T, write
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
 from acidsql.txn.overlaps import Overlap
+from tests.contracts.store import OTHER, StoreContract, T, write
 
 U, D, I = OperationType.UPDATE, OperationType.DELETE, OperationType.INSERT  # noqa: E741
 S, O = OperationType.SELECT, OperationType.OVERWRITE  # noqa: E741

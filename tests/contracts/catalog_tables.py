@@ -30,8 +30,8 @@ from acidsql.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
-from acidsql.testing.contracts.sample_tables import RICH, VIEW, T, columns, table
-from acidsql.testing.contracts.store import StoreContract
+from tests.contracts.sample_tables import RICH, VIEW, T, columns, table
+from tests.contracts.store import StoreContract
 
 
 def foreign_key(

@@ -7,7 +7,9 @@ from typing import cast
 import pytest
 
 from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.testing.contracts.compactions.queue import (
+from acidsql.txn.compactions import Compaction, CompactionQueue
+from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.compactions.queue import (
     FAILED,
     INITIATED,
     OTHER,
@@ -17,9 +19,7 @@ from acidsql.testing.contracts.compactions.queue import (
     request,
     states,
 )
-from acidsql.testing.contracts.store import Clock, OpenStore
-from acidsql.txn.compactions import Compaction, CompactionQueue
-from acidsql.txn.manager import TxnManager, TxnState
+from tests.contracts.store import Clock, OpenStore
 
 
 def take(queue: CompactionQueue, worker: str) -> Compaction:
