@@ -8,6 +8,8 @@ from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     AnalyzeTable,
+    Assumption,
+    AttachTable,
     ClusteredBy,
     ColumnDefinition,
     CreateDatabase,
@@ -17,6 +19,7 @@ from acidsql.parser.statements import (
     Describe,
     DescribeDatabase,
     DescribeHealth,
+    DetachTable,
     DropDatabase,
     DropTable,
     DropView,
@@ -370,9 +373,47 @@ def repair_table(node: Node, text: str) -> RepairTable:
     )
 
 
+def attach_table(node: Node, text: str) -> AttachTable:
+    constraint = next(node.nodes("table_constraint"), None)
+    if constraint is not None:
+        raise ParseError("an attached table has no constraints", span=constraint.span)
+    partitioned_by, names = _partitioned_by(node, text)
+    if names:
+        raise ParseError("a partition column needs a type", span=names[0].span)
+    location = pieces.terminal(node, "STRING")
+    return AttachTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        location=str(location),
+        location_span=location.span,
+        if_not_exists=node.has("if_not_exists"),
+        columns=tuple(column_definition(child, text) for child in node.nodes("column_definition")),
+        partitioned_by=partitioned_by,
+        read_only=pieces.once(node, "read_only") is not None,
+        assumption=_assumption(pieces.once(node, "assume")),
+    )
+
+
+def _assumption(clause: Node | None) -> Assumption | None:
+    if clause is None:
+        return None
+    listed = clause.node("write_ids")
+    return Assumption(
+        span=clause.span,
+        write_ids=tuple(map(pieces.integer, listed.terminals("NUMBER"))) if listed else None,
+        excepted=clause.has("EXCEPT"),
+    )
+
+
+def detach_table(node: Node, text: str) -> DetachTable:
+    return DetachTable(
+        span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists")
+    )
+
+
 BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
     show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    describe_health, load_data, analyze_table, repair_table,
+    describe_health, load_data, analyze_table, repair_table, attach_table, detach_table,
 )  # fmt: skip

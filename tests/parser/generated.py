@@ -182,6 +182,7 @@ COLUMN = st.builds(
     constraints=st.lists(COLUMN_RULES, max_size=3, unique_by=lambda found: found.kind).map(tuple),
 )
 COLUMNS = some(COLUMN, 1)
+ASSUMPTION = build(ast.Assumption) | build(ast.Assumption, write_ids=IDS, excepted=FLAGS)
 ROW_FORMAT = st.one_of(
     build(ast.RowFormat, serde=TEXTS, properties=some(PROPERTY)),
     build(
@@ -251,6 +252,11 @@ CATALOG = st.one_of(
     build(ast.AnalyzeTable, name=TABLES, partition=maybe(PARTITION), columns=maybe(some(NAMES))),
     build(ast.AnalyzeTable, name=TABLES, noscan=FLAGS),
     build(ast.RepairTable, name=TABLES, mode=maybe(st.sampled_from(("ADD", "DROP", "SYNC"))), only_check=FLAGS),
+    build(
+        ast.AttachTable, name=TABLES, location=TEXTS, location_span=st.just(NOWHERE), if_not_exists=FLAGS, columns=some(COLUMN), partitioned_by=some(COLUMN),
+        read_only=FLAGS, assumption=maybe(ASSUMPTION),
+    ),
+    build(ast.DetachTable, name=TABLES, if_exists=FLAGS),
 )  # fmt: skip
 ADDED = st.builds(ast.AddedPartition, partition=PARTITION, location=maybe(TEXTS))
 ALTERATIONS = st.one_of(

@@ -245,3 +245,38 @@ class RepairTable:
     name: QualifiedName
     mode: str | None = None
     only_check: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """ASSUME COMMITTED [(1, 4) | EXCEPT (2, 3)]; ``write_ids`` is None without a list."""
+
+    span: Span
+    write_ids: tuple[int, ...] | None = None
+    excepted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachTable:
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [ASSUME ..];
+    ``location_span`` has its quotes.
+    """
+
+    span: Span
+    name: QualifiedName
+    location: str
+    location_span: Span
+    if_not_exists: bool = False
+    columns: tuple[ColumnDefinition, ...] = ()
+    partitioned_by: tuple[ColumnDefinition, ...] = ()
+    read_only: bool = False
+    assumption: Assumption | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachTable:
+    """DETACH TABLE [IF EXISTS] t."""
+
+    span: Span
+    name: QualifiedName
+    if_exists: bool = False
