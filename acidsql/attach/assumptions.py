@@ -13,7 +13,7 @@ from acidsql.catalog.attached import Assumed
 from acidsql.errors import BindError, Span
 
 _SHOWN = 8
-"""So many write ids are named one by one."""
+"""How many write ids are named one by one."""
 
 
 def check_known(assumed: Assumed | None, examined: Examined) -> None:

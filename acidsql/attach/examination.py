@@ -5,7 +5,7 @@ Only names and footers are looked at. Nothing is written below the location.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
@@ -54,11 +54,11 @@ class Examined:
     @property
     def unproven(self) -> Mapping[WriteId, tuple[str, ...]]:
         """The directories of each write id of which nothing is proven, below the location."""
-        found: dict[WriteId, list[str]] = {}
+        listed: dict[WriteId, list[str]] = {}
         for root, one in self.evidence.items():
             for write_id, paths in one.unproven.items():
-                found.setdefault(write_id, []).extend(_joined(root, path) for path in paths)
-        return {write_id: tuple(found[write_id]) for write_id in sorted(found)}
+                listed.setdefault(write_id, []).extend(_joined(root, path) for path in paths)
+        return {write_id: tuple(listed[write_id]) for write_id in sorted(listed)}
 
     @property
     def unfinished(self) -> Mapping[TxnId, str]:
@@ -89,14 +89,7 @@ def examine(
     evidence: dict[str, Evidence] = {}
     samples: list[str] = []
     for root, (files, directories) in roots.items():
-
-        def marker(directory: str, root: str = root) -> bytes | None:
-            path = "/".join(filter(None, (location, root, directory, METADATA_FILE)))
-            with suppress(FileNotFoundError):
-                return io.read(path) if io.exists(path) else None
-            return None
-
-        evidence[root] = evidence_of(files, directories, marker)
+        evidence[root] = evidence_of(files, directories, _marker(io, _joined(location, root)))
         samples += [_joined(root, path) for path in _samples(files)]
     tails = look_at_all(lambda path: _footer(io, f"{location}/{path}"), samples)
     transactional = any(
@@ -117,8 +110,36 @@ def examine(
     )
 
 
+def unfinished_at(io: FileIO, root: str) -> tuple[TxnId, Mapping[TxnId, str]]:
+    """The highest transaction of the compactions in the directory of a table or partition, and
+    those that never committed.
+    """
+    listing = io.listing(root)
+    files, directories = _roots_of_one(listing.files, listing.directories)
+    evidence = evidence_of(files, directories, _marker(io, root))
+    return evidence.highest_txn, evidence.unfinished
+
+
+def _roots_of_one(
+    files: Iterable[FileEntry], directories: Iterable[str]
+) -> tuple[list[FileEntry], list[str]]:
+    return list(files), [
+        one for one in directories if parse_directory(one.partition("/")[0]) is not None
+    ]
+
+
+def _marker(io: FileIO, root: str) -> Callable[[str], bytes | None]:
+    def read(directory: str) -> bytes | None:
+        path = f"{root}/{directory}/{METADATA_FILE}"
+        with suppress(FileNotFoundError):
+            return io.read(path) if io.exists(path) else None
+        return None
+
+    return read
+
+
 def _joined(root: str, path: str) -> str:
-    return f"{root}/{path}" if root else path
+    return f"{root}/{path}".rstrip("/") if root else path
 
 
 # ---- partitions

@@ -22,6 +22,8 @@ TXNS = "acidsql.attached.txns"
 """A ValidTxnList: the transactions of compactions whose results are read."""
 ASSUMED = "acidsql.attached.assumed"
 """What the user said of write ids of which the directories prove nothing."""
+SOURCE = "acidsql.attached.source"
+"""The dump that told it."""
 READ_ONLY = "read only"
 
 

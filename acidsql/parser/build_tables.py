@@ -25,6 +25,7 @@ from acidsql.parser.statements import (
     DropView,
     LoadData,
     Name,
+    Path,
     Property,
     RepairTable,
     RowFormat,
@@ -374,24 +375,36 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 
 def attach_table(node: Node, text: str) -> AttachTable:
-    constraint = next(node.nodes("table_constraint"), None)
-    if constraint is not None:
-        raise ParseError("an attached table has no constraints", span=constraint.span)
+    listed = node.node("attached_columns")
+    columns = (
+        tuple(column_definition(child, text) for child in listed.nodes("column_definition"))
+        if listed
+        else ()
+    )
     partitioned_by, names = _partitioned_by(node, text)
     if names:
         raise ParseError("a partition column needs a type", span=names[0].span)
-    location = pieces.terminal(node, "STRING")
+    for column in (*columns, *partitioned_by):
+        if column.constraints:
+            span = column.constraints[0].span
+            raise ParseError("a column of an attached table has no constraints", span=span)
+    using = pieces.once(node, "using")
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
-        location=str(location),
-        location_span=location.span,
+        location=_path(node),
         if_not_exists=node.has("if_not_exists"),
-        columns=tuple(column_definition(child, text) for child in node.nodes("column_definition")),
+        columns=columns,
         partitioned_by=partitioned_by,
         read_only=pieces.once(node, "read_only") is not None,
+        using=None if using is None else _path(using),
         assumption=_assumption(pieces.once(node, "assume")),
     )
+
+
+def _path(node: Node) -> Path:
+    written = pieces.terminal(node, "STRING")
+    return Path(text=str(written), span=written.span)
 
 
 def _assumption(clause: Node | None) -> Assumption | None:

@@ -87,3 +87,29 @@ def test_rows_are_those_hive_printed(
     with_ids = "ROW__ID" in facts["select"]
     expected = sorted(hive_lines(folder / f"{name}.expected.tsv", with_ids=with_ids))
     assert rows_of(session, "t", with_ids=with_ids) == expected
+
+
+@pytest.mark.parametrize(("location", "name"), [(n, n) for n in NAMES], indirect=["location"])
+def test_a_dump_tells_all(
+    location: Path, name: str, session: Session, shared: Path, tmp_path: Path
+) -> None:
+    """The DDL as Hive prints it, what its metastore knows of write ids, its partitions: nothing is
+    asked, and aborted rows stay away.
+    """
+    folder = shared / "hive" / "fixtures"
+    facts = json.loads((folder / f"{name}.meta.json").read_text())
+    ddl = (folder / f"{name}.ddl.sql").read_text().rstrip().rstrip(";")
+    lines = [f"| high watermark | {facts['high_watermark']} |", "+-----+"]
+    lines += [f"aborted\t{one}" for one in facts["aborted_write_ids"]]
+    lines += [
+        path.relative_to(location).as_posix()
+        for path in sorted(location.rglob("*=*"))
+        if not any("=" in child.name for child in path.iterdir() if child.is_dir())
+    ]
+    dump = tmp_path / "dump.txt"
+    dump.write_text("\n".join([f"{ddl}\n;", *lines]) + "\n", encoding="utf-8")
+    session.sql(f"ATTACH TABLE t FROM '{location}' USING '{dump}'")
+    with_ids = "ROW__ID" in facts["select"]
+    expected = sorted(hive_lines(folder / f"{name}.expected.tsv", with_ids=with_ids))
+    assert rows_of(session, "t", with_ids=with_ids) == expected
+    assert "of the dump" in session.explain(f"ATTACH TABLE u FROM '{location}' USING '{dump}'")

@@ -247,3 +247,73 @@ def test_queries_of_all_kinds_read_it(session: Session, others: Path) -> None:
     )
     assert rows(session, "SELECT * FROM mine") == [(2, "both"), (3, "c"), (10, "x")]
     assert rows(session, "SELECT * FROM t") == [(2, "b"), (3, "c")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT 1;", "does not begin with CREATE TABLE"),
+        ("CREATE TABLE t (k INT)", "no semicolon behind it"),
+        ("CREATE TABLE t (k INT);\naborted 2\n", 'no line "high watermark N"'),
+        ("CREATE TABLE t (k INT);\nhigh watermark 3\n\n???\n", r"line 4 of the dump"),
+        (
+            "CREATE TABLE t (k INT) PARTITIONED BY (d INT);\nhigh watermark 3\n",
+            "names no partition",
+        ),
+        (
+            "CREATE TABLE t (k INT) PARTITIONED BY (d INT);\nhigh watermark 3\ne=1\n",
+            "no partition of",
+        ),
+    ],
+)
+def test_a_dump_that_is_not_understood_is_refused(
+    text: str, message: str, session: Session, others: Path, tmp_path: Path
+) -> None:
+    """With its line, and nothing is attached."""
+    (tmp_path / "dump").write_text(text)
+    with pytest.raises(BindError, match=message):
+        session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING '{tmp_path / 'dump'}'")
+    assert rows(session, "SHOW TABLES") == []
+
+
+def test_a_dump_names_what_does_not_count(session: Session, others: Path, tmp_path: Path) -> None:
+    """Aborted and open ids, and all above the high watermark; a compaction that never committed is
+    passed over here, too.
+    """
+    (others / "t" / "base_0000002_v0000021").mkdir()
+    (tmp_path / "dump").write_text(
+        "CREATE TABLE t (k INT, v STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');\n"
+        "-- as of today\nhigh watermark 2\nopen 2\n"
+    )
+    result = session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING '{tmp_path / 'dump'}'")
+    assert [warning.message for warning in result.warnings] == [
+        'a compaction that never committed is passed over: "base_0000002_v0000021"'
+    ]
+    assert rows(session, "SELECT k FROM t") == [(1,), (2,)]
+
+
+def test_servers_are_refused_for_now(session: Session, others: Path) -> None:
+    """With a hint at dumps."""
+    with pytest.raises(NotSupportedError, match="cannot be asked yet"):
+        session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING 'thrift://host:9083'")
+
+
+def test_properties_of_attached_tables_are_not_for_users(session: Session) -> None:
+    """Else a table could claim write ids that it has not."""
+    with pytest.raises(BindError, match="not for users"):
+        session.sql("CREATE TABLE t (k INT) TBLPROPERTIES ('acidsql.attached.write.ids'='x')")
+
+
+@pytest.mark.spark
+def test_spark_reads_the_same(session: Session, others: Path, spark: object) -> None:
+    """Two attached tables of like columns in one query, and partitions."""
+    with Session(others, settings={"acidsql.engine": "local"}) as theirs:
+        theirs.sql(f"CREATE TABLE u (k INT, v STRING) {ACID}")
+        theirs.sql("INSERT INTO u VALUES (2, 'b'), (30, 'c')")
+    attach(session, others, "ASSUME COMMITTED EXCEPT (2)")
+    session.sql(f"ATTACH TABLE u FROM '{others / 'u'}' ASSUME COMMITTED")
+    session.sql(f"ATTACH TABLE p FROM '{others / 'p'}' ASSUME COMMITTED")
+    with Session(session.warehouse, spark=spark, settings={"acidsql.engine": "spark"}) as other:  # type: ignore[arg-type]
+        assert rows(other, "SELECT k, v FROM t") == [(2, "b")]
+        assert rows(other, "SELECT t.k, u.k FROM t JOIN u ON t.v = u.v") == [(2, 2)]
+        assert rows(other, "SELECT max(k), d FROM p GROUP BY d") == [(2, "x"), (3, "y")]

@@ -181,7 +181,15 @@ COLUMN = st.builds(
     comment=maybe(TEXTS),
     constraints=st.lists(COLUMN_RULES, max_size=3, unique_by=lambda found: found.kind).map(tuple),
 )
+PLAIN_COLUMN = st.builds(
+    ast.ColumnDefinition,
+    name=NAMES,
+    type_text=st.sampled_from(TYPES),
+    type_span=st.just(NOWHERE),
+    comment=maybe(TEXTS),
+)
 COLUMNS = some(COLUMN, 1)
+PATH = build(ast.Path, text=TEXTS)
 ASSUMPTION = build(ast.Assumption) | build(ast.Assumption, write_ids=IDS, excepted=FLAGS)
 ROW_FORMAT = st.one_of(
     build(ast.RowFormat, serde=TEXTS, properties=some(PROPERTY)),
@@ -253,8 +261,8 @@ CATALOG = st.one_of(
     build(ast.AnalyzeTable, name=TABLES, noscan=FLAGS),
     build(ast.RepairTable, name=TABLES, mode=maybe(st.sampled_from(("ADD", "DROP", "SYNC"))), only_check=FLAGS),
     build(
-        ast.AttachTable, name=TABLES, location=TEXTS, location_span=st.just(NOWHERE), if_not_exists=FLAGS, columns=some(COLUMN), partitioned_by=some(COLUMN),
-        read_only=FLAGS, assumption=maybe(ASSUMPTION),
+        ast.AttachTable, name=TABLES, location=PATH, if_not_exists=FLAGS, columns=some(PLAIN_COLUMN), partitioned_by=some(PLAIN_COLUMN),
+        read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
     ),
     build(ast.DetachTable, name=TABLES, if_exists=FLAGS),
 )  # fmt: skip

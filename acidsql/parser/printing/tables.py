@@ -230,8 +230,9 @@ def _attach_table(statement: AttachTable) -> str:
     return clauses(
         words("ATTACH TABLE", exists, qualified(statement.name), columns),
         f"PARTITIONED BY {keys}" if keys else None,
-        quoted("FROM", statement.location),
+        quoted("FROM", statement.location.text),
         "READ ONLY" if statement.read_only else None,
+        quoted("USING", statement.using.text) if statement.using else None,
         assumed,
     )
 

@@ -257,19 +257,27 @@ class Assumption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A path that stands in quotes; ``span`` is that of the quotes."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttachTable:
-    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [ASSUME ..];
-    ``location_span`` has its quotes.
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [USING
+    'source'] [ASSUME ..].
     """
 
     span: Span
     name: QualifiedName
-    location: str
-    location_span: Span
+    location: Path
     if_not_exists: bool = False
     columns: tuple[ColumnDefinition, ...] = ()
     partitioned_by: tuple[ColumnDefinition, ...] = ()
     read_only: bool = False
+    using: Path | None = None
     assumption: Assumption | None = None
 
 

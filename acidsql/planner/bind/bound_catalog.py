@@ -247,12 +247,15 @@ class BoundRepairTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAttachTable:
     """``table``: the entry to be, with the columns that are given. ``assumed``: what the user says
-    of write ids; None for nothing. ``exists``: the name is taken, and IF NOT EXISTS was said.
-    ``span``: the location's.
+    of write ids; None for nothing. ``dump``: the path of a file that tells what Hive knows.
+    ``exists``: the name is taken, and IF NOT EXISTS was said. ``span``, ``dump_span``: of both
+    paths.
     """
 
     table: Table
     assumed: Assumed | None
+    dump: str | None
+    dump_span: Span | None
     exists: bool
     span: Span
 

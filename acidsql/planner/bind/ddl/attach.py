@@ -9,12 +9,14 @@ from dataclasses import replace
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.attached import Assumed, is_attached
 from acidsql.catalog.model import Table, TableKind
-from acidsql.errors import BindError
+from acidsql.errors import BindError, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
 from acidsql.planner.bind.ddl.columns import bind_columns, bind_partition_columns
 from acidsql.planner.bind.ddl.create import absolute, new_name
 from acidsql.planner.bind.names import Names
+
+SERVERS = ("thrift", "postgresql", "mysql", "jdbc", "derby")
 
 
 def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
@@ -23,7 +25,7 @@ def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
     table = Table(
         name=name,
         columns=columns,
-        location=absolute(statement.location, statement.location_span),
+        location=absolute(statement.location.text, statement.location.span),
         partition_columns=bind_partition_columns(statement.partitioned_by, columns),
         kind=TableKind.EXTERNAL,
         owner=names.around.user,
@@ -32,9 +34,30 @@ def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
     return BoundAttachTable(
         table=table if existing is None else replace(existing),
         assumed=_assumed(statement.assumption),
+        dump=_dump(statement),
+        dump_span=None if statement.using is None else statement.using.span,
         exists=existing is not None,
-        span=statement.location_span,
+        span=statement.location.span,
     )
+
+
+def _dump(statement: ast.AttachTable) -> str | None:
+    """The path of the dump. BindError for what contradicts it."""
+    using = statement.using
+    if using is None:
+        return None
+    if "://" in using.text and using.text.partition("://")[0] in SERVERS:
+        raise UnsupportedStatementError(
+            "a metastore cannot be asked yet",
+            hint="Make a dump of what it knows: docs/attach.md says how.",
+            span=using.span,
+        )
+    for given, what in ((statement.assumption, "ASSUME"), (statement.columns, "a list of columns")):
+        if given:
+            raise BindError(f"a dump tells what {what} would say", span=using.span)
+    if statement.partitioned_by:
+        raise BindError("a dump tells the partition columns", span=using.span)
+    return using.text
 
 
 def _assumed(given: ast.Assumption | None) -> Assumed | None:
