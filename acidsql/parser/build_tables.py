@@ -375,31 +375,24 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 
 def attach_table(node: Node, text: str) -> AttachTable:
-    listed = node.node("attached_columns")
-    columns = (
-        tuple(column_definition(child, text) for child in listed.nodes("column_definition"))
-        if listed
-        else ()
-    )
-    partitioned_by, names = _partitioned_by(node, text)
-    if names:
-        raise ParseError("a partition column needs a type", span=names[0].span)
-    for column in (*columns, *partitioned_by):
-        if column.constraints:
-            span = column.constraints[0].span
-            raise ParseError("a column of an attached table has no constraints", span=span)
-    using = pieces.once(node, "using")
+    using, by = pieces.once(node, "using"), node.node("attached_by")
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
         location=_path(node),
         if_not_exists=node.has("if_not_exists"),
-        columns=columns,
-        partitioned_by=partitioned_by,
+        columns=_attached_columns(node, text),
+        partitioned_by=() if by is None else _attached_columns(by, text),
         read_only=pieces.once(node, "read_only") is not None,
         using=None if using is None else _path(using),
         assumption=_assumption(pieces.once(node, "assume")),
     )
+
+
+def _attached_columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
+    listed = node.node("attached_columns")
+    columns = listed.nodes("attached_column") if listed else ()
+    return tuple(column_definition(column, text) for column in columns)
 
 
 def _path(node: Node) -> Path:
