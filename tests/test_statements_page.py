@@ -12,7 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 import acidsql
 from acidsql.errors import ParseError, UnsupportedStatementError
@@ -408,7 +410,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the examples' files lie: ``/data`` of the page, and the directory the program runs in."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.txt").write_text("1,first\n2,second\n", encoding="utf-8")
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "old_orders").mkdir(parents=True)
+    orc.write_table(pa.table({"id": [1]}), str(tmp_path / "data" / "old_orders" / "000000_0"))
     return tmp_path / "data"
 
 

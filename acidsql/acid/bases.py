@@ -62,7 +62,7 @@ def choose_base(
     unusable: list[ListedBase] = []
     for base in bases:
         write_id, visibility = base.name.write_id, base.name.visibility_txn_id
-        compacted = visibility != NO_VISIBILITY or _marked_compacted(base, read_marker)
+        compacted = visibility != NO_VISIBILITY or is_marked_compacted(base.path, read_marker)
         if write_id == BEFORE_ALL_WRITES or (
             write_ids.is_valid_base(write_id) if compacted else write_ids.is_valid(write_id)
         ):
@@ -104,15 +104,18 @@ def _is_needed(path: str, above: WriteId, write_ids: ValidWriteIdList) -> bool:
     return low <= high and write_ids.range_valid(low, high) is not RangeResponse.NONE
 
 
-def _marked_compacted(base: ListedBase, read_marker: Callable[[str], bytes | None]) -> bool:
-    content = read_marker(base.path)
+def is_marked_compacted(path: str, read_marker: Callable[[str], bytes | None]) -> bool:
+    """Whether the ``_metadata_acid`` of a base says that a compaction made it. FormatError for a
+    content that Hive does not write.
+    """
+    content = read_marker(path)
     if content is None:
         return False
     try:
         return parse_marker(content) is BaseKind.COMPACTED
     except FormatError as error:
         raise FormatError(
-            f'unknown content of "{base.path}/{METADATA_FILE}"', detail=error.detail
+            f'unknown content of "{path}/{METADATA_FILE}"', detail=error.detail
         ) from None
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.attached import attached_txns
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.blockers import blockers_of, mends_of
@@ -75,8 +76,9 @@ def table_health(
     """The health of a table, or of these partitions of it. ``now``: epoch seconds. ``footers``:
     whether rows are to be known. OSError if a directory cannot be listed.
     """
-    txns = store.valid_txns()
-    write_ids = store.valid_write_ids(table.name, txns) if table.is_transactional else None
+    now_valid = store.valid_txns()
+    write_ids = store.valid_write_ids(table.name, now_valid) if table.is_transactional else None
+    txns = attached_txns(table) or now_valid
     known = store.list_partitions(table) if partitions is None else partitions
     named = _layouts(io, table, known, write_ids, txns)
     if footers and table.file_format is FileFormat.ORC:

@@ -51,13 +51,13 @@ from acidsql.planner.bind.bound_catalog import (
     BoundShowViews,
     BoundUnbuilt,
     BoundUse,
-    CatalogAction,
+    DdlAction,
 )
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.result import Result
 
 
-def run_catalog_command(warehouse: Warehouse, action: CatalogAction) -> Result:  # noqa: C901 (flat: a case for each kind)
+def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # noqa: C901 (flat: a case for each kind)
     """Runs one DDL statement or look-up."""
     match action:
         case BoundCreateDatabase():

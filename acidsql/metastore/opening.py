@@ -13,11 +13,13 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
+from acidsql.errors import NotSupportedError
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.runs import purge_runs
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.txn_tables import (
+    ATTACHED_NEXT,
     AUX_TABLE,
     MIN_HISTORY_LEVEL,
     NEXT_WRITE_ID,
@@ -112,6 +114,8 @@ def allocate_first(connection: Connection, txn_id: TxnId, table: TableName) -> W
     """The write id of a transaction that surely has none on the table."""
     name = {"database": table.database, "table": table.table}
     write_id = connection.scalar(_NEXT_WRITE_ID, name)
+    if write_id == ATTACHED_NEXT:
+        raise NotSupportedError(f"table {table} is attached read only: it gives out no write ids")
     if write_id is None:
         write_id = 1
         connection.execute(

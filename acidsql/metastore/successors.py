@@ -13,7 +13,7 @@ from acidsql.acid.ids import FIRST_WRITE_ID, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.rows.readers import is_read
-from acidsql.metastore.txn_tables import NEXT_WRITE_ID
+from acidsql.metastore.txn_tables import ATTACHED_NEXT, NEXT_WRITE_ID
 
 _NWI = NEXT_WRITE_ID.c
 _OF_TABLE = and_(bindparam("database") == _NWI.NWI_DATABASE, bindparam("table") == _NWI.NWI_TABLE)
@@ -35,6 +35,16 @@ def begin_behind(connection: Connection, table: TableName, write_id: WriteId) ->
         connection.execute(_INSERT, {**first, "NWI_NEXT": write_id + 1})
 
 
+def begin_attached(connection: Connection, table: TableName) -> None:
+    """Has a table have the write ids that its properties tell, and give out none.
+    WriteConflictError as for ``begin_with``.
+    """
+    begin_with(connection, table, FIRST_WRITE_ID)
+    connection.execute(_FORGET, _named(table))
+    first = {"NWI_DATABASE": table.database, "NWI_TABLE": table.table}
+    connection.execute(_INSERT, {**first, "NWI_NEXT": ATTACHED_NEXT})
+
+
 def begin_with(connection: Connection, table: TableName, write_id: WriteId) -> None:
     """Has a new table begin with files of ``write_id``. WriteConflictError if files that somebody
     looks for may have its name.
@@ -48,7 +58,8 @@ def begin_with(connection: Connection, table: TableName, write_id: WriteId) -> N
 
 def leave_write_ids(connection: Connection, table: TableName) -> None:
     """Says where the next table begins, of one that loses its name now."""
-    if not is_read(connection, table):
+    is_attached = connection.scalar(_NEXT, _named(table)) == ATTACHED_NEXT
+    if is_attached or not is_read(connection, table):  # the files of an attached one lie elsewhere
         connection.execute(_FORGET, _named(table))
 
 

@@ -124,6 +124,9 @@ TXN_TO_WRITE_ID = Table(
     Index("T2W_TXNID_IDX", "T2W_TXNID"),
 )
 
+ATTACHED_NEXT = 0
+"""NWI_NEXT of a table that others write: its write ids stand in its properties."""
+
 NEXT_WRITE_ID = Table(
     "NEXT_WRITE_ID",
     METADATA,

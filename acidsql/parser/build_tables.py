@@ -8,6 +8,8 @@ from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     AnalyzeTable,
+    Assumption,
+    AttachTable,
     ClusteredBy,
     ColumnDefinition,
     CreateDatabase,
@@ -17,11 +19,13 @@ from acidsql.parser.statements import (
     Describe,
     DescribeDatabase,
     DescribeHealth,
+    DetachTable,
     DropDatabase,
     DropTable,
     DropView,
     LoadData,
     Name,
+    Path,
     Property,
     RepairTable,
     RowFormat,
@@ -370,9 +374,52 @@ def repair_table(node: Node, text: str) -> RepairTable:
     )
 
 
+def attach_table(node: Node, text: str) -> AttachTable:
+    using, by = pieces.once(node, "using"), node.node("attached_by")
+    return AttachTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        location=_path(node),
+        if_not_exists=node.has("if_not_exists"),
+        columns=_attached_columns(node, text),
+        partitioned_by=() if by is None else _attached_columns(by, text),
+        read_only=pieces.once(node, "read_only") is not None,
+        using=None if using is None else _path(using),
+        assumption=_assumption(pieces.once(node, "assume")),
+    )
+
+
+def _attached_columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
+    listed = node.node("attached_columns")
+    columns = listed.nodes("attached_column") if listed else ()
+    return tuple(column_definition(column, text) for column in columns)
+
+
+def _path(node: Node) -> Path:
+    written = pieces.terminal(node, "STRING")
+    return Path(text=str(written), span=written.span)
+
+
+def _assumption(clause: Node | None) -> Assumption | None:
+    if clause is None:
+        return None
+    listed = clause.node("write_ids")
+    return Assumption(
+        span=clause.span,
+        write_ids=tuple(map(pieces.integer, listed.terminals("NUMBER"))) if listed else None,
+        excepted=clause.has("EXCEPT"),
+    )
+
+
+def detach_table(node: Node, text: str) -> DetachTable:
+    return DetachTable(
+        span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists")
+    )
+
+
 BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
     show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    describe_health, load_data, analyze_table, repair_table,
+    describe_health, load_data, analyze_table, repair_table, attach_table, detach_table,
 )  # fmt: skip

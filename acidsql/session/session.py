@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from acidsql.changes.transactional import TransactionWork
 from acidsql.compaction.background import Background
 from acidsql.engine import Engine
 from acidsql.errors import Error, InterfaceError, Warning
-from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
@@ -164,9 +164,37 @@ class Session:
         """The plan of one statement, as EXPLAIN prints it. Starts nothing."""
         with self.turn.taken():
             _, plan = self._spine.plan(text, params)
-            from acidsql.planner.explain import explain
+            return "\n".join(self._spine.explain(plan))
 
-            return "\n".join(explain(plan, self.settings, self.store))
+    def attach(
+        self,
+        table: str,
+        location: str | os.PathLike[str],
+        *,
+        columns: str = "",
+        partitioned_by: str = "",
+        committed: Iterable[int] | None = None,
+        aborted: Iterable[int] | None = None,
+    ) -> Result:
+        """Attaches a table that others write, read only: ATTACH TABLE.
+
+        columns, partitioned_by: definitions, as in CREATE TABLE, where files and directories do not
+        tell them. committed, aborted: of the write ids of which the directories prove nothing,
+        those that count, or those that do not while all others do (``aborted=[]``: all count).
+        BindError that names these ids if neither is given and there are any.
+        """
+        if committed is not None and aborted is not None:
+            raise InterfaceError("write ids are told by those committed, or by those aborted")
+        text = f"ATTACH TABLE {table}" + (f" ({columns})" if columns else "")
+        text += f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
+        text += f" FROM {text_literal(os.fspath(location))} READ ONLY"
+        if committed is not None:
+            listed = ", ".join(str(int(one)) for one in committed)
+            text += f" ASSUME COMMITTED ({listed})" if listed else " ASSUME COMMITTED (0)"
+        elif aborted is not None:
+            ids = ", ".join(str(int(one)) for one in aborted)
+            text += " ASSUME COMMITTED" + (f" EXCEPT ({ids})" if ids else "")
+        return self.sql(text)
 
     def health(self, table: str, report: Report | None = None) -> TableHealth:
         """The health of a table (``db.t``, ``t PARTITION (day='x')``): what DESCRIBE HEALTH tells,

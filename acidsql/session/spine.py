@@ -24,9 +24,12 @@ from acidsql.parser.nesting import placed_in
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
+    AttachAction,
     BoundAnalyze,
+    BoundAttachTable,
     BoundCreateTableAs,
     BoundDescribeHealth,
+    BoundDetachTable,
     BoundDropDatabase,
     BoundUse,
     CatalogAction,
@@ -232,6 +235,18 @@ class Spine:
             case _:
                 return False
 
+    def explain(self, plan: Plan, mode: str | None = None) -> list[str]:
+        """The lines of EXPLAIN [mode]."""
+        match plan:
+            case CatalogCommand(action=BoundAttachTable() as action) if mode is None:
+                from acidsql.attach.statements import explain_attach
+
+                return list(explain_attach(self.engine.files, action))
+            case _:
+                from acidsql.planner.explain import explain
+
+                return explain(plan, self.settings, self.store, mode)
+
     def _check(self, plan: Plan) -> None:
         carried = carried_out(plan)
         check_runnable(carried)
@@ -266,9 +281,7 @@ class Spine:
             case ExplainPlan(plan=inner, mode="ANALYZE"):
                 return self._analyze(inner, source)
             case ExplainPlan(plan=inner, mode=mode):
-                from acidsql.planner.explain import explain
-
-                lines = explain(inner, self.settings, self.store, mode)
+                lines = self.explain(inner, mode)
                 return Result.of_text(Stats(), ["Explain"], [[line] for line in lines])
             case _:
                 assert_never(plan)
@@ -283,11 +296,22 @@ class Spine:
             if not isinstance(action, _LONG_COMMANDS):
                 interrupts.too_late()
             try:
-                result = run_catalog_command(self._warehouse(), action)
+                result = (
+                    self._attach(action)
+                    if isinstance(action, BoundAttachTable | BoundDetachTable)
+                    else run_catalog_command(self._warehouse(), action)
+                )
                 result.plan = result.plan or locked
                 return result
             finally:
                 self._follow(action)
+
+    def _attach(self, action: AttachAction) -> Result:
+        from acidsql.attach.statements import attach_table, detach_table
+
+        if isinstance(action, BoundAttachTable):
+            return attach_table(self.store, self.engine.files, action)
+        return detach_table(self.store, action)
 
     def _follow(self, action: CatalogAction) -> None:
         """Goes to the database of USE, and leaves one that is gone, even where its directories

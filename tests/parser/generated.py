@@ -181,7 +181,16 @@ COLUMN = st.builds(
     comment=maybe(TEXTS),
     constraints=st.lists(COLUMN_RULES, max_size=3, unique_by=lambda found: found.kind).map(tuple),
 )
+PLAIN_COLUMN = st.builds(
+    ast.ColumnDefinition,
+    name=NAMES,
+    type_text=st.sampled_from(TYPES),
+    type_span=st.just(NOWHERE),
+    comment=maybe(TEXTS),
+)
 COLUMNS = some(COLUMN, 1)
+PATH = build(ast.Path, text=TEXTS)
+ASSUMPTION = build(ast.Assumption) | build(ast.Assumption, write_ids=IDS, excepted=FLAGS)
 ROW_FORMAT = st.one_of(
     build(ast.RowFormat, serde=TEXTS, properties=some(PROPERTY)),
     build(
@@ -251,6 +260,11 @@ CATALOG = st.one_of(
     build(ast.AnalyzeTable, name=TABLES, partition=maybe(PARTITION), columns=maybe(some(NAMES))),
     build(ast.AnalyzeTable, name=TABLES, noscan=FLAGS),
     build(ast.RepairTable, name=TABLES, mode=maybe(st.sampled_from(("ADD", "DROP", "SYNC"))), only_check=FLAGS),
+    build(
+        ast.AttachTable, name=TABLES, location=PATH, if_not_exists=FLAGS, columns=some(PLAIN_COLUMN), partitioned_by=some(PLAIN_COLUMN),
+        read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
+    ),
+    build(ast.DetachTable, name=TABLES, if_exists=FLAGS),
 )  # fmt: skip
 ADDED = st.builds(ast.AddedPartition, partition=PARTITION, location=maybe(TEXTS))
 ALTERATIONS = st.one_of(

@@ -24,6 +24,7 @@ from acidsql.acid.paths import (
     parse_directory,
 )
 from acidsql.acid.row_id import RowId
+from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table
 from acidsql.changes.recovery import remove_staging
 from acidsql.changes.unit_of_work import Store
@@ -53,6 +54,8 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
     """Mends a finding; returns what was done, in words. OperationalError, and nothing changed, if
     it cannot be done without guessing; OSError; what the store raises.
     """
+    if is_attached(table):
+        raise OperationalError("not mended: the table is attached read only, its files are others'")
     match finding.cure:
         case None:
             raise OperationalError(f"not mended: {finding.mend}")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
+from acidsql.catalog.attached import attached_write_ids
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -143,7 +144,9 @@ class EmbeddedCatalog:
             insert_partitions(
                 connection, stored, partitions, self._store.warehouse, if_not_exists=False
             )
-            if stored.is_transactional:
+            if attached_write_ids(stored) is not None:
+                successors.begin_attached(connection, stored.name)
+            elif stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
             yield
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.attached import WRITE_IDS
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
@@ -49,6 +50,7 @@ from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.outcomes import find_outcome, txn_info
 from acidsql.metastore.rows.readers import insert_txn_reads
 from acidsql.metastore.rows.runs import delete_run, find_run, insert_run
+from acidsql.metastore.rows.tables import find_property
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -346,6 +348,8 @@ def find_valid_write_ids(
     floor = min((*txns.open[:1], txns.high_watermark + 1))
     top = _highest_write_id(connection, table, floor)
     name = {"database": table.database, "table": table.table}
+    if top < 0:
+        return _attached(connection, table)
     suspects = [] if top == 0 else connection.execute(_SUSPECTS, name | {"floor": floor}).all()
     later = {row.T2W_WRITEID for row in suspects if row.T2W_TXNID > txns.high_watermark}
     while top in later:
@@ -365,8 +369,17 @@ def find_valid_write_ids(
     )
 
 
+def _attached(connection: Connection, table: TableName) -> ValidWriteIdList:
+    """The write ids of a table that others write, as its properties have them."""
+    text = find_property(connection, table, WRITE_IDS)
+    if text is None:
+        raise MetastoreError(f"the write ids of attached table {table} are not in its properties")
+    return ValidWriteIdList.parse(text)
+
+
 def _highest_write_id(connection: Connection, table: TableName, floor: int) -> int:
-    """The highest write id that was given out; 0 for none. SnapshotTooOldError if the snapshot
+    """The highest write id that was given out; 0 for none, less for a table that is attached.
+    SnapshotTooOldError if the snapshot
     needs write ids that have been purged.
     """
     name = {"database": table.database, "table": table.table}

@@ -225,6 +225,13 @@ def find_table(connection: Connection, name: TableName, warehouse: str) -> Table
     )
 
 
+def find_property(connection: Connection, name: TableName, key: str) -> str | None:
+    """One property of a table; None where it has none, or there is no such table."""
+    named = {"database": name.database, "table": name.table, "key": key}
+    value: str | None = connection.scalar(_PROPERTY, named)
+    return value
+
+
 def table_locations(connection: Connection, warehouse: str) -> tuple[tuple[TableName, str], ...]:
     """Every table that has files, and where; after them the partitions that do not lie below their
     table.
@@ -312,6 +319,16 @@ _PARAMS = (
     select(TABLE_PARAMS.c.PARAM_KEY, TABLE_PARAMS.c.PARAM_VALUE)
     .where(TABLE_PARAMS.c.TBL_ID == _ID)
     .order_by(TABLE_PARAMS.c.PARAM_KEY)
+)
+_PROPERTY = (
+    select(TABLE_PARAMS.c.PARAM_VALUE)
+    .join(TBLS, TBLS.c.TBL_ID == TABLE_PARAMS.c.TBL_ID)
+    .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
+    .where(
+        DBS.c.NAME == bindparam("database"),
+        TBLS.c.TBL_NAME == bindparam("table"),
+        TABLE_PARAMS.c.PARAM_KEY == bindparam("key"),
+    )
 )
 _COLUMNS = (
     select(COLUMNS_V2.c.COLUMN_NAME, COLUMNS_V2.c.TYPE_NAME, COLUMNS_V2.c.COMMENT)

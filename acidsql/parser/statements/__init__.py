@@ -56,6 +56,8 @@ from acidsql.parser.statements.rows import (
 )
 from acidsql.parser.statements.tables import (
     AnalyzeTable,
+    Assumption,
+    AttachTable,
     CreateDatabase,
     CreateTable,
     CreateTableLike,
@@ -63,10 +65,12 @@ from acidsql.parser.statements.tables import (
     Describe,
     DescribeDatabase,
     DescribeHealth,
+    DetachTable,
     DropDatabase,
     DropTable,
     DropView,
     LoadData,
+    Path,
     RepairTable,
     ShowColumns,
     ShowCreateTable,
@@ -105,7 +109,7 @@ CatalogStatement = (
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties
     | ShowColumns | Describe | DescribeHealth
-    | LoadData | AnalyzeTable | RepairTable | TableAlteration
+    | LoadData | AnalyzeTable | RepairTable | AttachTable | DetachTable | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
     StartTransaction | Commit | Rollback | SetAutocommit
@@ -126,6 +130,8 @@ __all__ = [
     "AddedPartition",
     "AnalyzeTable",
     "Assignment",
+    "Assumption",
+    "AttachTable",
     "CatalogStatement",
     "ChangeColumn",
     "ChangingStatement",
@@ -144,6 +150,7 @@ __all__ = [
     "Describe",
     "DescribeDatabase",
     "DescribeHealth",
+    "DetachTable",
     "DropDatabase",
     "DropPartitions",
     "DropTable",
@@ -166,6 +173,7 @@ __all__ = [
     "Name",
     "PartitionItem",
     "PartitionSpec",
+    "Path",
     "Property",
     "QualifiedName",
     "Query",

@@ -245,3 +245,46 @@ class RepairTable:
     name: QualifiedName
     mode: str | None = None
     only_check: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """ASSUME COMMITTED [(1, 4) | EXCEPT (2, 3)]; ``write_ids`` is None without a list."""
+
+    span: Span
+    write_ids: tuple[int, ...] | None = None
+    excepted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A path that stands in quotes; ``span`` is that of the quotes."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachTable:
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [USING
+    'source'] [ASSUME ..].
+    """
+
+    span: Span
+    name: QualifiedName
+    location: Path
+    if_not_exists: bool = False
+    columns: tuple[ColumnDefinition, ...] = ()
+    partitioned_by: tuple[ColumnDefinition, ...] = ()
+    read_only: bool = False
+    using: Path | None = None
+    assumption: Assumption | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachTable:
+    """DETACH TABLE [IF EXISTS] t."""
+
+    span: Span
+    name: QualifiedName
+    if_exists: bool = False

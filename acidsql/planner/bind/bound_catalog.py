@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.attached import Assumed
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
@@ -244,6 +245,29 @@ class BoundRepairTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAttachTable:
+    """``table``: the entry to be, with the columns that are given. ``assumed``: what the user says
+    of write ids; None for nothing. ``dump``: the path of a file that tells what Hive knows.
+    ``exists``: the name is taken, and IF NOT EXISTS was said. ``span``, ``dump_span``: of both
+    paths.
+    """
+
+    table: Table
+    assumed: Assumed | None
+    dump: str | None
+    dump_span: Span | None
+    exists: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDetachTable:
+    """``name``: None if there is nothing to let go of."""
+
+    name: TableName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAnalyze:
     """``partitions``: those to measure, None of a table that has none. ``columns``: those to
     measure. ``noscan``: no rows are read.
@@ -351,7 +375,10 @@ PartitionAction = (
 )  # fmt: skip
 """What changes where rows lie: partitions, and the places of their files."""
 
-CatalogAction = (
+AttachAction = BoundAttachTable | BoundDetachTable
+"""What brings tables that others write into the catalog, and out of it."""
+
+DdlAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
     | BoundCreateTable | BoundCreateTableAs | BoundDropTable | BoundCreateView | BoundDropView
     | BoundAlterTable | BoundRenameTable | BoundConvertTable | BoundAnalyze
@@ -360,6 +387,8 @@ CatalogAction = (
     | BoundShowPartitions
     | BoundDescribe | BoundDescribeHealth | BoundShowCreateTable | BoundCompact | BoundUnbuilt
 )  # fmt: skip
+
+CatalogAction = DdlAction | AttachAction
 
 READING_ACTIONS = (
     BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews,

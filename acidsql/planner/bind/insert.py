@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -118,6 +119,7 @@ def insert_target(names: Names, statement: AnyInsert) -> Table:
             code=10090,
             span=span,
         )
+    check_not_attached(table, span)
     names.check_manager(table, span)
     if statement.if_not_exists and not statement.overwrite:
         raise UnsupportedStatementError(

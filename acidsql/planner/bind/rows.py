@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
 from acidsql.expressions.query_text import Piece, Slot
@@ -105,6 +106,7 @@ def changed_target(names: Names, name: ast.QualifiedName, alias: ast.Name | None
     table = names.table(name)
     if table.kind is TableKind.VIEW:
         raise BindError("You cannot update or delete records in a view", code=10402, span=name.span)
+    check_not_attached(table, name.span)
     return Read(
         table=table,
         span=name.span,

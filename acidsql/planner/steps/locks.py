@@ -14,10 +14,12 @@ from acidsql.planner.bind.bound_catalog import (
     BoundAddPartitions,
     BoundAlterTable,
     BoundAnalyze,
+    BoundAttachTable,
     BoundConvertTable,
     BoundCreateTable,
     BoundCreateTableAs,
     BoundCreateView,
+    BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
     BoundDropTable,
@@ -110,6 +112,11 @@ def _of_ddl(  # noqa: C901 (flat: a case for each kind)
             )
             yield from rules.reads(query.reads)
         case BoundDropTable(name=TableName() as name):
+            yield _on_database(name.database, LockType.SHARED_READ)
+            yield _on_table(name, LockType.EXCLUSIVE)
+        case BoundAttachTable(table=table):
+            yield _on_database(table.name.database, LockType.SHARED_READ)
+        case BoundDetachTable(name=TableName() as name):
             yield _on_database(name.database, LockType.SHARED_READ)
             yield _on_table(name, LockType.EXCLUSIVE)
         case BoundDropDatabase(name=database):

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from acidsql.parser.statements import (
     AnalyzeTable,
+    AttachTable,
     ClusteredBy,
     ColumnDefinition,
     Constraint,
@@ -17,6 +18,7 @@ from acidsql.parser.statements import (
     Describe,
     DescribeDatabase,
     DescribeHealth,
+    DetachTable,
     DropDatabase,
     DropTable,
     DropView,
@@ -64,6 +66,8 @@ TableStatement = (
     | LoadData
     | AnalyzeTable
     | RepairTable
+    | AttachTable
+    | DetachTable
 )
 Show = (
     ShowTables
@@ -107,7 +111,7 @@ def print_database_statement(statement: DatabaseStatement) -> str:
             assert_never(statement)
 
 
-def print_table_statement(statement: TableStatement) -> str:
+def print_table_statement(statement: TableStatement) -> str:  # noqa: C901 (flat: a case for each kind)
     match statement:
         case CreateTable():
             return print_create_table(statement)
@@ -139,6 +143,11 @@ def print_table_statement(statement: TableStatement) -> str:
                 qualified(statement.name),
                 mode,
             )
+        case AttachTable():
+            return _attach_table(statement)
+        case DetachTable():
+            exists = statement.if_exists and "IF EXISTS"
+            return words("DETACH TABLE", exists, qualified(statement.name))
         case _:
             assert_never(statement)
 
@@ -203,6 +212,28 @@ def print_create_table(statement: CreateTable) -> str:
         _skewed_by(statement.skewed_by),
         *_storage(statement),
         f"AS {statement.query.text}" if statement.query else None,
+    )
+
+
+def _attach_table(statement: AttachTable) -> str:
+    columns = items(map(print_column, statement.columns)) if statement.columns else None
+    keys = items(map(print_column, statement.partitioned_by)) if statement.partitioned_by else None
+    exists = statement.if_not_exists and "IF NOT EXISTS"
+    assumption, assumed = statement.assumption, None
+    if assumption is not None:
+        ids = assumption.write_ids
+        assumed = words(
+            "ASSUME COMMITTED",
+            assumption.excepted and "EXCEPT",
+            f"({', '.join(map(str, ids))})" if ids is not None else None,
+        )
+    return clauses(
+        words("ATTACH TABLE", exists, qualified(statement.name), columns),
+        f"PARTITIONED BY {keys}" if keys else None,
+        quoted("FROM", statement.location.text),
+        "READ ONLY" if statement.read_only else None,
+        quoted("USING", statement.using.text) if statement.using else None,
+        assumed,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from acidsql.acid.ids import FIRST_WRITE_ID, StatementId
 from acidsql.acid.paths import delta_name
+from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import FileFormat, Table, TableKind
 from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
@@ -103,6 +104,7 @@ def altered_table(names: Names, name: ast.QualifiedName) -> Table:
             hint=hint,
             span=name.span,
         )
+    check_not_attached(table, name.span)
     return table
 
 

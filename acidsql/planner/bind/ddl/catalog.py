@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Database, TableKind
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.parser import statements as ast
@@ -24,6 +25,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.ddl.alter import bind_alter
 from acidsql.planner.bind.ddl.analyze import bind_analyze
+from acidsql.planner.bind.ddl.attach import bind_attach, bind_detach
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.ddl.create import absolute, bind_create_table, bind_create_table_like
 from acidsql.planner.bind.ddl.load import bind_load, bind_repair, bind_truncate
@@ -70,6 +72,10 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             return bind_analyze(names, statement)
         case ast.RepairTable():
             return bind_repair(names, statement)
+        case ast.AttachTable():
+            return bind_attach(names, statement)
+        case ast.DetachTable():
+            return bind_detach(names, statement)
         case (
             ast.ShowTables() | ast.ShowViews() | ast.ShowCreateTable() | ast.ShowPartitions()
             | ast.ShowTableProperties()
@@ -190,6 +196,7 @@ def bind_drop_table(names: Names, statement: ast.DropTable) -> BoundDropTable:
         raise BindError(
             "Cannot drop a view with DROP TABLE", hint="Use DROP VIEW.", span=statement.name.span
         )
+    check_not_attached(table, statement.name.span)
     return BoundDropTable(name=name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Table, TableKind
 from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
@@ -15,6 +16,7 @@ from acidsql.planner.bind.partitions import Spec, existing, not_full, static_spe
 def bind_truncate(names: Names, statement: ast.TruncateTable) -> BoundInsert:
     """An overwriting by no rows, which readers of older snapshots survive."""
     table = names.table(statement.name)
+    check_not_attached(table, statement.name.span)
     if not table.owns_files:
         raise BindError(
             f"Cannot truncate non-managed table {table.name}.", code=10146, span=statement.name.span
@@ -58,6 +60,7 @@ def bind_load(names: Names, statement: ast.LoadData) -> BoundLoad:
             code=10090,
             span=span,
         )
+    check_not_attached(table, span)
     if table.skew is not None and table.skew.directories:
         raise BindError(
             "A stored-as-directories table cannot be used as target for LOAD", code=10195, span=span
@@ -106,6 +109,7 @@ def bind_repair(names: Names, statement: ast.RepairTable) -> BoundRepairTable:
     table = names.table(statement.name)
     if table.kind is TableKind.VIEW:
         raise BindError(f"MSCK is not supported for views: {table.name}", span=statement.name.span)
+    check_not_attached(table, statement.name.span)
     mode = "compare" if statement.only_check else (statement.mode or "ADD").lower()
     return BoundRepairTable(
         table=table,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from acidsql.catalog.attached import ATTACHED
 from acidsql.catalog.model import FileFormat, Table, TableKind, TableName
 from acidsql.catalog.statistics import RAW_BYTES, ROWS
 from acidsql.catalog.storage import STORAGES, storage_of
@@ -101,6 +102,12 @@ def check_values(given: Given) -> None:
         hint = f"Hive 3.1 reads {', '.join(CODECS)}."
         raise BindError(
             f'orc.compress "{codec}" is not supported', hint=hint, span=given.span("orc.compress")
+        )
+    reserved = next((key for key in given.values if key.startswith(ATTACHED)), None)
+    if reserved is not None:
+        hint = "ATTACH TABLE sets it."
+        raise BindError(
+            f'property "{reserved}" is not for users', hint=hint, span=given.span(reserved)
         )
     version = given.values.get(BUCKETING_VERSION)
     if version not in (None, "1", "2"):

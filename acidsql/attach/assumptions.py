@@ -1,0 +1,80 @@
+"""Which write ids of an attached table count: what its directories prove, and what the user says of
+the others. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.attach.examination import Examined
+from acidsql.catalog.attached import Assumed
+from acidsql.errors import BindError, Span
+
+_SHOWN = 8
+"""How many write ids are named one by one."""
+
+
+def check_known(assumed: Assumed | None, examined: Examined) -> None:
+    """Raises BindError for a write id that is named and that no directory is about."""
+    if assumed is None:
+        return
+    named = (*(assumed.committed or ()), *assumed.aborted)
+    unknown = [write_id for write_id in named if write_id not in examined.unproven]
+    if unknown:
+        raise BindError(
+            f"no directory asks about write id {unknown[0]}",
+            hint=f"In question are: {_shown(tuple(examined.unproven))}."
+            if examined.unproven
+            else "The directories prove all of them.",
+            span=assumed.span,
+        )
+
+
+def undecided_error(examined: Examined, location: str, span: Span) -> BindError:
+    """What is asked where directories could be of transactions that were aborted or are open."""
+    return BindError(
+        f'write ids of "{location}" could be of transactions that were aborted, or are open:'
+        f" {_shown(tuple(examined.unproven))}",
+        detail="\n".join(question_lines(examined.unproven)),
+        hint=(
+            "Say which count: ASSUME COMMITTED (all of them), ASSUME COMMITTED (1, 4), or ASSUME"
+            " COMMITTED EXCEPT (2, 3). Hive's metastore knows: TXN_TO_WRITE_ID and TXNS; in Hive"
+            " SHOW TRANSACTIONS."
+        ),
+        span=span,
+    )
+
+
+def question_lines(unproven: Mapping[WriteId, Sequence[str]]) -> list[str]:
+    """A line for each write id in question, with its directories."""
+    lines = [f"{write_id}: {', '.join(paths)}" for write_id, paths in unproven.items()]
+    more = len(lines) - _SHOWN
+    return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
+
+
+def valid_write_ids(name: str, examined: Examined, assumed: Assumed | None) -> ValidWriteIdList:
+    """The list of an attached table; ``name``: ``db.table``. What is not committed counts as
+    aborted, so that compactions above it can be read.
+    """
+    aborted = [
+        write_id for write_id in examined.unproven if assumed is None or not assumed.takes(write_id)
+    ]
+    return ValidWriteIdList(table=name, high_watermark=examined.highest, aborted=tuple(aborted))
+
+
+def valid_txns(examined: Examined) -> ValidTxnList:
+    """The transactions of compactions whose results are read."""
+    return ValidTxnList(
+        high_watermark=TxnId(examined.highest_txn), aborted=tuple(examined.unfinished)
+    )
+
+
+def _listed(ids: Collection[int]) -> str:
+    return ", ".join(map(str, ids))
+
+
+def _shown(ids: Sequence[int]) -> str:
+    more = len(ids) - _SHOWN
+    return _listed(ids) if more <= 0 else f"{_listed(ids[:_SHOWN])} and {more} more"

@@ -1,0 +1,85 @@
+"""ATTACH TABLE and DETACH TABLE: names and given columns are checked. What lies at the location is
+found out when the statement runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acidsql.acid.ids import WriteId
+from acidsql.catalog.attached import Assumed, is_attached
+from acidsql.catalog.model import Table, TableKind
+from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.parser import statements as ast
+from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
+from acidsql.planner.bind.ddl.columns import bind_columns, bind_partition_columns
+from acidsql.planner.bind.ddl.create import absolute, new_name
+from acidsql.planner.bind.names import Names
+
+SERVERS = ("thrift", "postgresql", "mysql", "jdbc", "derby")
+
+
+def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
+    name, _, existing = new_name(names, statement.name, statement.if_not_exists)
+    columns = bind_columns(statement.columns)
+    table = Table(
+        name=name,
+        columns=columns,
+        location=absolute(statement.location.text, statement.location.span),
+        partition_columns=bind_partition_columns(statement.partitioned_by, columns),
+        kind=TableKind.EXTERNAL,
+        owner=names.around.user,
+        created_at=names.around.now,
+    )
+    return BoundAttachTable(
+        table=table if existing is None else replace(existing),
+        assumed=_assumed(statement.assumption),
+        dump=_dump(statement),
+        dump_span=None if statement.using is None else statement.using.span,
+        exists=existing is not None,
+        span=statement.location.span,
+    )
+
+
+def _dump(statement: ast.AttachTable) -> str | None:
+    """The path of the dump. BindError for what contradicts it."""
+    using = statement.using
+    if using is None:
+        return None
+    if "://" in using.text and using.text.partition("://")[0] in SERVERS:
+        raise UnsupportedStatementError(
+            "a metastore cannot be asked yet",
+            hint="Make a dump of what it knows: docs/attach.md says how.",
+            span=using.span,
+        )
+    for given, what in ((statement.assumption, "ASSUME"), (statement.columns, "a list of columns")):
+        if given:
+            raise BindError(f"a dump tells what {what} would say", span=using.span)
+    if statement.partitioned_by:
+        raise BindError("a dump tells the partition columns", span=using.span)
+    return using.text
+
+
+def _assumed(given: ast.Assumption | None) -> Assumed | None:
+    if given is None:
+        return None
+    ids = None if given.write_ids is None else tuple(map(WriteId, given.write_ids))
+    if given.excepted or ids is None:
+        return Assumed(committed=None, aborted=ids or (), span=given.span)
+    return Assumed(committed=ids, aborted=(), span=given.span)
+
+
+def bind_detach(names: Names, statement: ast.DetachTable) -> BoundDetachTable:
+    name = names.table_name(statement.name)
+    table = names.catalog.find_table(name)
+    if table is None:
+        if names.may_be_missing(statement.if_exists):
+            return BoundDetachTable(name=None)
+        raise names.not_found(name, statement.name.span)
+    if not is_attached(table):
+        raise BindError(
+            f"table {name} is not attached",
+            hint="DROP TABLE drops a table of this warehouse.",
+            span=statement.name.span,
+        )
+    return BoundDetachTable(name=name)

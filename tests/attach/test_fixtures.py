@@ -1,0 +1,115 @@
+"""Tables that real Hive wrote, attached where they lie: every row reads as it did in Hive, or the
+right question is asked. No Java is needed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.errors import BindError
+from acidsql.rendering.formats import Layout, write_rows
+from acidsql.session import Session
+from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
+
+DOWN = "PARTITIONED BY"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path / "warehouse", settings={"acidsql.engine": "local"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def location(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Path]:
+    """The directory of a table that Hive wrote, which nobody may write to."""
+    folder = shared / "hive" / "fixtures"
+    with tarfile.open(folder / f"{request.param}.tar.gz") as archive:
+        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # fmt: skip
+    [table] = [path for path in tmp_path.iterdir() if path.is_dir() and path.name != "warehouse"]
+    before = contents(table)
+    yield table
+    assert contents(table) == before
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    return {
+        path.relative_to(folder).as_posix(): (
+            (os.stat(path).st_mtime_ns, path.read_bytes()) if path.is_file() else None
+        )
+        for path in folder.rglob("*")
+    }
+
+
+def rows_of(session: Session, table: str, *, with_ids: bool) -> list[str]:
+    found = session.sql(f"SELECT {'ROW__ID, ' if with_ids else ''}* FROM {table}")
+    out = io.StringIO()
+    write_rows(out, found.columns, found.rows(), Layout())
+    return sorted(out.getvalue().splitlines())
+
+
+def keys_of(ddl: str) -> str:
+    """PARTITIONED BY as Hive prints it, with its types."""
+    match = re.search(r"PARTITIONED BY \((.*?)\)\s*(?:CLUSTERED|ROW|STORED)", ddl, re.DOTALL)
+    return f"PARTITIONED BY ({match[1]})" if match else ""
+
+
+@pytest.mark.parametrize(("location", "name"), [(n, n) for n in NAMES], indirect=["location"])
+def test_rows_are_those_hive_printed(
+    location: Path, name: str, session: Session, shared: Path
+) -> None:
+    """With what Hive's metastore knows said by ASSUME; without it the write ids in question are
+    named, those of aborted transactions among them.
+    """
+    folder = shared / "hive" / "fixtures"
+    facts = json.loads((folder / f"{name}.meta.json").read_text())
+    ddl = (folder / f"{name}.ddl.sql").read_text()
+    attach = f"ATTACH TABLE t {keys_of(ddl)} FROM '{location}'"
+    asked: tuple[int, ...] = ()
+    try:
+        session.sql(attach)
+    except BindError as error:
+        asked = tuple(int(line.partition(":")[0]) for line in (error.detail or "").splitlines())
+        assert asked
+        aborted = facts["aborted_write_ids"]
+        assert set(aborted) <= set(asked)
+        words = f"EXCEPT ({', '.join(map(str, aborted))})" if aborted else ""
+        session.sql(f"{attach} READ ONLY ASSUME COMMITTED {words}")
+    with_ids = "ROW__ID" in facts["select"]
+    expected = sorted(hive_lines(folder / f"{name}.expected.tsv", with_ids=with_ids))
+    assert rows_of(session, "t", with_ids=with_ids) == expected
+
+
+@pytest.mark.parametrize(("location", "name"), [(n, n) for n in NAMES], indirect=["location"])
+def test_a_dump_tells_all(
+    location: Path, name: str, session: Session, shared: Path, tmp_path: Path
+) -> None:
+    """The DDL as Hive prints it, what its metastore knows of write ids, its partitions: nothing is
+    asked, and aborted rows stay away.
+    """
+    folder = shared / "hive" / "fixtures"
+    facts = json.loads((folder / f"{name}.meta.json").read_text())
+    ddl = (folder / f"{name}.ddl.sql").read_text().rstrip().rstrip(";")
+    lines = [f"| high watermark | {facts['high_watermark']} |", "+-----+"]
+    lines += [f"aborted\t{one}" for one in facts["aborted_write_ids"]]
+    lines += [
+        path.relative_to(location).as_posix()
+        for path in sorted(location.rglob("*=*"))
+        if not any("=" in child.name for child in path.iterdir() if child.is_dir())
+    ]
+    dump = tmp_path / "dump.txt"
+    dump.write_text("\n".join([f"{ddl}\n;", *lines]) + "\n", encoding="utf-8")
+    session.sql(f"ATTACH TABLE t FROM '{location}' USING '{dump}'")
+    with_ids = "ROW__ID" in facts["select"]
+    expected = sorted(hive_lines(folder / f"{name}.expected.tsv", with_ids=with_ids))
+    assert rows_of(session, "t", with_ids=with_ids) == expected
+    assert "of the dump" in session.explain(f"ATTACH TABLE u FROM '{location}' USING '{dump}'")
