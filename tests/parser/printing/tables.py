@@ -111,7 +111,7 @@ def print_database_statement(statement: DatabaseStatement) -> str:
             assert_never(statement)
 
 
-def print_table_statement(statement: TableStatement) -> str:  # noqa: C901 (flat: a case for each kind)
+def print_table_statement(statement: TableStatement) -> str:
     match statement:
         case CreateTable():
             return print_create_table(statement)
