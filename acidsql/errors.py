@@ -26,11 +26,16 @@ import re
 from typing import Any, ClassVar, Self
 
 from acidsql.lazy_dataclass import dataclass
+from acidsql.width import display_width, visible
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_LINE = 160
-"""Characters of a line that are quoted; of a longer one, so many near the span."""
+"""Columns of a line that are quoted where no screen says how many; of a longer one, so many near
+the span.
+"""
+_SHORTEST_LINE = 20
 _BEFORE_SPAN = 60
+_DOTS = ".."
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +104,24 @@ class _Spanned(BaseException):
         return self.span.start - (self.source.rfind("\n", 0, self.span.start) + 1) + 1
 
     def __str__(self) -> str:
+        return self.rendered()
+
+    def rendered(self, screen: int | None = None) -> str:
+        """Its text. The quoted line is cut to what a ``screen`` of so many columns holds, so that
+        the carets stand below what they mean.
+        """
         head = f"[Error {self.code}]: {self.message}" if self.code else self.message
         lines = [head]
-        lines += self._quoted_line()
+        lines += self._quoted_line(screen)
         if self.detail:
             lines.append(f"detail: {self.detail}")
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return _LONE_SURROGATE.sub("\ufffd", "\n".join(lines))  # so that it can be printed
 
-    def _quoted_line(self) -> list[str]:
-        """The line of the SQL text where the span begins, or what is near it of a very long one,
-        and carets below; nothing without a span.
+    def _quoted_line(self, screen: int | None) -> list[str]:
+        """The line of the SQL text where the span begins, or what is near it of one that is too
+        long, and carets below; nothing without a span.
         """
         if self.span is None or self.source is None:
             return []
@@ -120,16 +131,38 @@ class _Spanned(BaseException):
         end = len(self.source) if end < 0 else end
         text = self.source[begin:end].rstrip("\r").replace("\t", " ")
         label = f"  line {self.line}: "
-        column = start - begin
-        if len(text) > _LONGEST_LINE:
-            cut = max(0, min(column - _BEFORE_SPAN, len(text) - _LONGEST_LINE))
-            label += ".. " * (cut > 0)
-            kept = text[cut : cut + _LONGEST_LINE]
-            text, column = kept + " .." * (cut + len(kept) < len(text)), column - cut
-            width = min(self.span.end - start, len(kept) - column)
-        else:
-            width = min(self.span.end - start, len(text) - column)
-        return [label + text, " " * (len(label) + column) + "^" * max(1, width)]
+        column = min(start - begin, len(text))
+        room = _LONGEST_LINE if screen is None else max(screen - len(label), _SHORTEST_LINE)
+        first, last = 0, len(text)
+        if _columns(text) > room:
+            first, last = _near(
+                text, column, room if screen is None else room - 2 * len(f"{_DOTS} ")
+            )
+        label += f"{_DOTS} " if first else ""
+        dots = f" {_DOTS}" if last < len(text) else ""
+        carets = _columns(text[column : min(column + self.span.end - start, last)])
+        return [
+            label + visible(text[first:last]) + dots,
+            " " * (len(label) + _columns(text[first:column])) + "^" * max(1, carets),
+        ]
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a part of a line takes."""
+    return display_width(visible(text))
+
+
+def _near(text: str, column: int, room: int) -> tuple[int, int]:
+    """Where the part of a long line begins and ends that is near a column and fits ``room``."""
+    before = room * _BEFORE_SPAN // _LONGEST_LINE
+    first = last = column
+    while first and _columns(text[first - 1 : column]) <= before:
+        first -= 1
+    while last < len(text) and _columns(text[first : last + 1]) <= room:
+        last += 1
+    while last == len(text) and first and _columns(text[first - 1 :]) <= room:
+        first -= 1
+    return first, last
 
 
 class Warning(_Spanned, builtins.Warning):  # noqa: A001  (PEP 249's own name)

@@ -3,6 +3,9 @@
 ``%acidsql SELECT ..`` gives the Result of one statement, ``%%acidsql`` runs the statements of a
 cell. ``:name`` in them is the value of the Python variable ``name``. Both run in one session,
 which ``%acidsql`` alone gives; options come first: see ``USAGE``.
+
+Rows are read when they are first asked for, so a query may take its time when it is shown: that is
+under the bar and heeds Ctrl-C as the statement itself, also where Python alone has run it.
 """
 
 from __future__ import annotations
@@ -85,7 +88,7 @@ class Magic:
             if result is not None:
                 display(result)
             params = _params(statement, variables)
-            with self._bar(), _carried_out_is_told():
+            with self.bar(), _interrupts_are_short():
                 result = self.session.sql(statement, params)
         assert result is not None
         return result
@@ -110,8 +113,14 @@ class Magic:
         if own is not None:
             own.close()
 
+    def fetch(self, shown: object) -> None:
+        """Reads the rows of what is about to be shown, if it is a result that has not done so."""
+        if isinstance(shown, Result) and shown.columns and not shown.is_fetched:
+            with self.bar(), _interrupts_are_short():
+                shown.to_arrow()
+
     @contextmanager
-    def _bar(self) -> Iterator[None]:
+    def bar(self) -> Iterator[None]:
         """A progress bar, or on IPython's terminal a line, once the statement has run for
         PATIENCE_SECONDS.
         """
@@ -123,7 +132,7 @@ class Magic:
         context = copy_context()  # which says the cell that the bar belongs to
         thread = threading.Thread(
             target=context.run,
-            args=(_show_bar, self.session.running_tasks, done),
+            args=(_show_bar, self._tasks, done),
             daemon=True,
             name="acidsql-bar",
         )
@@ -137,7 +146,10 @@ class Magic:
     def _line(self) -> AbstractContextManager[None]:
         if not sys.stderr.isatty():
             return nullcontext()
-        return progress(sys.stderr, self.session.running_tasks, patience=PATIENCE_SECONDS)
+        return progress(sys.stderr, self._tasks, patience=PATIENCE_SECONDS)
+
+    def _tasks(self) -> tuple[int, int] | None:
+        return None if self._session is None else self._session.running_tasks()
 
 
 # -- options and variables
@@ -218,13 +230,16 @@ def _params(statement: str, variables: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 @contextmanager
-def _carried_out_is_told() -> Iterator[None]:
-    """An interrupt that came too late for the statement says so; IPython shows no notes of it."""
+def _interrupts_are_short() -> Iterator[None]:
+    """An interrupt is shown by its name alone, without Python's traceback. One that came too late
+    for the statement says so; IPython shows no notes of it.
+    """
     try:
         yield
     except KeyboardInterrupt as interrupt:
         for note in getattr(interrupt, "__notes__", ()):
             print(f"{NAME}: {note}" if note == CARRIED_OUT else note, file=sys.stderr)
+        interrupt._render_traceback_ = lambda: ["KeyboardInterrupt"]  # type: ignore[attr-defined]
         raise
 
 
@@ -276,7 +291,8 @@ def load_ipython_extension(shell: Any) -> None:
 
     run.__doc__ = USAGE
     shell.register_magic_function(needs_local_scope(no_var_expand(run)), "line_cell", NAME)
-    shell._acidsql = magic, shell.custom_exceptions, shell.CustomTB
+    shell._acidsql = magic, shell.custom_exceptions, shell.CustomTB, shell.display_trap.hook
+    _fetch_before_showing(shell, magic)
     others, previous = shell.custom_exceptions, shell.CustomTB
 
     def show(shell: Any, kind: type, error: Any, traceback: Any, tb_offset: Any = None) -> Any:
@@ -290,10 +306,28 @@ def load_ipython_extension(shell: Any) -> None:
     shell.set_custom_exc((*others, Error), show)
 
 
+def _fetch_before_showing(shell: Any, magic: Magic) -> None:
+    """Has the rows of a result read before IPython writes ``Out[..]``, and before it asks for their
+    pictures: it would print what goes wrong then, and go on.
+    """
+    shown, pictures = shell.display_trap.hook, shell.display_formatter.format
+
+    def show(value: object) -> None:
+        if not shell.displayhook.quiet():
+            magic.fetch(value)
+        shown(value)
+
+    def pictures_of(value: object, *args: Any, **options: Any) -> Any:
+        magic.fetch(value)
+        return pictures(value, *args, **options)
+
+    shell.display_trap.hook, shell.display_formatter.format = show, pictures_of
+
+
 def unload_ipython_extension(shell: Any) -> None:
     """What ``%unload_ext acidsql`` calls: the session closes if the magics have opened it."""
-    magic, shell.custom_exceptions, shell.CustomTB = shell._acidsql
-    del shell._acidsql
+    magic, shell.custom_exceptions, shell.CustomTB, shell.display_trap.hook = shell._acidsql
+    del shell._acidsql, shell.display_formatter.format
     atexit.unregister(magic.close)
     magic.close()
     for kind in shell.magics_manager.magics.values():

@@ -230,7 +230,7 @@ class Result:
         for and not kept, so that more may come than memory holds; that can be done once, and no
         other statement of the session may run before the end. InterfaceError as for ``to_arrow``.
         """
-        if self._stream is None or self._is_streamed or "_table" in self.__dict__:
+        if self._stream is None or self._is_streamed or self.is_fetched:
             yield from self._table.to_batches()
         else:
             self._is_streamed = True
@@ -268,7 +268,12 @@ class Result:
     @property
     def is_unread(self) -> bool:
         """Whether nobody has asked for the rows yet, nor for Spark's DataFrame of them."""
-        return not (self._is_handed_out or "_table" in vars(self))
+        return not (self._is_handed_out or self.is_fetched)
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether the rows are here."""
+        return "_table" in vars(self)
 
     def keep(self, rows_of: object, handed_out: Callable[[], object]) -> None:
         """Keeps what the rows are read from as long as there is the result. ``handed_out``: called

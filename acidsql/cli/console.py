@@ -8,8 +8,9 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
+from acidsql.cli.output.paging import screen_of
 from acidsql.cli.output.showing import Shown
-from acidsql.errors import Error
+from acidsql.errors import Error, Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.result import Stats
 
@@ -39,8 +40,17 @@ class Console:
         self.notes.write((f"{_DIM}{text}{_PLAIN}" if dim and self.colour else text) + "\n")
         self.notes.flush()
 
+    @property
+    def screen(self) -> int | None:
+        """The columns of the terminal that notes go to; None where they go to none."""
+        size = screen_of(self.notes)
+        return None if size is None else size.columns
+
+    def warn(self, warning: Warning) -> None:
+        self.say(f"warning: {warning.rendered(self.screen)}")
+
     def complain(self, error: Error, prefix: str = "") -> None:
-        first, *rest = str(error).split("\n")
+        first, *rest = error.rendered(self.screen).split("\n")
         if self.colour:
             first = f"{_RED}{first}{_PLAIN}"
         self.say("\n".join([prefix + first, *rest]))
@@ -61,6 +71,8 @@ def rows_summary(shown: Shown, seconds: float | None) -> str:
     if shown.is_cut:
         of = f"more than {shown.shown:,}" if shown.is_more else words
         words = f"{shown.shown:,} of {of} {'rows ' if shown.is_more else ''}shown"
+    if shown.columns is not None:
+        words += f", {shown.columns[0]} of {shown.columns[1]} columns"
     return words + ("" if seconds is None else f" ({seconds:.2f} s)")
 
 

@@ -24,7 +24,7 @@ from acidsql.cli.commands.command import command_end, refuse_command
 from acidsql.cli.console import Console, OutputError, change_summary, rows_summary
 from acidsql.cli.ctrl_c import left_by_ctrl_c
 from acidsql.cli.output.kept import Kept
-from acidsql.cli.output.showing import CUT_HINT, Destination, show_rows
+from acidsql.cli.output.showing import COLUMNS_HINT, CUT_HINT, Destination, show_rows
 from acidsql.errors import Error, ExecutionError, InternalError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
@@ -208,7 +208,7 @@ class Runner:
         """
         for warning in result.warnings:
             # also where notes are silent: something is lost
-            self.console.say(f"warning: {warning}")
+            self.console.warn(warning)
         for line in result.notes:
             self.note(line)
         if batches is None or result.stats.rows_changed:  # EXPLAIN ANALYZE has both
@@ -216,7 +216,7 @@ class Runner:
         if batches is None:
             self.note(change_summary(result.stats, self.seconds(started)))
             return
-        self.kept = Kept(result.columns)
+        self.kept = Kept(result.columns, result.stats.statement)
         layout = replace(self.layout, format=Format.VERTICAL) if vertical else self.layout
         self.show_rows(self.kept, batches, layout, started)
 
@@ -241,6 +241,8 @@ class Runner:
         self.note(rows_summary(shown, self.seconds(started)))
         if shown.is_cut:
             self.note(CUT_HINT)
+        if shown.columns is not None and at_prompt:
+            self.note(COLUMNS_HINT)
 
     def count(self, stats: Stats) -> None:
         """Notes what a statement has changed for good."""

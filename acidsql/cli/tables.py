@@ -17,9 +17,9 @@ from acidsql.changes.dropped import list_kept
 from acidsql.errors import TableNotFoundError
 from acidsql.rendering.formats import Layout, parse_format, write_rows
 from acidsql.rendering.progress import progress
-from acidsql.rendering.width import visible
 from acidsql.result import ResultColumn
 from acidsql.session import Session
+from acidsql.width import visible
 
 _WIDEST_CELL = 48
 """On a terminal, so that lines can be read; elsewhere nothing is cut."""

@@ -18,8 +18,8 @@ from typing import Any, Protocol, TextIO
 from acidsql.catalog.text import plain_text, strict_json
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.lazy_dataclass import dataclass
-from acidsql.rendering.fitting import LEAST, fitted, need
-from acidsql.rendering.width import display_width, padded, shorten, visible, wrapped
+from acidsql.rendering.fitting import LEAST, Need, fitted, need
+from acidsql.width import display_width, padded, shorten, visible, wrapped
 
 NULL = "NULL"
 SAMPLE_ROWS = 1000
@@ -152,7 +152,7 @@ def vertical_lines(
 def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) -> Iterator[str]:
     """The lines of a frame as wide as the first rows need, and as the screen allows: the cells of
     several columns are cut for it, those of a single one go on in the next line. A later row that
-    is wider sticks out, or is cut as they are.
+    is wider sticks out, or is cut as they are. Where cutting does not help nothing is cut.
     """
     texts = _texts(columns, rows)
     sample = list(islice(texts, SAMPLE_ROWS))
@@ -168,17 +168,31 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
         widths = [max(layout.screen - _frame([0]), LEAST)]
         lines = ([part] for [text] in lines for part in wrapped(text, widths[0]))
     else:
-        needs = [
-            need(display_width(name), max(map(display_width, values), default=0), is_rigid=rigid)
-            for name, rigid, *values in zip(names, right, *shown, strict=True)
-        ]
+        needs = _needs(names, shown, right)
         fit = fitted(needs, layout.screen)
-        if fit is None and layout.vertical_if_wide:
+        if fit is not None:
+            widths = fit
+            caps = [None if rigid else width for rigid, width in zip(right, widths, strict=True)]
+        elif layout.vertical_if_wide:
             yield from vertical_lines(columns, chain(sample, texts), layout.null)
             return
-        widths = fit or [one.least for one in needs]
-        caps = [None if rigid else width for rigid, width in zip(right, widths, strict=True)]
     yield from _framed(names, lines, widths, caps, right)
+
+
+def needs_of(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) -> list[Need]:
+    """What the columns of a table need whose rows are all there."""
+    shown = [_shown(cells, layout) for cells in _texts(columns, rows)]
+    right = [is_number(c.type) for c in columns]
+    return _needs(_shown([c.name for c in columns], layout), shown, right)
+
+
+def _needs(
+    names: Sequence[str], shown: Iterable[Sequence[str]], right: Sequence[bool]
+) -> list[Need]:
+    return [
+        need(display_width(name), max(map(display_width, values), default=0), is_rigid=rigid)
+        for name, rigid, *values in zip(names, right, *shown, strict=True)
+    ]
 
 
 def _shown(cells: Cells, layout: Layout) -> list[str]:

@@ -28,7 +28,9 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
 
 class Terminal:
     """A process on a pseudo-terminal of a size, with files of its own below ``cwd``; gone when the
-    block is left. ``start_spark``: behind the prompt, as users have it; ``module``: what to run."""
+    block is left. ``start_spark``: behind the prompt, as users have it; ``module``: what to run;
+    ``hangs_up``: whether the end of the process is the end of all on the terminal, which is not so
+    where another shell has started it."""
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Terminal:
         lines: int = 24,
         start_spark: bool = False,
         module: str = "acidsql",
+        hangs_up: bool = True,
         **variables: str,
     ) -> None:
         self.master, slave = pty.openpty()
@@ -53,7 +56,7 @@ class Terminal:
         environment.pop("PAGER", None)
         options = [] if start_spark or module != "acidsql" else ["--lazy-spark"]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, module, *options, *arguments],
+            [sys.executable, *(["-c", _START] if hangs_up else ["-m"]), module, *options, *arguments],
             cwd=cwd, env=environment | variables, stdin=slave, stdout=slave, stderr=slave,
             start_new_session=True,
         )  # fmt: skip

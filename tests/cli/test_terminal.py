@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidsql.session import Session
+from acidsql.width import display_width
 from tests.cli.terminal import PROMPT, Terminal
 
 pytestmark = pytest.mark.processes
@@ -78,6 +81,87 @@ def test_the_shell_is_as_it_was_configured(beside: Session, tmp_path: Path) -> N
         terminal.wait_for("me")
         terminal.type(" = 'name 3';\r")
         terminal.wait_for("1 row (")
+        terminal.wait_for(PROMPT)
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def test_what_show_tells_is_for_people(beside: Session, tmp_path: Path) -> None:
+    """On a terminal times are times, and a table has the columns that the screen holds, what is asked
+    for most in front; every column is there behind \\G, and in other formats as Hive has them."""
+    [(enqueued,)] = _compacted(beside, "enqueuetime")
+    moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(enqueued / 1000))
+    with Terminal(tmp_path, *LOCAL, columns=80) as terminal:
+        terminal.wait_for(PROMPT)
+        shown = terminal.run("SHOW COMPACTIONS;", until="1 row, 6 of 20 columns (")
+        assert all(len(line) <= 80 for line in shown.splitlines() if line.startswith(("|", "+")))
+        assert "| compactionid | tabname   | partname | type " in shown
+        assert moment in shown
+        shown = terminal.run("SHOW COMPACTIONS\\G", until="1 row (")
+        assert f"enqueuetime      {moment}" in shown
+        assert "hightestwriteid" in shown
+        beside.begin()
+        beside.sql("INSERT INTO wide SELECT * FROM wide")
+        shown = terminal.run("SHOW LOCKS;", until=" columns (")
+        assert "lock_state" in shown
+        shown = terminal.run("SHOW LOCKS\\G", until="rows (" if "2 rows" in shown else "row (")
+        assert re.search(r"acquired_at     \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", shown)
+        beside.rollback()
+        terminal.run("SHOW COMPACTIONS;", until="1 row, 6 of 20 columns (")
+        shown = terminal.run(".last csv", until="1 row (")
+        assert f",{enqueued}," in shown
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+def _compacted(session: Session, column: str) -> list[tuple[int]]:
+    """What SHOW COMPACTIONS tells in a column of numbers once one has been asked for."""
+    session.sql("ALTER TABLE customers COMPACT 'minor' AND WAIT")
+    result = session.sql("SHOW COMPACTIONS")
+    at = [one.name for one in result.columns].index(column)
+    return [(int(row[at]),) for row in result.rows()]
+
+
+def test_an_error_fits_the_screen(beside: Session, tmp_path: Path) -> None:
+    """The line is cut around the place, wide characters counted, and the carets stand below it."""
+    with Terminal(tmp_path, *LOCAL, columns=50) as terminal:
+        terminal.wait_for(PROMPT)
+        text = f"SELECT '{'日本語' * 20}', nope, '{'日本語' * 20}' FROM customers;"
+        terminal.type(f"{text}\r")
+        terminal.wait_for('column "nope" does not exist')
+        shown = terminal.wait_for("\n\x1b").split("\n")
+        [quoted] = [line for line in shown if line.startswith("  line 1: ")]
+        carets = shown[shown.index(quoted) + 1]
+        assert display_width(quoted) <= 50
+        assert display_width(quoted[: quoted.index("nope")]) == carets.index("^^^^")
+        terminal.wait_for(PROMPT)
+        terminal.type("\x04")
+        assert terminal.close() == 0
+
+
+@pytest.mark.parametrize("editor", [True, False], ids=["prompt_toolkit", "lines"])
+def test_what_is_typed_ahead_is_at_the_next_prompt(
+    beside: Session, tmp_path: Path, editor: bool
+) -> None:
+    """The line that shows how far a statement is does not mix with it; nothing of it is lost."""
+    module = {} if editor else {"module": "tests.cli.without_toolkit"}
+    with Terminal(tmp_path, "--lazy-spark", *LOCAL, **module) as terminal:
+        terminal.wait_for(PROMPT)
+        beside.begin()
+        beside.sql("INSERT INTO customers VALUES (99, 'x', 'y')")
+        terminal.type("DROP TABLE customers;\r")
+        terminal.wait_for("running, 1 s")
+        terminal.type("SHOW TAB")
+        before = terminal.wait_for("running, 2 s")
+        terminal.type("LES;")
+        before += terminal.wait_for("running, 3 s")
+        beside.rollback()
+        before += terminal.wait_for("done; ")
+        assert "SHOW" not in before
+        terminal.wait_for(PROMPT)
+        terminal.wait_for("LES")
+        terminal.type("\r")
+        assert "wide" in terminal.wait_for("1 row (")
         terminal.wait_for(PROMPT)
         terminal.type("\x04")
         assert terminal.close() == 0

@@ -128,8 +128,51 @@ def test_an_interrupt_ends_a_waiting_statement(notebook: Notebook, folder: Path)
         holder.rollback()
     assert bar.startswith("<progress></progress> running, ")
     assert ended.reply["ename"] == "KeyboardInterrupt"
+    assert ended.traceback == "KeyboardInterrupt"
     assert ended.html[-1] == ""
     assert notebook.run("print(42)").text == "42\n"
+
+
+LATE = """
+import threading, pyarrow
+from acidsql.catalog.types import PrimitiveType
+from acidsql.errors import DataError
+from acidsql.result import Result, ResultColumn, Stats
+
+def late(wait=None, error=None):
+    fetched = []
+    def fetch():
+        fetched.append(1)
+        if wait is not None:
+            wait.wait()
+        if error is not None:
+            raise error
+        return pyarrow.table({"n": [len(fetched)]})
+    return Result([ResultColumn(name="n", type=PrimitiveType("bigint"))], Stats(), fetch=fetch)
+"""
+"""Results whose rows come when they are asked for: late, or not at all."""
+
+
+def test_rows_that_come_while_they_are_shown(notebook: Notebook) -> None:
+    """They are read once, under the bar, which is gone in the end; an interrupt ends that by its name
+    alone, as an error by its text, and the cell has failed. What is not shown is not read."""
+    assert notebook.run(LATE).reply["status"] == "ok"
+    for code in ("late(threading.Event())", "display(late(threading.Event()))"):
+        waiting = notebook.send(code)
+        bar = _bar(notebook, waiting)
+        notebook.manager.interrupt_kernel()
+        ended = notebook.outcome(waiting)
+        assert bar.startswith("<progress></progress> running, ")
+        assert ended.reply["ename"] == "KeyboardInterrupt"
+        assert ended.traceback == "KeyboardInterrupt"
+        assert ended.html[-1] == ""
+    for code in ("late(error=DataError('no'))", "display(late(error=DataError('no')))\nprint(1)"):
+        failed = notebook.run(code)
+        assert failed.reply["status"] == "error"
+        assert (failed.traceback, failed.html, failed.text) == ("DataError: no", [], "")
+    assert "<td" in notebook.run("late()").html[0]
+    assert notebook.run("late()").html[0].count(">1</td>") == 1
+    assert notebook.run("late(threading.Event());").html == []
 
 
 def test_the_extension_can_go_and_come_back(notebook: Notebook) -> None:
@@ -137,6 +180,7 @@ def test_the_extension_can_go_and_come_back(notebook: Notebook) -> None:
     assert "not found" in notebook.run("%unload_ext acidsql\n%acidsql").text
     code = "import acidsql\nacidsql.Session('warehouse').sql('SELECT * FROM nix')"
     assert "Traceback" in notebook.run(code).traceback
+    assert "Traceback" in notebook.run(f"{LATE}\nlate(error=DataError('no'))").traceback
     assert (
         "%acidsql alone gives the session" in notebook.run("%load_ext acidsql\n%acidsql --set").text
     )

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from acidsql.catalog.types import parse_type
 from acidsql.rendering.fitting import fitted, need
 from acidsql.rendering.formats import Format, Layout, parse_format, write_rows
-from acidsql.rendering.width import display_width, shorten, wrapped
 from acidsql.result import ResultColumn
+from acidsql.width import display_width, shorten, wrapped
 
 PEOPLE = [("id", "int"), ("name", "string"), ("tags", "array<string>")]
 ROWS = [(1, "ann", ["x", None]), (20, None, None)]
@@ -161,6 +161,15 @@ def test_rows_too_wide_for_any_table_are_vertical() -> None:
     shown = rendered(columns, [row], format=Format.TABLE, screen=40, vertical_if_wide=True)
     assert shown.startswith("c0  1000000000\nc1  1000000001\n")
     assert rendered(columns, [row], format=Format.TABLE, screen=40).startswith("+--")
+
+
+def test_what_no_table_holds_is_not_cut_in_one() -> None:
+    """Where rows are to stay a table that the screen cannot hold, cutting would help nobody."""
+    columns = [(f"c{i}", "string") for i in range(12)]
+    row = tuple(f"日本語 some text {i}" for i in range(12))
+    shown = rendered(columns, [row], format=Format.TABLE, screen=40)
+    assert shown == rendered(columns, [row], format=Format.TABLE)
+    assert all(text in shown for text in row)
 
 
 def test_a_single_column_goes_on_in_the_next_line() -> None:

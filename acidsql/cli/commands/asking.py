@@ -47,7 +47,9 @@ def last(runner: Runner, argument: str) -> bool:
     if not kept.is_whole:
         hint = 'Run it again: ".edit" and ".history" have it.'
         raise ProgrammingError("the rows of the last query were not all kept", hint=hint)
-    runner.show_rows(Kept(kept.columns), iter(kept.batches), layout, time.perf_counter())
+    runner.show_rows(
+        Kept(kept.columns, kept.statement), iter(kept.batches), layout, time.perf_counter()
+    )
     return True
 
 

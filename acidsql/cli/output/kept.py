@@ -17,9 +17,12 @@ MOST_BYTES = 16 << 20
 
 @dataclass(slots=True)
 class Kept:
-    """The rows of a query that have come so far. ``is_whole``: all have come, and all are here."""
+    """The rows of a query that have come so far. ``statement``: its name; ``is_whole``: all have
+    come, and all are here.
+    """
 
     columns: Sequence[Column]
+    statement: str = ""
     batches: list[pa.RecordBatch] = field(default_factory=list)
     size: int = 0
     is_whole: bool = False

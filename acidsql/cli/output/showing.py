@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from acidsql.cli.output.kept import Kept
 from acidsql.cli.output.paging import paged, pager_of, screen_of
+from acidsql.cli.output.people import has_picture, pictured
 from acidsql.errors import ProgrammingError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.rendering.formats import Counter, Layout, Row, row_lines
+from acidsql.rendering.formats import Column, Counter, Format, Layout, Row, row_lines
 from acidsql.result import tuples_of
 from acidsql.settings import Settings
 
@@ -25,17 +26,20 @@ CUT_HINT = (
     '"SET acidsql.shell.rows=0;" shows all, ".pager less" a page at a time;'
     ' ".once FILE" and ".last csv" write them to a file'
 )
+COLUMNS_HINT = "end the statement with \\G to see every column"
+_FOR_PEOPLE = (Format.TABLE, Format.VERTICAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """How many rows there were; ``shown`` how many of them are on the screen. ``is_more``: there
-    are more than were counted.
+    are more than were counted. ``columns``: how many of ``of`` columns are there, where not all.
     """
 
     rows: int
     shown: int
     is_more: bool = False
+    columns: tuple[int, int] | None = None
 
     @property
     def is_cut(self) -> bool:
@@ -87,21 +91,31 @@ def show_rows(
     ``at_prompt`` through the pager, or is cut where there is none.
     """
     screen = screen_of(out)
-    rows = Counter(chain.from_iterable(map(tuples_of, kept.passing(batches))))
-    lines = partial(row_lines, kept.columns, layout=fitted_layout(layout, settings, screen))
+    laid_out = fitted_layout(layout, settings, screen)
+    columns: Sequence[Column] = kept.columns
+    source: Iterable[Row] = chain.from_iterable(map(tuples_of, kept.passing(batches)))
+    some = None
+    if screen is not None and layout.format in _FOR_PEOPLE and has_picture(kept.statement):
+        is_table = layout.format is Format.TABLE
+        fit = laid_out if is_table else replace(laid_out, screen=None)
+        picture = pictured(kept.statement, columns, list(source), fit)
+        columns, source = picture.columns, picture.rows
+        some = (len(columns), picture.of) if picture.is_cut else None
+    rows = Counter(source)
+    lines = partial(row_lines, columns, layout=laid_out)
     if screen is None or not at_prompt:
         out.writelines(lines(rows))
-        return Shown(rows=rows.count, shown=rows.count)
+        return Shown(rows=rows.count, shown=rows.count, columns=some)
     pager = pager_of(settings.text("acidsql.shell.pager"))
     if pager is not None:
         paged(out, lines(rows), screen, pager)
-        return Shown(rows=rows.count, shown=rows.count)
+        return Shown(rows=rows.count, shown=rows.count, columns=some)
     most = int(settings.number("acidsql.shell.rows")) or None
-    source = iter(rows)
-    out.writelines(lines(islice(source, most)))
+    rest = iter(rows)
+    out.writelines(lines(islice(rest, most)))
     shown = rows.count
-    is_more = most is not None and _goes_on(source, kept)
-    return Shown(rows=rows.count, shown=shown, is_more=is_more)
+    is_more = most is not None and _goes_on(rest, kept)
+    return Shown(rows=rows.count, shown=shown, is_more=is_more, columns=some)
 
 
 def _goes_on(rest: Iterator[Row], kept: Kept) -> bool:

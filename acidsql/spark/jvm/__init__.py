@@ -54,15 +54,14 @@ from acidsql.spark.jvm.plans import (
     row_bytes,
     task_count,
 )
+from acidsql.spark.jvm.process import check_own_process, launch
 from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.jvm.sessions import (
-    check_own_process,
     clone_session,
     frame_of,
     hadoop_configuration,
     import_view,
     java_property,
-    launch,
     make_view,
     release_clone,
     root_of_paths,

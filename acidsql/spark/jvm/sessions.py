@@ -1,58 +1,35 @@
-"""Spark's Java process and its sessions."""
+"""The sessions of Spark's Java process."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
-import shutil
 import sys
-import tempfile
-import threading
 import uuid
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from acidsql.errors import ExecutionError, InterfaceError
-from acidsql.interrupts import at_once
+from acidsql.errors import InterfaceError
 from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
+from acidsql.spark.jvm.process import check_own_process
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_LOG_TAIL = 4000
-_FOREIGN = "Spark belongs to the process that started it"
-_FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
-_one_start = threading.Lock()
-_start: Future[None] | None = None
-
-
-def check_own_process() -> None:
-    """InterfaceError if the Spark of this process is that of the process it was forked from.
-
-    Both would talk over one connection to Java, and get each other's answers.
-    """
-    context = sys.modules.get("pyspark.core.context")
-    gateway = None if context is None else context.SparkContext._gateway
-    java = getattr(gateway, "proc", None)
-    if java is None or java.returncode is not None or not hasattr(os, "waitid"):
-        return
-    try:
-        os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        raise InterfaceError(_FOREIGN, hint=_FOREIGN_HINT) from None
+_LAST = "profiler_collector"
+"""What PySpark sets last in a context that it makes."""
 
 
 def running_session() -> SparkSession | None:
-    """The session of a Spark that somebody already started in this process."""
+    """The session of a Spark that somebody already started in this process. One that another
+    thread is about to start is none yet: it is registered before it is whole.
+    """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     context = SparkContext._active_spark_context
-    if context is None or context._jsc is None:
+    if context is None or getattr(context, "_jsc", None) is None or not hasattr(context, _LAST):
         return None
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
@@ -82,70 +59,6 @@ def running_session_if_any() -> SparkSession | None:
     except InterfaceError:
         return None
     return running_session()
-
-
-def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
-    """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints
-    reaches our stdout.
-
-    quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are
-    the detail of the ExecutionError. An interrupt leaves the start to go on in the background, and
-    the next call joins it: no Java process is orphaned.
-    """
-    global _start
-    from pyspark import SparkContext
-
-    with _one_start:
-        # a stopped Spark leaves its Java process to the next one
-        if SparkContext._gateway is not None:
-            return
-        if _start is None or _start.done():
-            _start = Future()
-            threading.Thread(
-                target=_launch,
-                args=(_start, dict(conf), quiet),
-                daemon=True,
-                name="acidsql-start-spark",
-            ).start()
-        start = _start
-    with at_once():
-        start.result()
-
-
-def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
-    from pyspark.java_gateway import launch_gateway
-
-    options = SparkConf(loadDefaults=False)
-    for key, value in conf.items():
-        options.set(key, value)
-    with tempfile.TemporaryFile() as log:
-        popen: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), log if quiet else 2)
-        atexit.register(_leave_nothing, start, popen)
-        try:
-            gateway = cast(Any, launch_gateway)(options, popen)
-            SparkContext._ensure_initialized(gateway=gateway, conf=options)
-            start.set_result(None)
-        except (PySparkException, OSError) as error:
-            log.seek(0)
-            words = log.read().decode(errors="replace").strip()[-_LOG_TAIL:]
-            start.set_exception(
-                ExecutionError(
-                    "the Java process of Spark did not start", detail=words or str(error)
-                )
-            )
-        except BaseException as error:
-            start.set_exception(error)
-
-
-def _leave_nothing(start: Future[None], popen: Mapping[str, Any]) -> None:
-    """Removes PySpark's directory for the address of a Java that is not up when the process ends.
-    ``popen``: what PySpark has started it with.
-    """
-    address = popen.get("env", {}).get("_PYSPARK_DRIVER_CONN_INFO_PATH")
-    if address and not start.done():
-        shutil.rmtree(os.path.dirname(address), ignore_errors=True)
 
 
 def java_property(name: str) -> str | None:

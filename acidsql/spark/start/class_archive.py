@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acidsql.errors import ExecutionError
-from acidsql.processes import boot_id, exists
+from acidsql.processes import boot_id, exists, told_of_our_end
 from acidsql.spark import jvm
 from acidsql.spark.start.java import cache_directory, java_version
 
@@ -246,7 +246,13 @@ def _base_options(java_home: Path, archive: _Archive) -> tuple[str, ...]:
     dumped = archive.new.with_suffix(f".{os.getpid()}")
     command = [str(java_home / "bin" / "java"), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"]
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=_DUMP_SECONDS)
+        subprocess.run(
+            command,
+            check=True,
+            capture_output=True,
+            timeout=_DUMP_SECONDS,
+            preexec_fn=told_of_our_end(),
+        )
         base = archive.keep(dumped, base=True)
     finally:
         dumped.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from acidsql.session import Session
 from tests.compaction.conftest import metastore_url as metastore_url
 from tests.contracts import Clock
 from tests.session.reading.apart import SessionApart
-from tests.session.transactions.crashes import Killer, garbage
+from tests.session.transactions.crashes import garbage, killed
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 FILES, ROWS = 3, 5000
@@ -237,25 +237,18 @@ def test_a_lease_ends(warehouse: Path, metastore_url: str) -> None:
         assert caught.value.retryable
 
 
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    started = Killer()
-    yield started
-    started.close()
-
-
 @pytest.mark.processes
 @pytest.mark.parametrize("point", ["table dropped", "directory kept"])
 @pytest.mark.parametrize("metastore_url", [""])
 def test_a_killed_drop_is_ended_by_the_next_statement(
-    writer: Session, reader: SessionApart, killer: Killer, warehouse: Path, point: str
+    writer: Session, reader: SessionApart, warehouse: Path, point: str
 ) -> None:
     """The rows are there at any time, and another table has the name at once."""
     for begun in (False, True):
         reader.open("scan", "t")
         if begun:
             reader.begin()
-        assert killer.run(warehouse, point, "DROP TABLE t")
+        assert killed(warehouse, point, "DROP TABLE t")
         if not begun:
             assert {value for _, value in reader.fetch()} == {"old"}
         create(writer, "t", "new")

@@ -24,7 +24,7 @@ from acidsql.session import Session
 from acidsql.storage.delete_events import DeleteEventReader
 from acidsql.storage.footers import Footers, FoundFile
 from acidsql.storage.snapshots import acid_directory
-from tests.session.transactions.crashes import Killer
+from tests.session.transactions.crashes import killed
 from tests.spark.stores import BUCKET, S3Server, mounted
 from tests.spark.written import id_table, target, write_delete
 
@@ -293,23 +293,16 @@ def test_a_publish_that_fails_half_way_leaves_nothing(
     )
 
 
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    started = Killer()
-    yield started
-    started.close()
-
-
 @pytest.mark.parametrize("point", ["directory made", "file published", "written", "committed"])
 def test_killed_while_writing_to_s3(
-    far: Session, s3: S3Server, killer: Killer, warehouse: Path, point: str
+    far: Session, s3: S3Server, warehouse: Path, point: str
 ) -> None:
     """Before the commit nobody ever sees a row of it, whatever files are left; after it all are
     seen.
     """
     far.sql(f"CREATE TABLE t {table_at(f'{ROOT}/t')}")
     far.sql("INSERT INTO t VALUES (1, 'a')")
-    assert killer.run(warehouse, point, "INSERT INTO t VALUES (2, 'b')", **s3.settings)
+    assert killed(warehouse, point, "INSERT INTO t VALUES (2, 'b')", **s3.settings)
     far.sql("INSERT INTO t VALUES (3, 'c')")
     expected = [1, 2, 3] if point == "committed" else [1, 3]
     assert [row["id"] for row in rows(far, f"{ROOT}/t", seen(far, f"{ROOT}/t"))] == expected

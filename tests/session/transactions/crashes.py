@@ -1,15 +1,11 @@
-"""Real processes that are killed at a named point, in milliseconds each: one process imports acidsql
-once, and forks for every statement that is to die. What is left is looked at without Spark.
+"""Real processes that are killed at a named point, in milliseconds each. What is left is looked at
+without Spark.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,102 +24,53 @@ from acidsql.metastore.txn_tables import (
 )
 from acidsql.session import Session
 from acidsql.txn.read_snapshot import ReadSnapshot
+from tests.forks import ended
 from tests.spark.naive_reader import EVENT
 
 Row = tuple[Any, ...]
 
 
-class Killer:
-    """Forks processes that are killed with SIGKILL."""
-
-    def __init__(self) -> None:
-        self._parent = subprocess.Popen(
-            [sys.executable, "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(
-        self,
-        warehouse: Path,
-        point: str,
-        *statements: str,
-        times: int = 1,
-        run_id: str | None = None,
-        **settings: str,
-    ) -> bool:
-        """Runs statements, each under the run id if there is one, in a process that is killed when
-        it comes to ``point`` for so many ``times``, or to "the end" of the statements; whether it
-        came there. AssertionError if a statement fails.
-        """
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        order = {
-            "warehouse": str(warehouse),
-            "point": point,
-            "times": times,
-            "statements": statements,
-            "run_id": run_id,
-            "settings": settings,
-        }
-        self._parent.stdin.write(json.dumps(order) + "\n")
-        self._parent.stdin.flush()
-        status = int(self._parent.stdout.readline())
-        assert status in (0, -signal.SIGKILL), f"a statement failed: {statements}"
-        return status != 0
-
-    def close(self) -> None:
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        self._parent.stdin.close()
-        self._parent.wait(30)
-        self._parent.stdout.close()
+def killed(
+    warehouse: Path,
+    point: str,
+    *statements: str,
+    times: int = 1,
+    run_id: str | None = None,
+    **settings: str,
+) -> bool:
+    """Runs statements, each under the run id if there is one, in a process that is killed when it
+    comes to ``point`` for so many ``times``, or to "the end" of the statements; whether it came
+    there. AssertionError if a statement fails.
+    """
+    asked = (str(warehouse), point, times, statements, run_id, settings)
+    end = ended(_run_and_die, *asked, folder=warehouse.parent)
+    assert end.returncode in (0, -signal.SIGKILL), f"a statement failed: {statements}: {end.stderr}"
+    return end.returncode != 0
 
 
-def main() -> None:
-    """Reads an order from each line, and answers with how the process for it ended."""
-    _warm_up()
-    for line in sys.stdin:
-        order = json.loads(line)
-        child = os.fork()
-        if not child:
-            _run_and_die(order)
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-def _warm_up() -> None:
-    """Does for the first time what takes long then, so that no fork need do it."""
-    with tempfile.TemporaryDirectory() as folder, Session(folder) as session:
-        session.sql("CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')")
-        session.sql("INSERT INTO t VALUES (1)")
-
-
-def _run_and_die(order: dict[str, Any]) -> None:
+def _run_and_die(
+    warehouse: str,
+    point: str,
+    times: int,
+    statements: Sequence[str],
+    run_id: str | None,
+    settings: dict[str, str],
+) -> None:
     from acidsql import crash_points
 
-    left = order["times"]
+    left = times
 
-    def reached(point: str) -> None:
+    def reached(name: str) -> None:
         nonlocal left
-        left -= point == order["point"]
+        left -= name == point
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    code = 1
-    try:
-        os.dup2(2, 1)
-        with Session(order["warehouse"], settings=order["settings"]) as session:
-            crash_points.hook = reached
-            for statement in order["statements"]:
-                session.sql(statement, run_id=order["run_id"])
-            reached("the end")
-        code = 0
-    except BaseException as error:
-        print(repr(error), file=sys.stderr, flush=True)
-    finally:
-        os._exit(code)
+    with Session(warehouse, settings=settings) as session:
+        crash_points.hook = reached
+        for statement in statements:
+            session.sql(statement, run_id=run_id)
+        reached("the end")
 
 
 # ---- what is left
@@ -228,7 +175,3 @@ def _records(session: Session) -> Iterator[str]:
 def run_all(session: Session, statements: Sequence[str]) -> None:
     for statement in statements:
         session.sql(statement)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,14 +7,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidsql.catalog.model import TableName
 from acidsql.session import Session
-from tests.session.transactions.crashes import Killer, garbage
+from tests.session.transactions.crashes import garbage, killed
 
 CHILD = """
 import os, signal, sys
@@ -43,13 +42,6 @@ MERGE = (
 BEFORE_COMMIT = ("begun", "directory made", "file published", "written")
 
 
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    started = Killer()
-    yield started
-    started.close()
-
-
 def run_and_kill(warehouse: Path, point: str, *statements: str, path: str, times: int = 1) -> None:
     """Runs statements by a Spark of their own, in a process that must die when it comes to ``point``
     for so many ``times``.
@@ -65,15 +57,13 @@ def ids(session: Session) -> list[int]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("point", BEFORE_COMMIT)
-def test_killed_before_the_commit(
-    warehouse: Path, session: Session, killer: Killer, point: str
-) -> None:
+def test_killed_before_the_commit(warehouse: Path, session: Session, point: str) -> None:
     """Killed at any point before the commit: no row of the statement is ever seen, and its names
     are never used again.
     """
     session.sql(TABLE)
     session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
-    assert killer.run(warehouse, point, "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    assert killed(warehouse, point, "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
     assert ids(session) == [1, 2]
     done = session.sql("INSERT INTO t VALUES (5, 'e')")
     assert done.stats.write_ids == {"default.t": 3}
@@ -83,10 +73,10 @@ def test_killed_before_the_commit(
 
 
 @pytest.mark.spark
-def test_killed_after_the_commit(warehouse: Path, session: Session, killer: Killer) -> None:
+def test_killed_after_the_commit(warehouse: Path, session: Session) -> None:
     """Killed right after the commit: all rows are there."""
     session.sql(TABLE)
-    assert killer.run(warehouse, "committed", "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    assert killed(warehouse, "committed", "INSERT INTO t VALUES (3, 'c'), (4, 'd')")
     assert ids(session) == [3, 4]
 
 
@@ -135,7 +125,6 @@ NEW = f"{CTAS} AS SELECT 3 AS id"
 def test_killed_without_a_transaction(
     warehouse: Path,
     session: Session,
-    killer: Killer,
     statements: tuple[str, ...],
     point: str,
     rows: list[int] | None,
@@ -143,7 +132,7 @@ def test_killed_without_a_transaction(
     """A table without transactions, or one that is made of a query, goes through the same commit:
     behind it all rows are there, and before it nobody knows the new table.
     """
-    assert killer.run(warehouse, point, *statements)
+    assert killed(warehouse, point, *statements)
     session.sql("CREATE TABLE other (id INT) STORED AS ORC")
     assert garbage(session) == []
     if rows is None:
@@ -200,7 +189,6 @@ def both(session: Session) -> tuple[Rows, Rows]:
 def test_killed_in_a_transaction(
     warehouse: Path,
     session: Session,
-    killer: Killer,
     point: str,
     times: int,
     statements: tuple[str, ...],
@@ -220,7 +208,7 @@ def test_killed_in_a_transaction(
     session.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     session.sql("INSERT INTO p VALUES (9, 'c')")
     if path == "auto":
-        assert killer.run(warehouse, point, *statements, times=times)
+        assert killed(warehouse, point, *statements, times=times)
     else:
         run_and_kill(warehouse, point, *statements, path=path, times=times)
     again = CHANGES if statements is CHANGES else INSERTS

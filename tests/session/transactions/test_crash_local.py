@@ -5,14 +5,13 @@ they pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidsql import crash_points
 from acidsql.session import Session
-from tests.session.transactions.crashes import Killer, garbage
+from tests.session.transactions.crashes import garbage, killed
 
 pytestmark = pytest.mark.processes
 
@@ -32,13 +31,6 @@ CHANGES = {
 }  # fmt: skip
 PASSED = {"begun", "staged", "directory made", "file published", "announced", "written"}
 """What is passed on the way to the commit."""
-
-
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    one = Killer()
-    yield one
-    one.close()
 
 
 def prepared(warehouse: Path) -> Session:
@@ -73,25 +65,24 @@ def rows(session: Session) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in session.sql("SELECT id, name FROM t").rows())
 
 
-def test_killed_at_points_of_each_name(killer: Killer, tmp_path: Path) -> None:
+def test_killed_at_points_of_each_name(tmp_path: Path) -> None:
     """All of a MERGE is there or nothing, all from the commit on; the next statement works and
     cleans up.
     """
     [statement] = [text for text in CHANGES if text.startswith("MERGE")]
     points = points_of(tmp_path / "whole", statement)
-    killed_at(killer, tmp_path, statement, points, dict(points))
+    killed_at(tmp_path, statement, points, dict(points))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("statement", CHANGES, ids=lambda text: text.split()[0])
-def test_killed_at_every_point(killer: Killer, tmp_path: Path, statement: str) -> None:
+def test_killed_at_every_point(tmp_path: Path, statement: str) -> None:
     """The same wherever else a statement comes by."""
     points = points_of(tmp_path / "whole", statement)
-    killed_at(killer, tmp_path, statement, points, None)
+    killed_at(tmp_path, statement, points, None)
 
 
 def killed_at(
-    killer: Killer,
     folder: Path,
     statement: str,
     points: list[tuple[str, int]],
@@ -107,7 +98,7 @@ def killed_at(
         warehouse = folder / str(number)
         with prepared(warehouse) as session:
             settings = {"acidsql.engine": "local"}
-            assert killer.run(warehouse, point, statement, times=times, **settings), point
+            assert killed(warehouse, point, statement, times=times, **settings), point
             is_there = number >= commit
             assert rows(session) == (CHANGES[statement] if is_there else ROWS), (point, times)
             if not is_there:

@@ -11,7 +11,7 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
-from tests.session.transactions.crashes import Killer, garbage, rows_of, run_all
+from tests.session.transactions.crashes import garbage, killed, rows_of, run_all
 
 pytestmark = pytest.mark.processes
 
@@ -25,13 +25,6 @@ WRITING = ("staged", "settled", "directory made", "announced")
 PUBLISHING = ("file published", "published", "unstaged", "written", "commit prepared")
 BEFORE = (*OPENING, *WRITING, *PUBLISHING)
 BEHIND = ("committed",)
-
-
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    started = Killer()
-    yield started
-    started.close()
 
 
 @pytest.fixture
@@ -90,7 +83,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_killed_at_every_step(warehouse: Path, opened: Session, killer: Killer, case: str) -> None:
+def test_killed_at_every_step(warehouse: Path, opened: Session, case: str) -> None:
     """Before the commit nobody sees a row of it, behind it all are seen; the next statement waits
     for nothing and goes through, and nothing is left of it then.
     """
@@ -98,7 +91,7 @@ def test_killed_at_every_step(warehouse: Path, opened: Session, killer: Killer, 
     run_all(opened, [f"CREATE TABLE other (id INT) {ACID}", "SET hive.lock.numretries=0", *made])
     reached = []
     for point in (*BEFORE, *BEHIND):
-        if killer.run(warehouse, point, *statements):
+        if killed(warehouse, point, *statements):
             reached.append(point)
             assert rows_of(opened, table) == (behind if point in BEHIND else before), point
             opened.sql("INSERT INTO other VALUES (1)")
@@ -126,7 +119,6 @@ BOTH = [(1, "a"), (2, "b")]
 def test_killed_in_a_definition(
     warehouse: Path,
     opened: Session,
-    killer: Killer,
     statement: str,
     points: tuple[str, ...],
     after: list[tuple[object, ...]] | None,
@@ -146,7 +138,7 @@ def test_killed_in_a_definition(
                 "INSERT INTO d.t VALUES (1)",
             ],
         )
-        assert killer.run(warehouse, point, statement)
+        assert killed(warehouse, point, statement)
         assert next(
             opened.sql("SELECT count(*) FROM p" if after else "SELECT count(*) FROM d.t").rows()
         )
@@ -162,9 +154,7 @@ def test_killed_in_a_definition(
         assert [path.name for path in warehouse.iterdir()] == ["_acidsql"]
 
 
-def test_killed_while_writing_to_a_plain_table(
-    warehouse: Path, opened: Session, killer: Killer
-) -> None:
+def test_killed_while_writing_to_a_plain_table(warehouse: Path, opened: Session) -> None:
     """Its files show one by one; hidden ones are taken away, and its locks are free at once."""
     run_all(opened, ["SET hive.lock.numretries=0", PLAIN, "INSERT INTO t VALUES (1)"])
     for point, rows in (
@@ -172,7 +162,7 @@ def test_killed_while_writing_to_a_plain_table(
         ("published", [(1,), (2,)]),
         ("committed", [(1,), (2,), (2,)]),
     ):
-        assert killer.run(warehouse, point, "INSERT INTO t VALUES (2)")
+        assert killed(warehouse, point, "INSERT INTO t VALUES (2)")
         assert rows_of(opened, "t") == rows
         opened.sql(f"CREATE TABLE other_{point} (id INT) STORED AS ORC")
         assert garbage(opened) == []
@@ -184,9 +174,7 @@ def test_killed_while_writing_to_a_plain_table(
     "statement",
     ["INSERT OVERWRITE TABLE t VALUES (2)", "DROP TABLE t", "INSERT OVERWRITE TABLE u VALUES (2)"],
 )
-def test_killed_while_it_waits_for_a_lock(
-    warehouse: Path, opened: Session, killer: Killer, statement: str
-) -> None:
+def test_killed_while_it_waits_for_a_lock(warehouse: Path, opened: Session, statement: str) -> None:
     """Its place in the queue is free at once, and nothing has happened."""
     run_all(opened, [T, PLAIN.replace(" t ", " u "), "SET hive.lock.numretries=0", "BEGIN"])
     opened.sql("INSERT INTO t VALUES (1)")
@@ -194,7 +182,7 @@ def test_killed_while_it_waits_for_a_lock(
         components=(LockComponent(database="default", table="u", type=LockType.SHARED_READ),)
     )
     held = opened.store.lock(request)
-    assert killer.run(warehouse, "waiting", statement)
+    assert killed(warehouse, "waiting", statement)
     opened.sql("INSERT INTO t VALUES (2)")
     opened.sql("COMMIT")
     opened.store.unlock(held.lock_id)
@@ -216,11 +204,11 @@ def test_killed_while_it_waits_for_a_lock(
     ],
 )
 def test_killed_with_locks_of_a_statement(
-    warehouse: Path, opened: Session, killer: Killer, point: str, statement: str
+    warehouse: Path, opened: Session, point: str, statement: str
 ) -> None:
     """They are free at once."""
     run_all(opened, [T, P, PLAIN.replace(" t ", " u "), "SET hive.lock.numretries=0"])
-    assert killer.run(warehouse, point, statement)
+    assert killed(warehouse, point, statement)
     for table in opened.store.list_tables("default"):
         opened.sql(f"DROP TABLE {table}")
     assert garbage(opened) == []
@@ -236,17 +224,15 @@ CLEANING = (
 
 
 @pytest.mark.parametrize("point", CLEANING)
-def test_killed_while_cleaning(
-    warehouse: Path, opened: Session, killer: Killer, point: str
-) -> None:
+def test_killed_while_cleaning(warehouse: Path, opened: Session, point: str) -> None:
     """The statement of the one who cleaned is committed; the next one goes on with the cleaning."""
     run_all(opened, [T, P, "INSERT INTO p VALUES (1, 'a')", "INSERT INTO t VALUES (1)"])
     run_all(opened, [T.replace(" t ", " gone "), "INSERT INTO gone VALUES (1)"])
-    assert killer.run(warehouse, "published", "INSERT OVERWRITE TABLE t VALUES (5)")
-    assert killer.run(warehouse, "published", "INSERT INTO p VALUES (5, 'new')")
-    assert killer.run(warehouse, "partitions dropped", "ALTER TABLE p DROP PARTITION (k = 'a')")
-    assert killer.run(warehouse, "table dropped", "DROP TABLE gone")
-    assert killer.run(warehouse, point, "INSERT INTO t VALUES (2)")
+    assert killed(warehouse, "published", "INSERT OVERWRITE TABLE t VALUES (5)")
+    assert killed(warehouse, "published", "INSERT INTO p VALUES (5, 'new')")
+    assert killed(warehouse, "partitions dropped", "ALTER TABLE p DROP PARTITION (k = 'a')")
+    assert killed(warehouse, "table dropped", "DROP TABLE gone")
+    assert killed(warehouse, point, "INSERT INTO t VALUES (2)")
     before = [(1,)] if point == "directory taken away" else [(1,), (2,)]
     assert rows_of(opened, "t") == before
     opened.sql("INSERT INTO t VALUES (3)")

@@ -19,7 +19,7 @@ from acidsql.errors import (
 )
 from acidsql.session import Session
 from acidsql.txn.runs import digest_of
-from tests.session.transactions.crashes import Killer
+from tests.session.transactions.crashes import killed
 
 TABLE = "CREATE TABLE t (id INT, name STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 PLAIN = "CREATE TABLE p (id INT) STORED AS ORC"
@@ -42,22 +42,15 @@ def rows_of(session: Session, name: str) -> list[tuple[object, ...]]:
     return rows
 
 
-@pytest.fixture(scope="module")
-def killer() -> Iterator[Killer]:
-    killer = Killer()
-    yield killer
-    killer.close()
-
-
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("point", "committed"), [("written", False), ("commit prepared", False), ("committed", True)]
 )
 def test_a_process_that_is_killed_around_its_commit(
-    here: Session, warehouse: Path, killer: Killer, point: str, committed: bool
+    here: Session, warehouse: Path, point: str, committed: bool
 ) -> None:
     """Whoever runs the work again finds its rows there once, whether the commit had taken place."""
-    assert killer.run(warehouse, point, INSERT, run_id="load")
+    assert killed(warehouse, point, INSERT, run_id="load")
     assert (here.find_run("load") is not None) is committed
     try:
         here.sql(INSERT, run_id="load")

@@ -1,0 +1,221 @@
+"""Spark's Java process: how it is started, and that it ends with this one, however that ends.
+
+Java itself looks for our end only once it is up, at the end of the pipe that is its standard input:
+a child of ours that was forked may hold that open, and a Java that cannot write its address, as
+there is nobody left who would read it, never looks. So the kernel tells it, too, where that can
+(Linux); and a process that leaves while Java starts ends it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+from acidsql.errors import ExecutionError, InterfaceError
+from acidsql.interrupts import at_once
+from acidsql.processes import told_of_our_end
+
+_LOG_TAIL = 4000
+_LOOK_SECONDS = 0.05
+_FOREIGN = "Spark belongs to the process that started it"
+_FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
+_one_start = threading.Lock()
+_start: Future[None] | None = None
+
+
+def check_own_process() -> None:
+    """InterfaceError if the Spark of this process is that of the process it was forked from.
+
+    Both would talk over one connection to Java, and get each other's answers.
+    """
+    context = sys.modules.get("pyspark.core.context")
+    gateway = None if context is None else context.SparkContext._gateway
+    java = getattr(gateway, "proc", None)
+    if java is None or java.returncode is not None or not hasattr(os, "waitid"):
+        return
+    try:
+        os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        raise InterfaceError(_FOREIGN, hint=_FOREIGN_HINT) from None
+
+
+def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
+    """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints
+    reaches our stdout.
+
+    quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are
+    the detail of the ExecutionError. An interrupt leaves the start to go on in the background, and
+    the next call joins it: no Java process is orphaned.
+    """
+    global _start
+    from pyspark import SparkContext
+
+    with _one_start:
+        # a stopped Spark leaves its Java process to the next one
+        if SparkContext._gateway is not None:
+            return
+        if _start is None or _start.done():
+            _start = Future()
+            threading.Thread(
+                target=_launch,
+                args=(_start, dict(conf), quiet),
+                daemon=True,
+                name="acidsql-start-spark",
+            ).start()
+        start = _start
+    with at_once():
+        start.result()
+
+
+def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
+    """Starts Java for all who wait for ``start``, and stays as long as that runs: Linux takes the
+    end of the thread that has started a process for that of the whole one.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+
+    options = SparkConf(loadDefaults=False)
+    for key, value in conf.items():
+        options.set(key, value)
+    gateway = None
+    with tempfile.TemporaryFile() as log:
+        try:
+            gateway = _gateway(options, log if quiet else 2)
+            SparkContext._ensure_initialized(gateway=gateway, conf=options)
+            start.set_result(None)
+        except (PySparkException, OSError) as error:
+            log.seek(0)
+            words = log.read().decode(errors="replace").strip()[-_LOG_TAIL:]
+            start.set_exception(
+                ExecutionError(
+                    "the Java process of Spark did not start", detail=words or str(error)
+                )
+            )
+        except BaseException as error:
+            start.set_exception(error)
+    java = getattr(gateway, "proc", None)
+    if java is not None and hasattr(os, "waitid"):
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOWAIT)
+
+
+def _gateway(options: Any, words: IO[bytes] | int) -> Any:
+    """PySpark's connection to a new Java process. ``words``: where that one's own go to.
+    PySparkException, OSError.
+    """
+    from pyspark.java_gateway import launch_gateway
+
+    connect = cast(Any, launch_gateway)
+    if os.name == "nt" or "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started Java
+        return connect(options, dict.fromkeys(("stdout", "stderr"), words))
+    with _Starting() as starting:
+        java = starting.run(_command(options), words)
+        port, secret = starting.address(java)
+    with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+        gateway = connect()
+    gateway.proc = java
+    return gateway
+
+
+def _command(options: Any) -> list[str]:
+    """Spark's own command that starts Java, as PySpark gives it."""
+    import shlex
+
+    from pyspark.find_spark_home import _find_spark_home
+
+    given = [word for key, value in options.getAll() for word in ("--conf", f"{key}={value}")]
+    arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    return [os.path.join(_find_spark_home(), "bin", "spark-submit"), *given, *arguments]
+
+
+class _Starting:
+    """A Java that is not up yet, and the directory for its address: both are gone behind the block
+    if it fails, or if this process leaves meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="acidsql-java-"))
+        self._owner = os.getpid()
+        self._java: subprocess.Popen[bytes] | None = None
+        self._one = threading.Lock()
+        self._is_left = False
+
+    def __enter__(self) -> _Starting:
+        atexit.register(self._leave)
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._leave()
+        atexit.unregister(self._leave)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def _address(self) -> Path:
+        return self._directory / "address"
+
+    def run(self, command: list[str], words: IO[bytes] | int) -> subprocess.Popen[bytes]:
+        environment = os.environ | {
+            "SPARK_CONNECT_MODE": "0",
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._address),
+        }
+        tell = told_of_our_end()
+
+        def before_the_command() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is ours
+            tell()
+
+        with self._one:
+            if self._is_left:
+                raise OSError("the process leaves")
+            self._java = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=words,
+                stderr=words,
+                env=environment,
+                preexec_fn=before_the_command,
+            )
+        return self._java
+
+    def address(self, java: subprocess.Popen[bytes]) -> tuple[int, str]:
+        """Where Java listens, and the secret for it, once it is up. OSError if it ends before."""
+        while not self._address.exists():
+            with suppress(subprocess.TimeoutExpired):
+                code = java.wait(_LOOK_SECONDS)
+                raise OSError(f"Java ended with exit code {code} before it was up")
+        with open(self._address, "rb") as file:
+            port, length = (int.from_bytes(file.read(4), "big") for _ in range(2))
+            return port, file.read(length).decode()
+
+    def _leave(self) -> None:
+        """Ends what is not up. A child that was forked meanwhile has its parent's, and lets it."""
+        if os.getpid() != self._owner:
+            return
+        with self._one:
+            self._is_left = True
+            if self._java is not None:
+                self._java.kill()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Has variables that are set in no other way while this block runs."""
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            os.environ.pop(name, None)
