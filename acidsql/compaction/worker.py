@@ -42,6 +42,7 @@ from acidsql.settings import Settings
 from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (
+    NOT_ENOUGH,
     Compaction,
     CompactionBlockedError,
     CompactionQueue,
@@ -51,9 +52,6 @@ from acidsql.txn.compactions import (
 )
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.manager import OperationType, TxnComponent
-
-NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
-"""Hive's words."""
 
 
 class WorkerStore(Store, CompactionQueue, Protocol):

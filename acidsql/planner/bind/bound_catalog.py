@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
@@ -13,6 +14,8 @@ from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.bound import BoundQuery
+    from acidsql.planner.bind.local.measures import Measuring
+    from acidsql.planner.bind.local.query_trees import OnlySpark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +249,8 @@ class BoundRepairTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAnalyze:
     """``partitions``: those to measure, None of a table that has none. ``columns``: those to
-    measure. ``noscan``: no rows are read.
+    measure. ``noscan``: no rows are read. ``measuring``: how the driver alone measures, where every
+    row is read, or why it cannot.
     """
 
     table: Table
@@ -255,6 +259,7 @@ class BoundAnalyze:
     noscan: bool
     words: str
     facts: tuple[tuple[str, str], ...]
+    measuring: Measuring | OnlySpark | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
