@@ -206,6 +206,9 @@ class Worker:
         subject = self._find(entry)
         if subject is None:
             return None
+        if entry.request.type is not CompactionType.MINOR:
+            with suppress(Error):  # what they tell of may be gone with the rows that were deleted
+                self._store.forget_doubted_columns(subject.table, subject.partition)
         with suppress(Error, OSError):
             remove_staging(self._store, self._files, subject.table)
         remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)

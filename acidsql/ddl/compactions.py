@@ -38,6 +38,10 @@ one before, up to hive.compactor.wait.timeout. Hive begins with two seconds.
 """
 
 STRICT = "acidsql.strict.hive asks the initiator's thresholds; without it all are compacted."
+LOG_IN_USE = (
+    "others use the metastore: its log may still hold words and figures of what was deleted"
+)
+LOG_HINT = "Compact again later; the log is emptied then, or when the last process has ended."
 NOTHING = " --- "
 DEFAULT_POOL = "default"
 COLUMNS = (
@@ -143,6 +147,8 @@ class _Asked:
             with file_errors("COMPACT"):
                 left = self.warehouse.left_by_compactions(table, self.done)
             self.warnings += left
+            if self.action.wait and not self.warehouse.store.empty_log():
+                self.warnings.append(Warning(LOG_IN_USE, hint=LOG_HINT))
         if table.partition_columns and not self.action.partitions:
             self.notes.append(f"nothing to compact: table {table.name} has no partitions")
         if self.idle:
