@@ -49,12 +49,6 @@ DRY RUN ABORT TRANSACTIONS 1 99;
 -- What takes no rows away is explained.
 DRY RUN ALTER TABLE t ADD COLUMNS (w INT);
 DRY RUN CREATE TABLE n (id INT);
--- In a transaction there is a way back for rows, and none for DDL.
-START TRANSACTION;
-INSERT INTO t VALUES (4, 'd', 1);
-DRY RUN TRUNCATE TABLE t PARTITION (k = 1);
-DRY RUN DROP TABLE t;
-ROLLBACK;
 -- The same for every statement of a session; DDL is told and not carried out.
 SET acidsql.dry.run = true;
 DELETE FROM t;
@@ -65,3 +59,9 @@ SET acidsql.dry.run = false;
 SHOW TABLES IN d;
 SELECT count(*) FROM t;
 SHOW TRANSACTIONS;
+-- In a transaction there is a way back for rows, and none for DDL.
+START TRANSACTION;
+INSERT INTO t VALUES (4, 'd', 1);
+DRY RUN TRUNCATE TABLE t PARTITION (k = 1);
+DRY RUN DROP TABLE t;
+ROLLBACK;

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import Span
 from acidsql.expressions.spark_words import identifier
@@ -38,6 +38,8 @@ def measuring(
     table: Table, columns: Sequence[Column], semantics: Semantics
 ) -> Measuring | OnlySpark:
     """The queries by which the driver alone measures ``columns``, or why it cannot."""
+    if table.file_format is not FileFormat.ORC:
+        return OnlySpark(reason=f"the table is stored as {table.file_format}")
     aggregates, different = asked(columns)
     items = ", ".join(f"{sql} AS {name}" for name, sql in aggregates.items())
     every = _query(table, f"SELECT {items} FROM ", "", semantics)
