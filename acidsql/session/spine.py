@@ -396,7 +396,8 @@ class Spine:
         return result
 
     def _dry_run(self, plan: ChangePlan | CatalogCommand | SessionCommand, source: str) -> Result:
-        from acidsql.dry_run import Around, dry_run
+        from acidsql.dry_run import dry_run
+        from acidsql.dry_run.going import Around
 
         with self.queries.reading(plan, source) as snapshots, file_errors("DRY RUN"):
             around = Around(
