@@ -49,8 +49,8 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
             yield from _lines(table, partitions, goes)
         case BoundSetTableLocation(before=before, after=after):
             yield from _moved_away(around, before, (), before.location, after.location)
-        case BoundSetPartitionLocation(table=table, before=part, after=there):
-            yield from _moved_away(around, table, [part], part.location, there.location)
+        case BoundSetPartitionLocation(table=table, before=part, after=after):
+            yield from _moved_away(around, table, [part], part.location, after.location)
         case BoundAbortTransactions(ids=ids):
             for txn_id in ids:
                 yield from _aborted(around, txn_id)
@@ -105,8 +105,8 @@ def _dropped_database(around: Around, action: BoundDropDatabase) -> Iterator[str
         yield "DROP: there is none of that name, nothing goes"
         return
     every = [*store.list_tables(action.name), *store.list_tables(action.name, TableKind.VIEW)]
-    found = [store.find_table(TableName(action.name, name)) for name in sorted(set(every))]
-    tables = [table for table in found if table is not None]
+    every_table = [store.find_table(TableName(action.name, name)) for name in sorted(set(every))]
+    tables = [table for table in every_table if table is not None]
     if tables and not action.cascade:
         raise BindError(
             f'database "{action.name}" is not empty',

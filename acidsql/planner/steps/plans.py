@@ -267,8 +267,8 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
         case BoundMerge():
             return plan_merge(bound, settings)
         case BoundDryRun():
-            told = plan(bound.statement, settings)
-            return DryRunPlan(plan=cast(ChangePlan | CatalogCommand | SessionCommand, told))
+            inner = plan(bound.statement, settings)
+            return DryRunPlan(plan=cast(ChangePlan | CatalogCommand | SessionCommand, inner))
         case BoundExplain():
             return ExplainPlan(plan=plan(bound.statement, settings), mode=bound.mode)
         case BoundSet() | BoundReset():

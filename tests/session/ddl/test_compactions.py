@@ -249,6 +249,19 @@ def test_partitions_without_need_are_passed_over(plain: Session, strict: bool) -
     assert run(plain, sql, sleep=never, change=change).notes == ("Compaction enqueued with id 2",)
 
 
+def test_what_is_in_the_queue_already_is_declined_with_a_warning(plain: Session) -> None:
+    """The other partitions are asked for; an error only where there are no others."""
+    run(plain, "ALTER TABLE p PARTITION (ds='b') COMPACT 'major'", sleep=never)
+    result = run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never)
+    assert result.notes == ("Compaction enqueued with id 2",)
+    assert [warning.message for warning in result.warnings] == [
+        "Compaction request for default.p partition(ds=b) is refused, details: Compaction is"
+        " already scheduled with state='initiated' and id=1."
+    ]
+    with pytest.raises(BindError):
+        run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never)
+
+
 def test_a_request_keeps_its_clauses(plain: Session) -> None:
     """For whoever carries it out."""
     plain.sql(

@@ -48,7 +48,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
         assert not session.spark_started
 
 
-def told(session: Session, sql: str) -> list[str]:
+def dry_run(session: Session, sql: str) -> list[str]:
     """The answer of ``DRY RUN sql``, which ``acidsql.dry.run`` gives as well; nothing has changed."""
     before = state(session)
     result = session.sql(f"DRY RUN {sql}")
@@ -70,9 +70,9 @@ def state(session: Session) -> object:
 
 def numbers(line: str) -> tuple[int | None, int, int]:
     """Rows, files and bytes of a line."""
-    found = _GOES.search(line)
-    assert found is not None, line
-    rows, files, size = (None if n is None else int(n.replace(",", "")) for n in found.groups())
+    match = _GOES.search(line)
+    assert match is not None, line
+    rows, files, size = (None if n is None else int(n.replace(",", "")) for n in match.groups())
     assert files is not None
     assert size is not None
     return rows, files, size
@@ -99,7 +99,7 @@ def count(session: Session, table: str) -> int:
 @pytest.mark.parametrize(("table", "rows"), [("t", 2), ("p", 5), ("plain", 2)])
 def test_a_drop_says_all_rows_files_and_bytes(session: Session, table: str, rows: int) -> None:
     """Also files that no reader sees any more; they cannot come back, and do not."""
-    head, fate, *_ = told(session, f"DROP TABLE {table}")
+    head, fate, *_ = dry_run(session, f"DROP TABLE {table}")
     assert head.startswith(f"DROP TABLE default.{table}: ")
     assert head.endswith(" go")
     assert numbers(head) == (rows, *lying(session, table))
@@ -110,7 +110,7 @@ def test_a_drop_says_all_rows_files_and_bytes(session: Session, table: str, rows
 
 def test_the_files_of_an_external_table_stay(session: Session) -> None:
     """As they are told to, and a table made at their place has their rows."""
-    head, fate, where = told(session, "DROP TABLE x")
+    head, fate, where = dry_run(session, "DROP TABLE x")
     assert head == f"DROP TABLE default.x: {head.split(': ')[1]}"
     assert numbers(head) == (1, *lying(session, "x"))
     assert head.endswith(" stay and are not read any more")
@@ -123,7 +123,7 @@ def test_the_files_of_an_external_table_stay(session: Session) -> None:
 
 def test_a_purged_external_table_goes(session: Session) -> None:
     session.sql("ALTER TABLE x SET TBLPROPERTIES ('external.table.purge'='true')")
-    head, fate, _ = told(session, "DROP TABLE x PURGE")
+    head, fate, _ = dry_run(session, "DROP TABLE x PURGE")
     assert head.endswith(" go")
     assert "cannot be undone" in fate
 
@@ -143,7 +143,7 @@ def test_what_is_overwritten_is_told(
     session: Session, sql: str, table: str, rows: int, directories: list[str]
 ) -> None:
     """The rows that readers see and their files; whether the files are hidden or gone."""
-    lines = told(session, sql)
+    lines = dry_run(session, sql)
     goes = next(line for line in lines if line.endswith(" go"))
     assert numbers(goes) == (rows, *lying(session, *directories))
     as_of = re.search(r"session\.scan\('default\.(\w)', as_of=(\d+)\)", lines[-1])
@@ -158,7 +158,7 @@ def test_what_is_overwritten_is_told(
 
 
 def test_a_dropped_partition_says_its_rows(session: Session) -> None:
-    head, fate, _ = told(session, "ALTER TABLE p DROP PARTITION (d < 3)")
+    head, fate, _ = dry_run(session, "ALTER TABLE p DROP PARTITION (d < 3)")
     assert head.startswith("ALTER TABLE default.p DROP PARTITION: 2 partitions (d=1, d=2) and ")
     assert numbers(head) == (4, *lying(session, "p/d=1", "p/d=2"))
     assert "cannot be undone" in fate
@@ -173,7 +173,7 @@ def test_a_dropped_database_says_each_table(session: Session) -> None:
     session.sql("CREATE VIEW d.c AS SELECT k FROM d.a")
     with pytest.raises(BindError, match="is not empty"):
         session.sql("DRY RUN DROP DATABASE d")
-    head, a, b, c, fate = told(session, "DROP DATABASE d CASCADE")
+    head, a, b, c, fate = dry_run(session, "DROP DATABASE d CASCADE")
     assert head.startswith("DROP DATABASE d CASCADE: 3 tables and 2 rows in 1 file ")
     assert numbers(a) == (2, *lying(session, "d.db/a"))
     assert b.endswith(" stay: the table is external")
@@ -182,14 +182,14 @@ def test_a_dropped_database_says_each_table(session: Session) -> None:
 
 
 def test_views_and_what_is_not_there_lose_no_rows(session: Session) -> None:
-    assert told(session, "DROP VIEW v")[0] == "DROP VIEW default.v: no rows"
-    assert told(session, "DROP TABLE IF EXISTS nix") == [
+    assert dry_run(session, "DROP VIEW v")[0] == "DROP VIEW default.v: no rows"
+    assert dry_run(session, "DROP TABLE IF EXISTS nix") == [
         "DROP: there is none of that name, nothing goes"
     ]
 
 
 def test_another_location_says_what_is_not_read_any_more(session: Session, tmp_path: Path) -> None:
-    head, back, there = told(session, f"ALTER TABLE x SET LOCATION '{tmp_path}/e'")
+    head, back, there = dry_run(session, f"ALTER TABLE x SET LOCATION '{tmp_path}/e'")
     assert numbers(head) == (1, *lying(session, "x"))
     assert back.endswith("SET LOCATION to it brings them back")
     assert there.endswith(f"{tmp_path}/e")
@@ -197,7 +197,9 @@ def test_another_location_says_what_is_not_read_any_more(session: Session, tmp_p
 
 def test_loaded_files_say_what_they_overwrite(session: Session, tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_text("7\x01z\n")
-    lines = told(session, f"LOAD DATA LOCAL INPATH '{tmp_path}/new.txt' OVERWRITE INTO TABLE lines")
+    lines = dry_run(
+        session, f"LOAD DATA LOCAL INPATH '{tmp_path}/new.txt' OVERWRITE INTO TABLE lines"
+    )
     assert numbers(lines[-2]) == (None, *lying(session, "lines"))
     assert lines[-1].startswith("  cannot be undone")
 
@@ -208,7 +210,7 @@ def test_an_aborted_transaction_says_its_tables(session: Session) -> None:
         other.sql("START TRANSACTION")
         other.sql("INSERT INTO t VALUES (9, 'z')")
         [txn_id] = [t.txn_id for t in session.store.list_txns() if t.state == "o"]
-        head, goes, _, last = told(session, f"ABORT TRANSACTIONS {txn_id} 999")
+        head, goes, _, last = dry_run(session, f"ABORT TRANSACTIONS {txn_id} 999")
         assert head.startswith(f"ABORT TRANSACTIONS {txn_id}: open, of ")
         assert goes == "  what it has written to default.t is never seen; its files are deleted"
         assert last == "ABORT TRANSACTIONS 999: it is not there, nothing goes"
@@ -230,11 +232,11 @@ def test_a_transaction_offers_its_way_back(session: Session) -> None:
 
 def test_rows_that_nobody_has_counted_are_no_zero(session: Session) -> None:
     """Of text files without statistics, or with such of other files."""
-    assert "rows that nobody has counted in 1 file " in told(session, "DROP TABLE lines")[0]
+    assert "rows that nobody has counted in 1 file " in dry_run(session, "DROP TABLE lines")[0]
     session.sql("TRUNCATE TABLE lines")
-    assert " 0 rows in 0 files " in told(session, "DROP TABLE lines")[0]
+    assert " 0 rows in 0 files " in dry_run(session, "DROP TABLE lines")[0]
     (Path(session.warehouse) / "lines" / "another").write_text("7\x01z\n")
-    assert "rows that nobody has counted in 1 file " in told(session, "DROP TABLE lines")[0]
+    assert "rows that nobody has counted in 1 file " in dry_run(session, "DROP TABLE lines")[0]
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1", "EXPLAIN DROP TABLE t", "SHOW TABLES", "COMMIT"])

@@ -34,7 +34,7 @@ def places(session: Session) -> list[str]:
     of the metastore.
     """
     root = Path(session.warehouse)
-    found = {
+    names_of_files = {
         str(path.relative_to(root))
         for path in root.rglob("*")
         if path.is_file() and any(mark in text for text in _texts(path) for mark in MARKS)
@@ -45,8 +45,10 @@ def places(session: Session) -> list[str]:
     ]
     rows = [str(row) for name in tables for row in store.execute(f'SELECT * FROM "{name}"')]
     store.close()
-    found |= {"a row of the metastore" for row in rows if any(mark in row for mark in MARKS)}
-    return sorted(found)
+    names_of_files |= {
+        "a row of the metastore" for row in rows if any(mark in row for mark in MARKS)
+    }
+    return sorted(names_of_files)
 
 
 def _texts(path: Path) -> Iterator[str]:
