@@ -73,7 +73,7 @@ def seen(around: Around, table: Table, partitions: Sequence[Partition]) -> Going
     them. Errors as of a reader's.
     """
     snapshot = around.snapshots.take(table, partitions)
-    sizes = [found.file.size for found in (*snapshot.insert_files, *snapshot.delete_files)]
+    sizes = [file.file.size for file in (*snapshot.insert_files, *snapshot.delete_files)]
     rows, at_most = _rows(around, snapshot, partitions, sum(sizes))
     return Going(rows=rows, files=len(sizes), bytes=sum(sizes), at_most=at_most)
 
@@ -125,7 +125,7 @@ def _rows(
         files = resources.known.footers.insert_files(resources.files, snapshot.insert_files)
         return sum(file.rows for file in files), True
     if table.file_format is FileFormat.PARQUET:
-        paths = [found.path for found in snapshot.insert_files]
+        paths = [file.path for file in snapshot.insert_files]
         return sum(read_metadata(resources.files, path).num_rows for path in paths), False
     return _by_statistics(table, partitions, size), False
 
