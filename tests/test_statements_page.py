@@ -268,7 +268,7 @@ def _statement_rules() -> frozenset[str]:
     while todo:
         for expansion in _expansions()[todo.pop()]:
             for symbol in expansion:
-                if symbol.name in ("explainable", "_changing", "_alter_table"):
+                if symbol.name in ("explainable", "_changing", "_defining", "_alter_table"):
                     todo.append(symbol.name)
                 elif not symbol.is_term:
                     found.add(symbol.name)

@@ -163,6 +163,11 @@ class Catalog(Protocol):
         the numbers are stored and not marked as accurate, where there are none that are.
         """
 
+    def forget_doubted_columns(self, table: Table, partition: Partition | None = None) -> None:
+        """Deletes the statistics of columns that do not hold, of a table without partitions or of
+        one partition: their least and greatest values may be those of rows that are gone.
+        """
+
     def list_column_statistics(
         self, table: Table, column: Column, partition: Partition | None = None
     ) -> tuple[ColumnStatistics, ...]:

@@ -108,3 +108,16 @@ def partition_text(value: bool | int | float | str | bytes | Decimal | datetime.
             return str(value).rstrip("0") if value.microsecond else str(value)
         case _:
             return str(value)
+
+
+_MOST_NAMED = 5
+
+
+def names_words(names: Sequence[str]) -> str:
+    """Partitions, of which a few are named: ``partition ds=a``, ``3 partitions (ds=a, ds=b,
+    ds=c)``.
+    """
+    if len(names) == 1:
+        return f"partition {names[0]}"
+    more = ", .." if len(names) > _MOST_NAMED else ""
+    return f"{len(names)} partitions ({', '.join(names[:_MOST_NAMED])}{more})"

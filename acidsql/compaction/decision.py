@@ -16,7 +16,7 @@ watermark (a transaction below it is open) is in none of the facts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from acidsql.acid.acid_directory import AcidDirectory, FileEntry
@@ -27,7 +27,6 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import ProgrammingError
 from acidsql.files.fileio import FileIO
-from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings, find_setting
@@ -245,26 +244,6 @@ def facts_of(
         aborted_txns=0 if aborted is None else aborted.count,
         oldest_aborted=None if began is None else now - began / 1000,
     )
-
-
-def need_compaction(
-    store: TxnManager,
-    io: FileIO,
-    settings: Settings,
-    table: Table,
-    partitions: Sequence[Partition],
-) -> list[bool]:
-    """Whether a compaction of each of these partitions is due by its directory alone, whoever
-    forbids it. Errors as for ``directory_of`` and ``Thresholds.of``.
-    """
-    write_ids = store.valid_write_ids(table.name, store.valid_txns())
-    thresholds = Thresholds.of(settings, table)
-
-    def is_due(partition: Partition) -> bool:
-        seen = directory_of(store, io, table, partition, write_ids)
-        return decide(facts_of(table, seen), thresholds).type is not None
-
-    return look_at_all(is_due, partitions)
 
 
 def _bytes(files: Iterable[FileEntry]) -> int:

@@ -42,6 +42,7 @@ from acidsql.settings import Settings
 from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (
+    NOT_ENOUGH,
     Compaction,
     CompactionBlockedError,
     CompactionQueue,
@@ -51,9 +52,6 @@ from acidsql.txn.compactions import (
 )
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.manager import OperationType, TxnComponent
-
-NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
-"""Hive's words."""
 
 
 class WorkerStore(Store, CompactionQueue, Protocol):
@@ -208,6 +206,9 @@ class Worker:
         subject = self._find(entry)
         if subject is None:
             return None
+        if entry.request.type is not CompactionType.MINOR:
+            with suppress(Error):  # what they tell of may be gone with the rows that were deleted
+                self._store.forget_doubted_columns(subject.table, subject.partition)
         with suppress(Error, OSError):
             remove_staging(self._store, self._files, subject.table)
         remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)

@@ -5,13 +5,16 @@ ShowCompactionsOperation, AbortCompactionsOperation.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 
 from acidsql import interrupts
 from acidsql.catalog.model import Partition
-from acidsql.catalog.partitions import name_of
+from acidsql.catalog.partitions import name_of, names_words
+from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, ExecutionError, Warning
+from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_compactions import (
     BoundAbortCompactions,
     BoundCompact,
@@ -19,7 +22,14 @@ from acidsql.planner.bind.bound_compactions import (
     hive_partition,
 )
 from acidsql.result import Result, Stats
-from acidsql.txn.compactions import Compaction, CompactionRequest, CompactionState, EnqueueAnswer
+from acidsql.txn.compactions import (
+    NOT_ENOUGH,
+    Compaction,
+    CompactionRequest,
+    CompactionState,
+    CompactionType,
+    EnqueueAnswer,
+)
 
 REFUSED = 10432
 FIRST_PAUSE = 0.1
@@ -27,6 +37,11 @@ FIRST_PAUSE = 0.1
 one before, up to hive.compactor.wait.timeout. Hive begins with two seconds.
 """
 
+STRICT = "acidsql.strict.hive asks the initiator's thresholds; without it all are compacted."
+LOG_IN_USE = (
+    "others use the metastore: its log may still hold words and figures of what was deleted"
+)
+LOG_HINT = "Compact again later; the log is emptied then, or when the last process has ended."
 NOTHING = " --- "
 DEFAULT_POOL = "default"
 COLUMNS = (
@@ -47,51 +62,114 @@ def compact(
     warehouse: Warehouse, action: BoundCompact, *, sleep: Callable[[float], None] = time.sleep
 ) -> Result:
     """Asks for compactions, and waits for them where the statement says so. The notes are Hive's
-    lines. BindError if none was accepted because of those there are.
+    lines, and that there is nothing to do; what was asked for and is not done are warnings.
+    BindError if none was accepted because of those there are.
     """
-    notes: list[str] = []
+    asked = _Asked(warehouse=warehouse, action=action)
     refused: list[str] = []
-    accepted: list[int] = []
-    for partition in _eligible(warehouse, action, notes):
+    accepted: dict[int, Partition | None] = {}
+    for partition in asked.eligible():
         answer = warehouse.store.enqueue_compaction(_request(warehouse, action, partition))
         if answer.accepted:
-            accepted.append(answer.compaction_id)
-            notes.append(f"Compaction enqueued with id {answer.compaction_id}")
+            accepted[answer.compaction_id] = partition
+            asked.notes.append(f"Compaction enqueued with id {answer.compaction_id}")
         else:
             refused.append(_refusal(action, partition, answer))
     if refused and not accepted:
         more = f"{len(refused) - 1} more like this" if len(refused) > 1 else None
         hint = "SHOW COMPACTIONS lists it; ABORT COMPACTIONS takes back what is only initiated."
         raise BindError(refused[0], code=REFUSED, detail=more, hint=hint, span=action.span)
-    notes += refused
-    warnings: list[Warning] = []
+    asked.warnings += map(Warning, refused)
     if action.wait:
-        for ended in _waited(warehouse, accepted, sleep):
-            words = ended.state.words
-            notes.append(f"Compaction with id {ended.compaction_id} finished with status: {words}")
-            if ended.state in _WITHOUT_RESULT:
-                warnings.append(_without_result(ended))
-    return Result((), Stats(), warnings=warnings, notes=notes)
+        asked.wait(accepted, sleep)
+    asked.look_at_the_rest()
+    return Result((), Stats(), warnings=asked.warnings, notes=asked.notes)
 
 
-def _eligible(
-    warehouse: Warehouse, action: BoundCompact, notes: list[str]
-) -> Iterator[Partition | None]:
-    """What to ask for: what was named without a question, of all partitions those that need it."""
-    if not action.table.partition_columns:
-        yield None
-        return
-    if action.is_named:
-        yield from action.partitions
-        return
-    needs = warehouse.need_compaction(action.table, action.partitions)
-    for partition, is_needed in zip(action.partitions, needs, strict=True):
-        if is_needed:
-            yield partition
+@dataclass(slots=True, kw_only=True)
+class _Asked:
+    """What becomes of one statement. ``done``: how the compactions have ended that went well, None
+    for what there was nothing to do for, which is ``idle``, too.
+    """
+
+    warehouse: Warehouse
+    action: BoundCompact
+    notes: list[str] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
+    done: list[tuple[Partition | None, Compaction | None]] = field(default_factory=list)
+    idle: list[Partition | None] = field(default_factory=list)
+
+    def eligible(self) -> Iterator[Partition | None]:
+        """What to ask for: what was named without a question, of all partitions those for which
+        there is something to do, and under acidsql.strict.hive those for which enough is.
+        """
+        action, warehouse = self.action, self.warehouse
+        if not action.table.partition_columns:
+            yield None
+            return
+        if action.is_named:
+            yield from action.partitions
+            return
+        with file_errors("COMPACT"):
+            needs = warehouse.need_compaction(action.table, action.partitions, action.type)
+        declined = []
+        for partition, is_needed in zip(action.partitions, needs, strict=True):
+            if is_needed:
+                yield partition
+            else:
+                declined.append(partition)
+        if warehouse.settings.flag("acidsql.strict.hive"):
+            self.warnings += [_not_enough(action, partition) for partition in declined]
         else:
-            table = f"table={action.table.name.table}"
-            name = name_of(action.table, partition)
-            notes.append(f"Not enough deltas to initiate compaction for {table}partition={name}")
+            self.idle += declined
+            self.done += [(partition, None) for partition in declined]
+
+    def wait(
+        self, accepted: Mapping[int, Partition | None], sleep: Callable[[float], None]
+    ) -> None:
+        """Waits for compactions, and tells how each has ended."""
+        for ended in _waited(self.warehouse, list(accepted), sleep):
+            words, partition = ended.state.words, accepted[ended.compaction_id]
+            self.notes.append(
+                f"Compaction with id {ended.compaction_id} finished with status: {words}"
+            )
+            if ended.state is CompactionState.REFUSED and ended.message == NOT_ENOUGH:
+                self.idle.append(partition)
+            elif ended.state in _WITHOUT_RESULT:
+                self.warnings.append(_without_result(ended))
+                continue
+            self.done.append((partition, ended))
+
+    def look_at_the_rest(self) -> None:
+        """Tells where there was nothing to do, and what a major compaction has not taken away."""
+        table, left = self.action.table, list[Warning]()
+        if self.done and self.action.type is not CompactionType.MINOR:
+            with file_errors("COMPACT"):
+                left = self.warehouse.left_by_compactions(table, self.done)
+            self.warnings += left
+            if self.action.wait and not self.warehouse.store.empty_log():
+                self.warnings.append(Warning(LOG_IN_USE, hint=LOG_HINT))
+        if table.partition_columns and not self.action.partitions:
+            self.notes.append(f"nothing to compact: table {table.name} has no partitions")
+        if self.idle:
+            names = [name_of(table, partition) for partition in self.idle if partition is not None]
+            where = f"{table.name} {names_words(names)}" if names else f"table {table.name}"
+            why = _why_idle(self.action.type, is_all=not left)
+            self.notes.append(f"nothing to compact in {where}: {why}")
+
+
+def _why_idle(type: CompactionType, *, is_all: bool) -> str:
+    """What was looked at and found as it should be; ``is_all``: all that there is."""
+    if type is CompactionType.MINOR:
+        return "there are no two deltas to merge; a major compaction takes out what was deleted"
+    if is_all:
+        return "no file has rows that were deleted, and there is nothing to merge"
+    return "there is nothing that can be merged now"
+
+
+def _not_enough(action: BoundCompact, partition: Partition) -> Warning:
+    where = f"table={action.table.name.table} partition={name_of(action.table, partition)}"
+    return Warning(f"Not enough deltas to initiate compaction for {where}", hint=STRICT)
 
 
 def _request(

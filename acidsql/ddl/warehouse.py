@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.engine import Engine
+from acidsql.errors import Warning
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
+from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads
 
 
@@ -19,8 +21,10 @@ class Warehouse:
     ``reads`` keeps the files. ``root``: the directory of the store. ``health``: section, item and
     value of what is to be told of a table or partition.
 
-    ``need_compaction``: for each partition whether the initiator would have it compacted.
-    ``compact_until``: carries the compactions of these ids out, unless others do or will.
+    ``need_compaction``: for each partition whether a compaction of that type has anything to do;
+    under ``acidsql.strict.hive`` whether the initiator would ask for one. ``compact_until``:
+    carries the compactions of these ids out, unless others do or will. ``left_by_compactions``:
+    what those that have ended (None: there was nothing to do) left to lie.
     """
 
     root: str
@@ -30,5 +34,8 @@ class Warehouse:
     settings: Settings
     health: Callable[[Table, Partition | None], Sequence[Sequence[str]]]
     reads: Reads
-    need_compaction: Callable[[Table, Sequence[Partition]], list[bool]]
+    need_compaction: Callable[[Table, Sequence[Partition], CompactionType], list[bool]]
     compact_until: Callable[[Collection[int]], None]
+    left_by_compactions: Callable[
+        [Table, Sequence[tuple[Partition | None, Compaction | None]]], list[Warning]
+    ]

@@ -4,78 +4,57 @@ and the different values of a column counted one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.model import Table
-from acidsql.errors import Span
+from acidsql.catalog.model import Column
 from acidsql.expressions.vectors import Uncertain
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.rows import rows_of
-from acidsql.planner.bind.analysis import Read
-from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark, Outside, Semantics
-from acidsql.planner.bind.local.selects import local_select
+from acidsql.planner.bind.local.measures import Measuring, measuring
+from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
 if TYPE_CHECKING:
     from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 Figures = Mapping[str, Any]
-_TARGET = "t"
 
 
 def measured(
     queries: LocalQueries,
     snapshot: TableSnapshot,
     snapshots: Snapshots,
-    measures: Mapping[str, str],
-    different: Mapping[str, str],
+    columns: Sequence[Column],
     semantics: Semantics,
     max_bytes: int | None,
 ) -> list[Figures]:
-    """The figures of each partition of ``snapshot``, by their names. ``measures``: aggregates;
-    ``different``: columns whose different values are counted. NeedsSpark, also for more than
+    """The figures of each partition of ``snapshot``, by their names. NeedsSpark, also for more than
     ``max_bytes`` of files.
     """
     table = snapshot.table
-    items = ", ".join(f"{sql} AS {name}" for name, sql in measures.items())
-    every = _query(table, f"SELECT {items} FROM ", "", semantics)
-    counts = {
-        name: _query(table, f"SELECT {column} FROM ", f" GROUP BY {column}", semantics)
-        for name, column in different.items()
-    }
-    names = sorted({name for query in (every, *counts.values()) for name in query.names})
+    asked = measuring(table, columns, semantics)
+    if isinstance(asked, OnlySpark):
+        raise NeedsSpark(asked.reason)
     parts = [
         snapshot if part.partition is None else snapshots.take(table, [part.partition])
         for part in snapshot.partitions
     ]
     try:
         with reading_files():
-            if max_bytes is not None and queries.scanner.weigh(snapshot, names) > max_bytes:
+            if max_bytes is not None and queries.scanner.weigh(snapshot, asked.names) > max_bytes:
                 raise NeedsSpark("so many bytes")
-            return [dict(_figures(queries, part, every, counts)) for part in parts]
+            return [dict(_figures(queries, part, asked)) for part in parts]
     except Uncertain as signal:
         raise NeedsSpark(signal.reason) from signal
 
 
-def _query(table: Table, select: str, ends: str, semantics: Semantics) -> LocalQuery:
-    text = f"{select}{_TARGET}{ends}"
-    span = Span(len(select), len(select) + len(_TARGET))
-    read = Read(table=table, span=span, alias=_TARGET)
-    query = local_select(text, Span(0, len(text)), [read], Outside(), semantics, named=False)
-    if isinstance(query, OnlySpark):
-        raise NeedsSpark(query.reason)
-    return query
-
-
 def _figures(
-    queries: LocalQueries,
-    part: TableSnapshot,
-    every: LocalQuery,
-    counts: Mapping[str, LocalQuery],
+    queries: LocalQueries, part: TableSnapshot, asked: Measuring
 ) -> Iterator[tuple[str, Any]]:
+    every = asked.every
     [row] = rows_of(every, queries.scanner.batches(part, every.names)).to_pylist()
     yield from row.items()
-    for name, query in counts.items():
+    for name, query in asked.counts.items():
         column = rows_of(query, queries.scanner.batches(part, query.names)).column(0)
         yield name, len(column) - column.null_count

@@ -95,6 +95,12 @@ class EmbeddedMetastore(
         """What this host is called in transactions, locks and compactions."""
         return self._host
 
+    def empty_log(self) -> bool:
+        """Takes what was deleted out of the store's log, so that no file has it; False while
+        others use the store. A server's log is the server's business: True.
+        """
+        return self._store.empty_log()
+
     def close(self) -> None:
         """Closes its connections; transactions stay as they are. Closing twice is no error."""
         self._store.close()

@@ -64,6 +64,12 @@ class Store(ABC):
     def drop_connections(self) -> None:
         """Closes the connections that nobody uses; others are made when they are needed."""
 
+    def empty_log(self) -> bool:
+        """Takes what was deleted out of the store's log, where it is this process's to do; False
+        while others read or write.
+        """
+        return True
+
     @abstractmethod
     def _reader(self) -> Connection:
         """A connection inside a new transaction that reads one snapshot."""

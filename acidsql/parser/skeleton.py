@@ -11,7 +11,7 @@ only if the token after it fits. Words in RESERVED are names only in backticks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from acidsql.errors import ParseError, Span
 from acidsql.parser import (
@@ -23,7 +23,7 @@ from acidsql.parser import (
     spans,
 )
 from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
-from acidsql.parser.statements import ChangingStatement, DryRun, Explain, Statement
+from acidsql.parser.statements import DryRun, Explain, Statement
 from acidsql.parser.tokens import Token, TokenKind
 from acidsql.parser.unexpected import unexpected
 
@@ -144,9 +144,7 @@ def explain(node: Node, text: str) -> Explain:
 
 
 def dry_run(node: Node, text: str) -> DryRun:
-    return DryRun(
-        span=node.span, statement=cast(ChangingStatement, build(next(iter(node.nodes())), text))
-    )
+    return DryRun(span=node.span, statement=build(next(iter(node.nodes())), text))
 
 
 _BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {

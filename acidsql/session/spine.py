@@ -12,7 +12,6 @@ from acidsql import interrupts
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.background import Background
-from acidsql.compaction.decision import need_compaction
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.engine import Engine
@@ -60,6 +59,7 @@ from acidsql.session.statements import run_session_statement
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings, Variables
+from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads
 from acidsql.txn.runs import ask_for_run
 from acidsql.utf8 import check_text
@@ -334,6 +334,7 @@ class Spine:
             settings=self.settings,
             reads=self.reads,
             need_compaction=self._need_compaction,
+            left_by_compactions=self._left_by_compactions,
             compact_until=self._compact_unless_served,
             health=lambda table, partition: self._health(table, partition).facts,
         )
@@ -372,12 +373,25 @@ class Spine:
             report=report or silent,
         )
 
-    def _need_compaction(self, table: Table, partitions: Sequence[Partition]) -> list[bool]:
-        return need_compaction(self.store, self.engine.files, self.settings, table, partitions)
+    def _need_compaction(
+        self, table: Table, partitions: Sequence[Partition], type: CompactionType
+    ) -> list[bool]:
+        from acidsql.compaction.by_hand.need import need_compaction
+
+        files, settings = self.engine.files, self.settings
+        return need_compaction(self.store, files, settings, table, partitions, type)
+
+    def _left_by_compactions(
+        self, table: Table, entries: Sequence[tuple[Partition | None, Compaction | None]]
+    ) -> list[Warning]:
+        from acidsql.compaction.by_hand.need import what_is_left
+
+        files, now = self.engine.files, self.clock()
+        return what_is_left(self.store, files, self.settings, table, entries, now=now)
 
     def _compact_unless_served(self, compaction_ids: Collection[int]) -> None:
         # few sessions compact, and what does so is much
-        from acidsql.compaction.waited_for import compact_unless_served
+        from acidsql.compaction.by_hand.waited_for import compact_unless_served
 
         compact_unless_served(self.store, self.engine, self.settings, compaction_ids)
 
@@ -405,9 +419,18 @@ class Spine:
         result.warnings = done.warnings
         return result
 
-    def _dry_run(self, plan: ChangePlan, source: str) -> Result:
+    def _dry_run(self, plan: ChangePlan | CatalogCommand | SessionCommand, source: str) -> Result:
         from acidsql.dry_run import dry_run
+        from acidsql.dry_run.going import Around
 
-        with self.queries.reading(plan, source) as snapshots:
-            lines = dry_run(self.engine, plan, snapshots)
+        with self.queries.reading(plan, source) as snapshots, file_errors("DRY RUN"):
+            around = Around(
+                engine=self.engine,
+                store=self.store,
+                settings=self.settings,
+                snapshots=snapshots,
+                in_transaction=self.transaction.is_open,
+                refuses_definitions=self.transaction.refuses_definitions,
+            )
+            lines = dry_run(around, plan)
         return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])

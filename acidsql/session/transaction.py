@@ -199,11 +199,16 @@ class SessionTransaction:
             detail="a run is recorded with the commit of a transaction that changes rows",
         )
 
+    @property
+    def refuses_definitions(self) -> bool:
+        """Whether DDL would be refused."""
+        return self._started or self.has_changes
+
     def _check_definition(self, operation: str) -> None:
         """Refuses DDL, which takes effect at once, in a transaction that was asked for or has
         written. One that has only read, and was not asked for, ends for it.
         """
-        if self._started or self.has_changes:
+        if self.refuses_definitions:
             hint = "COMMIT or ROLLBACK first: its effect could not be rolled back."
             raise self._not_allowed(operation, hint=hint)
         request = self.request

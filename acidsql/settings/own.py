@@ -108,8 +108,8 @@ OWN: tuple[Setting, ...] = (
         kind="bool",
         default="false",
         doc=(
-            "Change nothing: INSERT, UPDATE, DELETE and MERGE tell what they would do, as DRY RUN"
-            " does, and DDL what EXPLAIN says of it."
+            "Change nothing: statements tell what they would do, as DRY RUN does: the rows they"
+            " write, and what goes with them."
         ),
         honoured=True,
     ),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _HOLDER = re.compile(r"\(\S+@\S+\) (holds \S+ on \S+) since [0-9: +-]+")
 """Who holds a lock since when, in the errors of those who wait for it."""
 
+_SIZE = re.compile(r"\([\d,]+ bytes?\)")
+"""What files come to in a dry run: libraries that write them differ by some bytes."""
+
 _OF_THE_RUN = (
     "workerhost", "workerid", "enqueuetime", "starttime", "duration", "initiatorhost", "committime",
 )  # fmt: skip
@@ -87,7 +90,8 @@ def error_text(error: Error | Warning) -> str:
 
 
 def masked(text: str, warehouse: Path) -> str:
-    """The text with ``$WAREHOUSE`` for the warehouse's path, and ``$USER`` and ``$TIME`` for who
-    holds a lock since when.
+    """The text with ``$WAREHOUSE`` for the warehouse's path, ``$USER`` and ``$TIME`` for who
+    holds a lock since when, and ``$SIZE`` for bytes in brackets.
     """
-    return _HOLDER.sub(r"($USER) \1 since $TIME", text.replace(str(warehouse), "$WAREHOUSE"))
+    held = _HOLDER.sub(r"($USER) \1 since $TIME", text.replace(str(warehouse), "$WAREHOUSE"))
+    return _SIZE.sub("($SIZE)", held)

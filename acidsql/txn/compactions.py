@@ -27,6 +27,9 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
 
+NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
+"""The message of an entry that had nothing to do, in Hive's words."""
+
 
 class CompactionType(StrEnum):
     """CQ_TYPE, by Hive's letters. ABORT_TXN_CLEANUP is work for the cleaner alone."""

@@ -12,10 +12,12 @@ SHOW COMPACTIONS;
 -- !acid error: BindError
 ALTER TABLE t COMPACT 'MAJOR';
 ALTER TABLE p PARTITION (ds='b', hr=2) COMPACT 'Major' POOL 'night' WITH OVERWRITE TBLPROPERTIES ('compactor.a'='b');
--- of a table with partitions those that need it, but for those that are there already
+-- of a table with partitions those that need it, but for those that are there already; Hive asks thresholds of each
+SET acidsql.strict.hive=true;
 ALTER TABLE p COMPACT 'minor';
 -- !acid error: BindError
 ALTER TABLE p COMPACT 'minor';
+SET acidsql.strict.hive=false;
 -- !acid error: BindError
 ALTER TABLE p PARTITION (ds='a', hr=1) COMPACT 'minor';
 -- a rebalance of a table that takes inserts only is a major compaction

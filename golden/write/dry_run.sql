@@ -18,10 +18,50 @@ WHEN MATCHED AND t.v = 'a' THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm';
 SET hive.merge.cardinality.check=true;
 DRY RUN FROM t INSERT INTO t PARTITION (k = 1) SELECT id, v INSERT INTO t PARTITION (k = 2) SELECT id, v WHERE id = 1;
 SELECT * FROM t;
--- The same for every statement of a session; DDL is explained and not carried out.
+-- What takes rows away says how many go, in which files, and whether they can come back.
+DRY RUN TRUNCATE TABLE t;
+DRY RUN TRUNCATE TABLE t PARTITION (k = 2);
+DRY RUN INSERT OVERWRITE TABLE t PARTITION (k = 1) SELECT id, v FROM t WHERE k = 9;
+DRY RUN ALTER TABLE t DROP PARTITION (k < 3);
+DRY RUN DROP TABLE t PURGE;
+CREATE DATABASE d;
+CREATE TABLE d.m (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only');
+CREATE TABLE d.c (id INT) STORED AS TEXTFILE;
+CREATE EXTERNAL TABLE d.x (id INT) STORED AS ORC;
+CREATE EXTERNAL TABLE d.g (id INT) STORED AS PARQUET TBLPROPERTIES ('external.table.purge'='true');
+CREATE VIEW d.w AS SELECT id FROM t;
+INSERT INTO d.m VALUES (1), (2);
+INSERT INTO d.c VALUES (1), (2);
+INSERT INTO d.x VALUES (1), (2);
+INSERT INTO d.g VALUES (1), (2);
+DRY RUN DROP TABLE d.m;
+DRY RUN DROP TABLE d.x;
+DRY RUN DROP TABLE d.g;
+DRY RUN TRUNCATE TABLE d.m;
+DRY RUN TRUNCATE TABLE d.c;
+DRY RUN DROP VIEW d.w;
+DRY RUN DROP TABLE IF EXISTS d.none;
+DRY RUN ALTER TABLE d.x SET LOCATION '$WAREHOUSE/elsewhere';
+-- !acid error: BindError
+DRY RUN DROP DATABASE d;
+DRY RUN DROP DATABASE d CASCADE;
+DRY RUN ABORT TRANSACTIONS 1 99;
+-- What takes no rows away is explained.
+DRY RUN ALTER TABLE t ADD COLUMNS (w INT);
+DRY RUN CREATE TABLE n (id INT);
+-- The same for every statement of a session; DDL is told and not carried out.
 SET acidsql.dry.run = true;
 DELETE FROM t;
+TRUNCATE TABLE t;
 DROP TABLE t;
+DROP DATABASE d CASCADE;
 SET acidsql.dry.run = false;
+SHOW TABLES IN d;
 SELECT count(*) FROM t;
 SHOW TRANSACTIONS;
+-- In a transaction there is a way back for rows, and none for DDL.
+START TRANSACTION;
+INSERT INTO t VALUES (4, 'd', 1);
+DRY RUN TRUNCATE TABLE t PARTITION (k = 1);
+DRY RUN DROP TABLE t;
+ROLLBACK;

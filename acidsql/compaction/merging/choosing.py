@@ -122,14 +122,17 @@ def under_own_write_id(seen: AcidDirectory, own: WriteId) -> Inputs | None:
 
 
 def is_enough(seen: AcidDirectory, type: CompactionType) -> bool:
-    """Whether there is anything to merge. Hive: CompactorUtil.isEnoughToCompact."""
+    """Whether there is anything to merge, or, in one delta alone, rows of aborted transactions,
+    which a major compaction leaves out. Hive: CompactorUtil.isEnoughToCompact.
+    """
     deltas = len(seen.current)
     match type:
         case CompactionType.MINOR:
             kinds = Counter(isinstance(delta.name, DeleteDelta) for delta in seen.current)
             return deltas > 2 or (deltas == 2 and len(kinds) == 1)
         case CompactionType.MAJOR:
-            return bool(seen.originals) or deltas + (seen.base is not None) > 1
+            dead = any(delta.needs_row_filter for delta in seen.current)
+            return dead or bool(seen.originals) or deltas + (seen.base is not None) > 1
         case _:
             return bool(seen.originals) or deltas > 0 or seen.base is not None
 

@@ -16,6 +16,7 @@ from acidsql.catalog.statistics import Analyzed, ColumnStatistics, Parameters, S
 from acidsql.errors import TableNotFoundError
 from acidsql.metastore.calls.txns import find_valid_write_ids
 from acidsql.metastore.rows.column_statistics import (
+    forget_others,
     put_of_partition,
     put_of_table,
     read_of_partitions,
@@ -29,7 +30,7 @@ from acidsql.metastore.rows.statistics import (
 )
 from acidsql.metastore.rows.txns import valid_txns
 from acidsql.metastore.store import Store
-from acidsql.metastore.tables import TBLS
+from acidsql.metastore.tables import PART_COL_STATS, TAB_COL_STATS, TBLS
 
 
 class EmbeddedStatistics:
@@ -73,6 +74,22 @@ class EmbeddedStatistics:
                     change_tables(connection, [table.table_id], change)
                     put_of_table(connection, table.table_id, one.columns, now=now)
             return True
+
+    def forget_doubted_columns(self, table: Table, partition: Partition | None = None) -> None:
+        held: dict[int, list[str]] = {}
+
+        def look(owner: int, before: Parameters) -> Parameters:
+            held[owner] = statistics.accurate_columns(before)
+            return before
+
+        with self._store.write() as connection:
+            if partition is None:
+                change_tables(connection, [table.table_id], look)
+                forget_others(connection, TAB_COL_STATS, TAB_COL_STATS.c.TBL_ID, held)
+            else:
+                ids = partition_ids(connection, table.table_id, [name_of(table, partition)])
+                change_partitions(connection, list(ids.values()), look)
+                forget_others(connection, PART_COL_STATS, PART_COL_STATS.c.PART_ID, held)
 
     def list_column_statistics(
         self, table: Table, column: Column, partition: Partition | None = None

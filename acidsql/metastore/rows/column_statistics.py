@@ -6,7 +6,7 @@ in Hive's metastore.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -87,6 +87,16 @@ def forget_columns(connection: Connection, table_id: int, kept: Iterable[Column]
     connection.execute(
         delete(PART_COL_STATS).where(PART_COL_STATS.c.PART_ID.in_(parts), gone(PART_COL_STATS))
     )
+
+
+def forget_others(
+    connection: Connection, stats: SqlTable, key: SqlColumn[int], kept: Mapping[int, Sequence[str]]
+) -> None:
+    """Deletes the statistics of these tables or partitions but for those on the ``kept`` columns of
+    each.
+    """
+    for owner, names in kept.items():
+        connection.execute(delete(stats).where(key == owner, stats.c.COLUMN_NAME.not_in(names)))
 
 
 def forget_columns_of_table(connection: Connection, table_id: int) -> None:

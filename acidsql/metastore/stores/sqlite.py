@@ -40,6 +40,8 @@ from acidsql.metastore.stores.database_file import OWNER_ONLY, opening, prepare
 from acidsql.metastore.stores.marker import remove_marker
 
 BUSY_TIMEOUT_SECONDS = 30
+_LOG_TIMEOUT_SECONDS = 5
+"""How long readers and writers are waited for before the log is emptied."""
 _VERSION = str(VERSION_OF_STORE.compile(compile_kwargs={"literal_binds": True}))
 """Kept as text: it is asked in each write transaction."""
 _BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
@@ -97,6 +99,15 @@ class SQLiteStore(Store):
     def drop_connections(self) -> None:
         self._durable.dispose()
         self._brief.dispose()
+
+    def empty_log(self) -> bool:
+        with self._translated("emptied"):
+            connection = sqlite3.connect(self.path, timeout=_LOG_TIMEOUT_SECONDS)
+            try:
+                [(busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                connection.close()
+        return not busy
 
     def _reader(self) -> Connection:
         return _begun(self._durable, _BEGIN)
@@ -186,6 +197,7 @@ def _configure(connection: Any, synchronous: str) -> None:
         )
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file
 
 
 def _begun(engine: Engine, begin: str) -> Connection:

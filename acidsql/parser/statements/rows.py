@@ -164,10 +164,12 @@ ChangingStatement = Insert | MultiInsert | Update | Delete | Merge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """DRY RUN statement: what it would do."""
+    """DRY RUN statement: what it would do. ``statement``: one that changes rows, the catalog or the
+    transactions of others.
+    """
 
     span: Span
-    statement: ChangingStatement
+    statement: Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

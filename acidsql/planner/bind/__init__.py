@@ -5,14 +5,13 @@ opened. Pure but for look-ups. A process imports the binders of the statements t
 from __future__ import annotations
 
 import re
-from typing import cast
+from typing import Any, cast
 
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import Error, Span, UnsupportedStatementError
 from acidsql.expressions.query_text import Edit, QueryText, Slot, edited
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import (
-    BoundChange,
     BoundDryRun,
     BoundExplain,
     BoundQuery,
@@ -86,7 +85,7 @@ def _bind(  # noqa: C901  (one arm for each statement)
         case ast.Delete():
             return bind_delete(names, statement)
         case ast.DryRun():
-            return BoundDryRun(statement=cast(BoundChange, _bind(names, statement.statement)))
+            return BoundDryRun(statement=cast(Any, _bind(names, statement.statement)))
         case ast.Explain():
             return BoundExplain(
                 statement=_bind(names, statement.statement), mode=explain_mode(statement)

@@ -266,7 +266,7 @@ BoundChange = BoundInsert | BoundLoad | BoundMultiInsert | BoundUpdate | BoundDe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDryRun:
-    statement: BoundChange
+    statement: BoundChange | CatalogAction | SessionAction
 
 
 SessionAction = TransactionAction | BoundSet | BoundReset

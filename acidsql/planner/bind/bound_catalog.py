@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.attached import Assumed
@@ -14,6 +15,8 @@ from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.bound import BoundQuery
+    from acidsql.planner.bind.local.measures import Measuring
+    from acidsql.planner.bind.local.query_trees import OnlySpark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +273,8 @@ class BoundDetachTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAnalyze:
     """``partitions``: those to measure, None of a table that has none. ``columns``: those to
-    measure. ``noscan``: no rows are read.
+    measure. ``noscan``: no rows are read. ``measuring``: how the driver alone measures, where every
+    row is read, or why it cannot.
     """
 
     table: Table
@@ -279,6 +283,7 @@ class BoundAnalyze:
     noscan: bool
     words: str
     facts: tuple[tuple[str, str], ...]
+    measuring: Measuring | OnlySpark | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ class BoundCompact:
     def _partitions(self) -> str | None:
         if not self.table.partition_columns:
             return None
-        return f"those with enough deltas of {len(self.partitions)}"
+        return f"those of {len(self.partitions)} that have anything to compact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,12 +101,30 @@ class Explainer:
                 return Node(f"{words_of(plan)}{facts[0]}", tuple(map(Node, facts[1])))
             case CatalogCommand(action=BoundCreateTableAs() as action):
                 return Node(words_of(plan), (*_action_facts(action), *self.new_table(action)))
+            case CatalogCommand(action=BoundAnalyze() as action):
+                return Node(words_of(plan), (*_action_facts(action), *self.measured(action)))
             case CatalogCommand(action=action) | SessionCommand(action=action):
                 return Node(words_of(plan), _action_facts(action))
             case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
                 return self.node(inner)
             case _:
                 assert_never(plan)
+
+    def measured(self, action: BoundAnalyze) -> Iterator[Node]:
+        """Who measures, and why."""
+        engine, by_driver = self.settings.text("acidsql.engine"), action.measuring
+        if by_driver is None:
+            return
+        if isinstance(by_driver, OnlySpark):
+            yield Node(f"engine: spark ({by_driver.reason})")
+        elif engine == "spark":
+            yield Node("engine: spark (acidsql.engine=spark)")
+        elif engine == "local":
+            yield Node("engine: local")
+        else:
+            most = size_words(int(self.settings.number("acidsql.local.max.bytes")))
+            read = ", ".join(by_driver.names) or "no column"
+            yield Node(f"engine: local up to {most} of {read}, else spark")
 
     def new_table(self, action: BoundCreateTableAs) -> Iterator[Node]:
         """Who makes the rows of a new table, and how. Where only the engine knows the columns, the

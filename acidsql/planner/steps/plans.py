@@ -181,7 +181,7 @@ ChangePlan = WritePlan | MultiInsertPlan | MergePlan
 class DryRunPlan:
     """What ``plan`` would do is counted; nothing is written."""
 
-    plan: ChangePlan
+    plan: ChangePlan | CatalogCommand | SessionCommand
 
 
 Plan = ReadPlan | ChangePlan | CatalogCommand | SessionCommand | ExplainPlan | DryRunPlan
@@ -267,7 +267,8 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
         case BoundMerge():
             return plan_merge(bound, settings)
         case BoundDryRun():
-            return DryRunPlan(plan=cast(ChangePlan, plan(bound.statement, settings)))
+            inner = plan(bound.statement, settings)
+            return DryRunPlan(plan=cast(ChangePlan | CatalogCommand | SessionCommand, inner))
         case BoundExplain():
             return ExplainPlan(plan=plan(bound.statement, settings), mode=bound.mode)
         case BoundSet() | BoundReset():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.statistics import Analyzed, ColumnStatistics
-from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.spark_words import identifier
+from acidsql.planner.bind.local.measures import measure_name, measures
 from acidsql.spark.read.scan_words import key_sql
 from acidsql.storage.partitions import PartitionIndex, key_names
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from acidsql.storage.snapshots import TableSnapshot
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-_ORDERED = frozenset("tinyint smallint int bigint float double date timestamp".split())
 
 
 def of_files(snapshot: TableSnapshot, rows: Sequence[int] | None) -> list[Analyzed]:
@@ -47,9 +46,9 @@ def aggregate(table: Table, columns: Sequence[Column], view: str) -> str:
         for c, key in zip(table.partition_columns, key_names(table), strict=True)
     ]
     measures = [
-        f"{sql} AS {_name(ordinal, name)}"
+        f"{sql} AS {measure_name(ordinal, name)}"
         for ordinal, c in enumerate(columns)
-        for name, sql in _measures(c).items()
+        for name, sql in measures(c).items()
     ]
     grouped = f" GROUP BY {', '.join(map(str, range(1, len(keys) + 1)))}" if keys else ""
     return (
@@ -78,20 +77,6 @@ def with_rows(
     ]
 
 
-def asked(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str, str]]:
-    """What is measured, by the names that ``with_figures`` takes: aggregates that need no Spark,
-    and columns whose different values are counted.
-    """
-    aggregates, different = {"n": "count(*)"}, {}
-    for ordinal, column in enumerate(columns):
-        for name, sql in _measures(column).items():
-            if name == "distinct":
-                different[_name(ordinal, name)] = identifier(column.name)
-            else:
-                aggregates[_name(ordinal, name)] = sql
-    return aggregates, different
-
-
 def with_figures(
     columns: Sequence[Column], analyzed: Sequence[Analyzed], figures: Sequence[Mapping[str, Any]]
 ) -> list[Analyzed]:
@@ -102,72 +87,13 @@ def with_figures(
 def _with_row(analyzed: Analyzed, columns: Sequence[Column], row: Mapping[str, Any]) -> Analyzed:
     measured = []
     for ordinal, column in enumerate(columns):
-        values = {name: row.get(_name(ordinal, name)) for name in _measures(column)}
+        values = {name: row.get(measure_name(ordinal, name)) for name in measures(column)}
         measured.append(_statistics(column, row["n"], values))
     return replace(analyzed, rows=row["n"], columns=tuple(measured))
 
 
-def _name(ordinal: int, measure: str) -> str:
-    return f"c{ordinal}_{measure}"
-
-
-def _measures(column: Column) -> dict[str, str]:
-    """What is asked of a column, by the kind of its type, as Spark SQL."""
-    name = identifier(column.name)
-    asked = {"known": f"count({name})"}
-    match _kind(column.type):
-        case "ordered":
-            asked |= {
-                "distinct": _distinct(column),
-                "low": f"min({name})",
-                "high": f"max({name})",
-            }
-        case "text":
-            asked |= {
-                "distinct": _distinct(column),
-                "length": f"sum(length({name}))",
-                "longest": f"max(length({name}))",
-            }
-        case "binary":
-            asked |= {"length": f"sum(length({name}))", "longest": f"max(length({name}))"}
-        case "boolean":
-            asked |= {"trues": f"sum(if({name}, 1, 0))"}
-    return asked
-
-
-def _distinct(column: Column) -> str:
-    """About how many different values there are, within 1 %: a sketch of 2^14 registers, which
-    takes whole numbers and texts, and no empty ones. (approx_count_distinct is planned as 1,639
-    columns each time.)
-    """
-    name = identifier(column.name)
-    match column.type:
-        case PrimitiveType("tinyint" | "smallint" | "int"):
-            value = f"CAST({name} AS INT)"
-        case PrimitiveType("bigint"):
-            value = name
-        case PrimitiveType("float" | "double"):  # 0.0 and -0.0 are one value
-            value = f"concat('.', CAST({name} AS DOUBLE) + 0D)"
-        case _:
-            value = f"concat('.', {name})"
-    return f"hll_sketch_estimate(hll_sketch_agg({value}, 14))"
-
-
-def _kind(hive_type: HiveType) -> str:
-    match hive_type:
-        case PrimitiveType(name) if name in _ORDERED:
-            return "ordered"
-        case DecimalType():
-            return "ordered"
-        case PrimitiveType("string") | CharType() | VarcharType():
-            return "text"
-        case PrimitiveType("binary" | "boolean" as name):
-            return name
-    return "other"
-
-
 def _statistics(column: Column, rows: int, measured: Mapping[str, Any]) -> ColumnStatistics:
-    """The statistics of one column. ``measured``: figures by the names of ``_measures``; None where
+    """The statistics of one column. ``measured``: figures by the names of ``measures``; None where
     there was no row, or no value.
     """
     known = measured["known"] or 0

@@ -236,7 +236,6 @@ class Queries:
         UnsupportedStatementError if there is to be no Spark.
         """
         from acidsql.local.measuring import measured
-        from acidsql.spark.read import analyze
 
         engine = self._settings.text("acidsql.engine")
         if engine == "spark":
@@ -245,11 +244,9 @@ class Queries:
         meaning = Semantics(
             zone=self._running.time_zone, only_spark=self._running.changed_meaning()
         )
-        aggregates, different = analyze.asked(action.columns)
+        local = self._resources.local
         try:
-            return measured(
-                self._resources.local, snapshot, snapshots, aggregates, different, meaning, most
-            )
+            return measured(local, snapshot, snapshots, action.columns, meaning, most)
         except NeedsSpark as signal:
             if engine == "local":
                 raise only_spark(OnlySpark(reason=signal.reason)) from signal

@@ -94,14 +94,19 @@ def _named_partitions(
 ) -> tuple[Partition, ...]:
     """The partitions a statement names, whatever rows there are."""
     if isinstance(action, BoundInsert) and action.truncate:
-        columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
-        return tuple(
-            p
-            for p in snapshots.partitions(action.table)
-            if wanted <= set(zip(columns, p.values, strict=True))
-        )
+        return truncated_partitions(action, snapshots)
     values = action.partition.values if action.partition is not None else None
     return () if values is None else (partition_index.find(values),)
+
+
+def truncated_partitions(action: BoundInsert, snapshots: Snapshots) -> tuple[Partition, ...]:
+    """The partitions that a TRUNCATE empties."""
+    columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
+    return tuple(
+        p
+        for p in snapshots.partitions(action.table)
+        if wanted <= set(zip(columns, p.values, strict=True))
+    )
 
 
 def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:

@@ -66,8 +66,9 @@ def run(
     assert isinstance(plan.action, BoundCompact)
     warehouse = replace(
         session._spine._warehouse(),
-        need_compaction=lambda table, partitions: [True for _ in partitions],
+        need_compaction=lambda table, partitions, type: [True for _ in partitions],
         compact_until=lambda compaction_ids: None,
+        left_by_compactions=lambda table, entries: [],
     )
     return compact(change(warehouse), plan.action, sleep=sleep)
 
@@ -215,22 +216,50 @@ def test_a_commit_without_an_answer_is_looked_up(
 # ---- what is asked for
 
 
-def test_partitions_without_need_are_passed_over(plain: Session) -> None:
-    """Unless they are named."""
+@pytest.mark.parametrize("strict", [False, True])
+def test_partitions_without_need_are_passed_over(plain: Session, strict: bool) -> None:
+    """Unless they are named. It is said: as a note where there is nothing to do, as a warning where
+    Hive's thresholds decline what could be done.
+    """
+    plain.sql(f"SET acidsql.strict.hive={strict}")
 
     def change(warehouse: Warehouse) -> Warehouse:
         return replace(
             warehouse,
-            need_compaction=lambda table, partitions: [p.values == ("b",) for p in partitions],
+            need_compaction=lambda table, partitions, type: [
+                p.values == ("b",) for p in partitions
+            ],
         )
 
     result = run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never, change=change)
-    assert result.notes == (
-        "Not enough deltas to initiate compaction for table=ppartition=ds=a",
-        "Compaction enqueued with id 1",
+    enqueued, *notes = result.notes
+    assert enqueued == "Compaction enqueued with id 1"
+    assert [warning.message for warning in result.warnings] == (
+        ["Not enough deltas to initiate compaction for table=p partition=ds=a"] if strict else []
+    )
+    assert notes == (
+        []
+        if strict
+        else [
+            "nothing to compact in default.p partition ds=a: there are no two deltas to merge; a"
+            " major compaction takes out what was deleted"
+        ]
     )
     sql = "ALTER TABLE p PARTITION (ds='a') COMPACT 'minor'"
     assert run(plain, sql, sleep=never, change=change).notes == ("Compaction enqueued with id 2",)
+
+
+def test_what_is_in_the_queue_already_is_declined_with_a_warning(plain: Session) -> None:
+    """The other partitions are asked for; an error only where there are no others."""
+    run(plain, "ALTER TABLE p PARTITION (ds='b') COMPACT 'major'", sleep=never)
+    result = run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never)
+    assert result.notes == ("Compaction enqueued with id 2",)
+    assert [warning.message for warning in result.warnings] == [
+        "Compaction request for default.p partition(ds=b) is refused, details: Compaction is"
+        " already scheduled with state='initiated' and id=1."
+    ]
+    with pytest.raises(BindError):
+        run(plain, "ALTER TABLE p COMPACT 'minor'", sleep=never)
 
 
 def test_a_request_keeps_its_clauses(plain: Session) -> None:

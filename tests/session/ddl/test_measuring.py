@@ -93,3 +93,34 @@ def test_what_only_spark_measures_is_refused_without_it(tmp_path: Path) -> None:
         with pytest.raises(UnsupportedStatementError, match="engine=local does not"):
             session.sql("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS")
         assert not session.spark_started
+
+
+def engine_of(session: Session, sql: str) -> str:
+    """What EXPLAIN says of who measures."""
+    lines = [str(line).strip() for (line,) in session.sql(f"EXPLAIN {sql}").fetchall()]
+    return next((line for line in lines if line.startswith("engine: ")), "")
+
+
+@pytest.mark.parametrize("layout", [ACID, "STORED AS ORC", "STORED AS TEXTFILE"])
+def test_explain_names_who_measures(tmp_path: Path, layout: str) -> None:
+    """And why, in the words in which the driver alone refuses it; who runs is who was named."""
+    analyze = "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS id, name"
+    with Session(tmp_path, settings={"acidsql.engine": "local"}) as session:
+        session.sql(f"CREATE TABLE t (id INT, name STRING) {layout}")
+        if "TEXT" in layout:
+            (tmp_path / "t" / "rows").write_text("1\x01a\n")
+            reason = "the table is stored as TEXTFILE"
+            assert engine_of(session, analyze) == f"engine: spark ({reason})"
+            with pytest.raises(UnsupportedStatementError, match=reason):
+                session.sql(analyze)
+        else:
+            assert engine_of(session, analyze) == "engine: local"
+            session.sql(analyze)
+            session.sql("SET acidsql.engine=auto")
+            by_driver = "engine: local up to 256 MB of id, name, else spark"
+            assert engine_of(session, analyze) == by_driver
+            session.sql(analyze)
+            session.sql("SET acidsql.engine=spark")
+            assert engine_of(session, analyze) == "engine: spark (acidsql.engine=spark)"
+        assert engine_of(session, "ANALYZE TABLE t COMPUTE STATISTICS NOSCAN") == ""
+        assert not session.spark_started

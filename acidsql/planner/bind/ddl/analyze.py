@@ -4,11 +4,12 @@ BasicStatsTask.
 
 from __future__ import annotations
 
-from acidsql.catalog.model import Column, Partition, Table, TableKind
+from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
 from acidsql.catalog.types import ArrayType, MapType, StructType
 from acidsql.errors import BindError, ColumnNotFoundError, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
+from acidsql.planner.bind.local.measures import measuring
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import Spec, columns_named, matching, shown, static_spec
 from acidsql.planner.bind.tables import did_you_mean, unreadable
@@ -33,7 +34,8 @@ def bind_analyze(names: Names, statement: ast.AnalyzeTable) -> BoundAnalyze:
     if statement.columns is not None:
         columns = _columns(table, statement.columns)
         facts.append(("columns", ", ".join(column.name for column in columns)))
-    reads = SIZES if statement.noscan else FOOTERS if statement.columns is None else EVERY_ROW
+    counts = statement.columns is None and table.file_format is FileFormat.ORC
+    reads = SIZES if statement.noscan else FOOTERS if counts else EVERY_ROW
     if (what := unreadable(table)) is not None and not statement.noscan:
         raise UnsupportedStatementError(
             f"reading or writing {what} ({table.name}) is not supported yet",
@@ -46,6 +48,7 @@ def bind_analyze(names: Names, statement: ast.AnalyzeTable) -> BoundAnalyze:
         noscan=statement.noscan,
         words="ANALYZE TABLE",
         facts=(*facts, ("reads", reads)),
+        measuring=measuring(table, columns, names.around.semantics) if reads == EVERY_ROW else None,
     )
 
 

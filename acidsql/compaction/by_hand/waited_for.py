@@ -50,7 +50,9 @@ def compact_unless_served(
         of_objects = {_object(entry) for entry in unserved if entry.compaction_id in taken}
         cleaner = Cleaner(store=store, files=engine.files, settings=settings, clock=time.time)
         with suppress(Error, OSError):  # the next cleaner does it
-            cleaner.run_through(lambda ready: _object(ready) in of_objects, threads=WORKERS)
+            # behind each compaction that others had to leave, too: they are taken one by one
+            while cleaner.run_through(lambda ready: _object(ready) in of_objects, threads=WORKERS):
+                pass
 
 
 def _entries(store: HouseStore, compaction_ids: Collection[int]) -> list[Compaction]:

@@ -1,5 +1,5 @@
-"""DRY RUN: what a statement would do, as text. Rows are counted under a snapshot; nothing is
-written, no write id is used.
+"""DRY RUN: what a statement would do, as text: the rows it writes, what goes with it, and whether
+that can come back. Rows are counted under a snapshot; nothing is written, no write id is used.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
-from acidsql.engine import Engine
-from acidsql.planner.bind.bound import BoundLoad
+from acidsql.dry_run.going import Around, of_overwritten, seen
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
+from acidsql.planner.explain import explain
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import title_of
 from acidsql.planner.steps.plans import (
     CatalogCommand,
     ChangePlan,
     DryRunPlan,
-    ExplainPlan,
     MergePlan,
     MultiInsertPlan,
     Plan,
@@ -30,43 +30,89 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
-from acidsql.spark.write.targets import Work
-from acidsql.storage.snapshots import Snapshots
+from acidsql.spark.write.targets import Work, truncated_partitions
 from acidsql.storage.write.touched import Touched
 
 _ANY_WRITE_ID = "<w>"
 
 
-def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots) -> list[str]:
+def dry_run(around: Around, plan: ChangePlan | CatalogCommand | SessionCommand) -> list[str]:
     """The lines of the answer. Errors are those that the statement itself would raise, but for a
-    conflict at its commit.
+    conflict at its commit, and for what only files say that it would come to.
     """
-    return [
-        line
-        for leg in legs_of(plan)
-        for line in _leg(leg, engine.touched(leg, Work(snapshots=snapshots)))
-    ]
+    if isinstance(plan, CatalogCommand | SessionCommand):
+        from acidsql.dry_run.commands import of_command
+
+        lines = list(of_command(around, plan))
+        if isinstance(plan, CatalogCommand) and around.refuses_definitions:
+            lines.append("  refused while the transaction is open: COMMIT or ROLLBACK first")
+        return lines
+    return [line for leg in legs_of(plan) for line in _of_leg(around, leg)]
 
 
 def would(plan: Plan) -> Plan:
-    """The plan that stands for a statement while ``acidsql.dry.run`` is on: it is counted or
-    explained, and changes nothing.
+    """The plan that stands for a statement while ``acidsql.dry.run`` is on: it is told and not
+    carried out.
     """
     carried = carried_out(plan)
     if carried is not plan:
         instead = would(carried)
         return plan if instead is carried else instead
     match plan:
-        case WritePlan(action=BoundLoad()):
-            return ExplainPlan(plan=plan)
         case WritePlan() | MultiInsertPlan() | MergePlan():
             return DryRunPlan(plan=plan)
         case SessionCommand(action=BoundAbortCompactions() | BoundAbortTransactions()):
-            return ExplainPlan(plan=plan)
+            return DryRunPlan(plan=plan)
         case CatalogCommand(action=action) if not isinstance(action, READING_ACTIONS):
-            return ExplainPlan(plan=plan)
+            return DryRunPlan(plan=plan)
         case _:
             return plan
+
+
+def _of_leg(around: Around, leg: WritePlan | MergePlan) -> Iterator[str]:
+    if isinstance(leg, WritePlan) and isinstance(leg.action, BoundLoad):
+        yield from explain(leg, around.settings, around.store)
+        yield from _overwritten(around, leg, leg.action, ())
+        return
+    if isinstance(leg, WritePlan) and isinstance(leg.action, BoundInsert) and leg.action.truncate:
+        partitions = truncated_partitions(leg.action, around.snapshots)
+        goes = seen(around, leg.table, partitions)
+        yield f"{title_of(leg)}: {goes} go"
+        yield from (f"  {name_of(leg.table, partition)}" for partition in partitions)
+        if goes.files:
+            yield f"  {of_overwritten(around, leg.table)}"
+        return
+    touched = around.engine.touched(leg, Work(snapshots=around.snapshots))
+    yield from _leg(leg, touched)
+    if isinstance(leg, WritePlan) and isinstance(leg.action, BoundInsert):
+        yield from _overwritten(around, leg, leg.action, touched)
+
+
+def _overwritten(
+    around: Around,
+    leg: WritePlan,
+    action: BoundInsert | BoundLoad,
+    touched: Sequence[Touched],
+) -> Iterator[str]:
+    """What an overwriting statement takes away: of a partitioned table what lies in the partitions
+    that it names or has rows for.
+    """
+    if not action.overwrite:
+        return
+    table = leg.table
+    known = {partition.values: partition for partition in around.snapshots.partitions(table)}
+    named = action.partition.values if action.partition is not None else None
+    hit = {t.partition.values for t in touched if t.partition is not None}
+    hit |= set() if named is None else {named}
+    if isinstance(action, BoundInsert) and action.if_not_exists and hit & known.keys():
+        yield "  the partition is there: nothing is done"
+        return
+    goes = seen(around, table, [known[values] for values in sorted(hit & known.keys())])
+    if not goes.files:
+        yield "  nothing is there that would go"
+        return
+    yield f"  what is there: {goes} go"
+    yield f"  {of_overwritten(around, table)}"
 
 
 def _leg(leg: WritePlan | MergePlan, touched: Sequence[Touched]) -> Iterator[str]:
