@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.ids import TxnId
+from acidsql.attach.statements import explain_attach
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, names_words
 from acidsql.dry_run.going import (
@@ -20,6 +21,7 @@ from acidsql.dry_run.going import (
 from acidsql.errors import BindError
 from acidsql.planner.bind.bound_catalog import (
     BoundAlterTable,
+    BoundAttachTable,
     BoundCreateView,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -36,7 +38,9 @@ from acidsql.txn.manager import TxnState
 REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"
 
 
-def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:
+def of_command(  # noqa: C901 (flat: a case for each kind)
+    around: Around, plan: CatalogCommand | SessionCommand
+) -> Iterator[str]:
     """What goes, or else what EXPLAIN says. BindError for what the statement itself refuses."""
     match plan.action:
         case BoundDropTable(name=name) | BoundDropView(name=name):
@@ -54,6 +58,8 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
         case BoundAbortTransactions(ids=ids):
             for txn_id in ids:
                 yield from _aborted(around, txn_id)
+        case BoundAttachTable() as attached:
+            yield from explain_attach(around.engine.files, attached)
         case action:
             yield from explain(plan, around.settings, around.store)
             if isinstance(action, BoundAlterTable) and action.words == REPLACE_COLUMNS:

@@ -317,3 +317,13 @@ def test_spark_reads_the_same(session: Session, others: Path, spark: object) -> 
         assert rows(other, "SELECT k, v FROM t") == [(2, "b")]
         assert rows(other, "SELECT t.k, u.k FROM t JOIN u ON t.v = u.v") == [(2, 2)]
         assert rows(other, "SELECT max(k), d FROM p GROUP BY d") == [(2, "x"), (3, "y")]
+
+
+def test_a_dry_run_asks_the_same(session: Session, others: Path) -> None:
+    """It tells what EXPLAIN tells, by statement and by setting, and attaches nothing."""
+    attach_text = f"ATTACH TABLE t FROM '{others / 't'}'"
+    explained = [line for (line,) in session.sql(f"EXPLAIN {attach_text}").rows()]
+    assert [line for (line,) in session.sql(f"DRY RUN {attach_text}").rows()] == explained
+    session.sql("SET acidsql.dry.run=true")
+    assert [line for (line,) in session.sql(attach_text).rows()] == explained
+    assert rows(session, "SHOW TABLES") == []
