@@ -240,7 +240,11 @@ class _Walk:
                 f"Time travel is not allowed for {name}. Please choose a storage format which"
                 " supports the feature."
             )
-            raise BindError(message, code=10429, span=span, source=self.source)
+            hint = (
+                f'An older state is read by session.scan("{table.name}", as_of=write_id) in Python,'
+                " as far as acidsql.history.retention has kept it; ROW__ID.writeid tells write ids."
+            )
+            raise BindError(message, code=10429, hint=hint, span=span, source=self.source)
         read = Read(table=table, span=span, alias=name.lower())
         named = () if node.alias or node.args.get("sample") else (f" AS {identifier(node.name)}",)
         self.analysis.edits.append(

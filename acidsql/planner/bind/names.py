@@ -109,11 +109,21 @@ class Names:
         return table
 
     def not_found(self, wanted: TableName, span: Span) -> TableNotFoundError:
-        near: list[str] = []
-        if self.catalog.find_database(wanted.database) is not None:
-            near = tables.close_names(wanted.table, self.catalog.list_tables(wanted.database))
-        hint = f'did you mean "{near[0]}"?' if near else None
+        hint = self._near(wanted)
         return TableNotFoundError(f"Table not found {wanted}", code=10001, hint=hint, span=span)
+
+    def nothing_dropped(self, kind: str, wanted: TableName) -> str:
+        """What is said of a DROP of what does not exist."""
+        if self.catalog.find_database(wanted.database) is None:
+            return f'there is no database "{wanted.database}", nothing is dropped'
+        hint = self._near(wanted)
+        return f'there is no {kind} "{wanted}", nothing is dropped{f"; {hint}" if hint else ""}'
+
+    def _near(self, wanted: TableName) -> str | None:
+        """A hint at the table or view whose name is most like the wanted one."""
+        if self.catalog.find_database(wanted.database) is None:
+            return f'There is no database "{wanted.database}".'
+        return tables.did_you_mean(wanted.table, self.catalog.list_tables(wanted.database))
 
     def resolve(self, parts: tuple[str, ...], span: Span) -> Table | None:
         """A table name inside a query: the catalog's table, None for what Spark knows,

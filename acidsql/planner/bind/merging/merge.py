@@ -268,7 +268,7 @@ class _Merge:
         columns = every if action.columns is None else self.named_columns(table, action.columns)
         if len(action.values) != len(columns):
             span = Span(action.values[0].span.start, action.values[-1].span.end)
-            raise tables.wrong_column_count(table, len(columns), len(action.values), span)
+            raise tables.wrong_column_count(table, columns, len(action.values), span)
         given = {
             c.name: self.value(value, c, visible)
             for c, value in zip(columns, action.values, strict=True)
