@@ -175,6 +175,7 @@ class Spine:
             catalog=self.store,
             database=self.database,
             has_view=self.engine.has_view,
+            knows_function=self.engine.knows_function,
             user=self.user,
             now=int(self.clock()),
             settings=self.settings,

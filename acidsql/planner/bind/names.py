@@ -39,6 +39,7 @@ from acidsql.planner.bind.columns import (
     simple_columns,
 )
 from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.functions import check_called
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
@@ -202,7 +203,11 @@ class Names:
 
     def analysis(self, reads: list[Read] | None = None) -> Analysis:
         """The analysis of a text of the statement, whose tables join those of ``reads``."""
-        return Analysis(reads=[] if reads is None else reads, database=self.around.database)
+        return Analysis(
+            reads=[] if reads is None else reads,
+            database=self.around.database,
+            knows=self.around.knows_function,
+        )
 
     def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
         return database_edits(self.source, fragment.span, self.around.database)
@@ -277,6 +282,8 @@ class Names:
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
         if self.columns(cell) == []:
+            if "(" in cell.text and (tree := self.condition(cell)) is not None:
+                check_called(self.source, tree, self.around.knows_function)
             return edited(cell.span, self.database_edits(cell))
         cell_analysis = self.analysis(analysis.reads)
         analyse_value(
@@ -331,6 +338,8 @@ class Names:
         columns = self.columns(fragment)
         if columns is not None:
             own_analysis.edits += self.database_edits(fragment)
+            if "(" in fragment.text and (tree := self.condition(fragment)) is not None:
+                check_called(self.source, tree, self.around.knows_function)
             facts = facts_of(self.source, fragment.span, columns, visible)
         else:
             parsed = self.parsed.get(fragment.span)

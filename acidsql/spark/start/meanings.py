@@ -19,6 +19,7 @@ from acidsql.errors import (
     TableNotFoundError,
 )
 from acidsql.parser.nesting import HINT
+from acidsql.planner.bind.functions import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.translation import syntax_span
 
@@ -68,6 +69,9 @@ def _meaning(error: BaseException) -> Error:
             return ProgrammingError("a parameter has no value", hint=hint, span=span)
         if isinstance(error, ParseException):
             return ParseError(message, span=span or syntax_span(str(error)))
+        if isinstance(error, AnalysisException) and condition == "UNRESOLVED_ROUTINE":
+            name = (error.getMessageParameters() or {}).get("routineName", "?")
+            return unknown_function(name.replace("`", ""), span)
         if isinstance(error, AnalysisException):
             kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
             return kind(message, span=span, detail=_reason(error, condition))

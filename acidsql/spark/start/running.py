@@ -44,6 +44,9 @@ _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR", "HADOOP_HOME
 """What may name folders with files that name another file system than this machine's."""
 _OTHER_STORES = re.compile(r"spark\.hadoop\.fs\.(s3a?|gs|abfss?|azure|oss|cosn)\.")
 
+_OF_FUNCTIONS = re.compile(r"spark\.(sql\.(extensions|catalog\.)|plugins|jars)|spark\.remote")
+"""Settings by which a Spark may get functions of its own."""
+
 WaitNotice = Callable[[str | None], object]
 
 
@@ -240,6 +243,18 @@ class RunningSpark:
         """Whether the session that runs has a view of that name; none is started to tell."""
         spark = self._user_spark or self._ours
         return spark is not None and bool(spark.catalog.tableExists(name))
+
+    def knows_function(self, name: str) -> bool:
+        """Whether the session may know a function that Spark has not by itself: one that a user has
+        given to the Spark that runs, or that an extension of one to be started may bring.
+        """
+        running = [spark for spark in (self._user_spark, self._ours) if spark is not None]
+        if not running and (spark := jvm.running_session_if_any()) is not None:
+            running = [spark]
+        if not running:
+            return any(map(_OF_FUNCTIONS.match, (*self._conf, *self._settings.changed())))
+        with translated():
+            return any(spark.catalog.functionExists(name) for spark in running)
 
     def import_views(self, names: Iterable[str]) -> None:
         """Copies views of the session that was handed in, if one was."""
