@@ -134,6 +134,10 @@ class Engine:
         """
         self.resources.running.when_waiting(notice)
 
+    def about_to_plan(self) -> None:
+        """Lets go of a Spark that is gone, if another can be started."""
+        self.resources.renew()
+
     def about_to_run(self, plan: Plan) -> None:
         """Notes what the plan would need Spark for."""
         engine = self.resources.settings.text("acidsql.engine")

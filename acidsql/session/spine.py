@@ -171,6 +171,7 @@ class Spine:
             )
 
     def _surroundings(self, warn: Callable[[Warning], None] = lambda warning: None) -> Surroundings:
+        self.engine.about_to_plan()
         return Surroundings(
             catalog=self.store,
             database=self.database,

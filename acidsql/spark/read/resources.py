@@ -86,8 +86,15 @@ class Resources:
             self._reader = SnapshotReader(self.spark, self.settings, self.files, self.known)
         return self._reader
 
+    def renew(self) -> None:
+        """Before a statement: forgets what a Spark that is gone has made."""
+        if self.running.renew():
+            self._reader = None
+            if isinstance(self.files, FileSystems):
+                self.files.forget()
+
     def close(self) -> None:
-        if self._reader is not None:
+        if self._reader is not None and not self.running.is_lost:
             self._reader.close()
         self.known.close()
         self._reader = None

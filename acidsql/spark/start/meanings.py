@@ -110,13 +110,24 @@ def _execution_error(error: BaseException) -> Error:
                 "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
             )
     if type(error).__module__.startswith("py4j") and not causes:
-        return ExecutionError(
-            "the Java process of Spark is gone",
-            detail=tidy(str(error)) or None,
-            hint="Open a new session.",
-        )
+        return java_is_gone(tidy(str(error)))
     name, message = causes[-1] if causes else (type(error).__name__, str(error))
     return ExecutionError(tidy(message) or name, detail=name if causes else None)
+
+
+def java_is_gone(words: str = "") -> ExecutionError:
+    """The error of whatever asks a Java process that has ended."""
+    again = (
+        "A session that has started Spark itself does so again for its next statement; one that was"
+        " given a SparkSession is opened anew with another."
+        if jvm.started_java()
+        else "Start Spark anew, and open a session with it."
+    )
+    return ExecutionError(
+        "the Java process of Spark is gone",
+        detail=words or None,
+        hint=f"It was killed, or ran out of memory. {again}",
+    )
 
 
 def _unreadable(error: BaseException, message: str) -> Error:

@@ -124,6 +124,21 @@ class RunningSpark:
             return self.start()  # in no time, or with nobody who could press Ctrl-C
         return self._started_aside()
 
+    def renew(self) -> bool:
+        """Before a statement: lets go of a Spark of ours that is gone, so that the statement starts
+        another where it needs one. Whether it was gone. One that was handed in, or that others have
+        started, stays, and whoever needs it gets its error.
+        """
+        ours = self._ours
+        if ours is None or self._user_spark is not None or not jvm.is_lost(ours):
+            return False
+        if jvm.java_has_ended():
+            if not jvm.started_java():
+                return False
+            jvm.forget_java()
+        self._ours = self._spark_conf = None
+        return True
+
     def start(self) -> SparkSession:
         """The session, started if need be while no statement waits for it."""
         if not self._may_start:
@@ -328,9 +343,14 @@ class RunningSpark:
         return None if spark is None or tag is None else jvm.running_tasks(spark, tag)
 
     def close(self) -> None:
-        if self._ours is not None:
+        if self._ours is not None and not jvm.is_lost(self._ours):
             jvm.release_clone(self._ours)
         self._ours = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the session cannot be asked any more."""
+        return self._ours is not None and jvm.is_lost(self._ours)
 
     def _setting_changed(self, name: str) -> None:
         if self._ours is None:
