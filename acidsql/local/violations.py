@@ -51,13 +51,13 @@ def add_key_values(
 
 
 def _narrowed(snapshot: TableSnapshot, error: CardinalityError) -> TableSnapshot:
-    """Those files of its partition that may hold the row. It is there: no delete event matters."""
+    """The snapshot with the files that may hold the row. It is there: no delete event matters."""
     assert error.row_id is not None
     write_id, bucket_property, _ = error.row_id
     bucket = decode(bucket_property).bucket
 
-    def may_hold(found: FoundFile) -> bool:
-        file = found.file
+    def may_hold(one: FoundFile) -> bool:
+        file = one.file
         if file.original:  # rows are numbered through all of them
             return True
         return file.min_write_id <= write_id <= file.max_write_id and file.bucket in (None, bucket)

@@ -97,7 +97,7 @@ def check_distinct(
         hit = ordered.taken(np.flatnonzero(again))
         least = int(np.lexsort((hit.rows, hit.bucket_properties, hit.write_ids))[0])
         row_id, number = hit.at(least), int(hit.partition_numbers[least])
-        of_row = [hit.at(n) == row_id for n in np.flatnonzero(hit.partition_numbers == number)]
+        of_row = [hit.at(int(n)) == row_id for n in np.flatnonzero(hit.partition_numbers == number)]
         error = cardinality_error(row_id, rows_hit, sum(of_row) + 1)
         error.partition = None if partitions is None else partitions[number]
         raise error

@@ -37,7 +37,7 @@ def check_called(source: str, tree: Condition, knows: KnowsFunction) -> None:
 
 
 def check_nodes(source: str, base: int, nodes: Iterable[exp.Expr], knows: KnowsFunction) -> None:
-    """As ``check_called``, of a query's tree; offset 0 of its text stands for ``base``."""
+    """BindError (10011) for such a call in a query; offset 0 of its text stands for ``base``."""
     from sqlglot import exp
 
     for node in nodes:

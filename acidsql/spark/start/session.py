@@ -76,7 +76,7 @@ _STARTING = threading.Lock()
 
 
 OLDEST_PYSPARK = "4.3"
-"""As pyproject.toml has it. Newer ones than it has are tried."""
+"""The least release that pyproject.toml has. Newer ones than it has are tried."""
 
 
 def check_version(installed: str) -> None:

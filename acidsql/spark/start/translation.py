@@ -108,8 +108,8 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
             if isinstance(error, ConnectionError) and jvm.is_of_java(error):
                 from acidsql.spark.start.meanings import java_is_gone
 
-                ours = java_is_gone(str(error))
-                raise (add_span(ours) if add_span else ours) from error
+                gone = java_is_gone(str(error))
+                raise (add_span(gone) if add_span else gone) from error
             where = f' "{error.filename}"' if error.filename else ""
             reason = error.strerror or error
             raise ExecutionError(f"cannot read or write{where}: {reason}") from error
