@@ -56,6 +56,7 @@ from acidsql.spark.jvm.plans import (
 )
 from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.jvm.sessions import (
+    await_end,
     check_own_process,
     clone_session,
     forget_java,
@@ -84,6 +85,7 @@ __all__ = [
     "NumberSet",
     "add_job_tag",
     "arrow_schema",
+    "await_end",
     "bit",
     "bits",
     "cancel_jobs",

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOG_TAIL = 4000
+_END_SECONDS = 5.0
 _FOREIGN = "Spark belongs to the process that started it"
 _FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
 _one_start = threading.Lock()
@@ -60,6 +62,15 @@ def java_has_ended() -> bool:
     except ChildProcessError:
         return java.returncode is not None
     return state is not None
+
+
+def await_end() -> None:
+    """Gives a Java process that takes no connections any more, and may be large, the time to end:
+    what comes next finds that it has.
+    """
+    deadline = time.monotonic() + _END_SECONDS
+    while started_java() and not java_has_ended() and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def is_lost(spark: SparkSession) -> bool:

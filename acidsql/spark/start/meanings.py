@@ -117,6 +117,7 @@ def _execution_error(error: BaseException) -> Error:
 
 def java_is_gone(words: str = "") -> ExecutionError:
     """The error of whatever asks a Java process that has ended."""
+    jvm.await_end()
     again = (
         "A session that has started Spark itself does so again for its next statement; one that was"
         " given a SparkSession is opened anew with another."
