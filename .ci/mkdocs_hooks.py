@@ -1,5 +1,5 @@
 """What the pages need to become a site: code blocks without the notes that are for the tests, and
-the pages of settings and of the grammar, which the code makes.
+the page of the grammar, which the code makes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from acidsql.parser.grammar_page import markdown_grammar
-from acidsql.settings import markdown_table
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the page of settings, which the README has as well, and that of the grammar."""
-    page = f"# Settings\n\n`SET name=value`, or `settings=` of a session.\n\n{markdown_table()}\n"
-    files.append(File.generated(config, "settings.md", content=page))
+    """Adds the page of the grammar."""
     files.append(File.generated(config, "grammar.md", content=markdown_grammar()))
     return files
 

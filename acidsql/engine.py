@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
-from acidsql.errors import InternalError
+from acidsql.errors import CardinalityError, InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.local.changes import LocalChanges
 from acidsql.local.queries import columns_made, reading_files
@@ -134,6 +134,10 @@ class Engine:
         """
         self.resources.running.when_waiting(notice)
 
+    def about_to_plan(self) -> None:
+        """Lets go of a Spark that is gone, if another can be started."""
+        self.resources.renew()
+
     def about_to_run(self, plan: Plan) -> None:
         """Notes what the plan would need Spark for."""
         engine = self.resources.settings.text("acidsql.engine")
@@ -145,6 +149,10 @@ class Engine:
     def has_view(self, name: str) -> bool:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
+
+    def knows_function(self, name: str) -> bool:
+        """Whether there may be a function of that name, which Spark has not by itself."""
+        return self.resources.running.knows_function(name)
 
     def add_view(self, frame: DataFrame, name: str) -> tuple[tuple[str, HiveType], ...]:
         """Makes one of Spark's DataFrames a view that statements can read; its columns."""
@@ -295,6 +303,10 @@ class Engine:
         """The files of one statement, or of one leg of it, below hidden names until the commit
         publishes them.
         """
+        with self._violations_named(leg, work):
+            return self._written(leg, work, trace)
+
+    def _written(self, leg: WritePlan | MergePlan, work: Work, trace: Trace) -> Written:
         written = self._by_driver_alone(leg, work, trace) if leg.local else None
         if written is not None:
             return written
@@ -319,8 +331,24 @@ class Engine:
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
         """What the statement would write, by clause, partition and bucket."""
-        touched = self._touched_by_driver(leg, work) if leg.local else None
-        return self._counts.touched(leg, work) if touched is None else touched
+        with self._violations_named(leg, work):
+            touched = self._touched_by_driver(leg, work) if leg.local else None
+            return self._counts.touched(leg, work) if touched is None else touched
+
+    @contextmanager
+    def _violations_named(self, leg: WritePlan | MergePlan, work: Work) -> Iterator[None]:
+        """Gives a CardinalityError of a MERGE the values of the row that it speaks of."""
+        try:
+            yield
+        except CardinalityError as error:
+            if not isinstance(leg, MergePlan):
+                raise
+            from acidsql.local.violations import add_key_values
+
+            most = int(self.resources.settings.number("acidsql.local.max.bytes"))
+            scanner = self.resources.local.scanner
+            add_key_values(error, leg, work.snapshots, scanner, most)
+            raise
 
     def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched] | None:
         target = write_target(self.resources.settings, leg, work)

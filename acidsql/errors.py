@@ -273,9 +273,17 @@ class DataError(DatabaseError):
 
 
 class CardinalityError(DataError):
-    """Several source rows would change one target row (Hive: cardinality_violation)."""
+    """Several source rows would change one target row (Hive: cardinality_violation).
+
+    ``row_id``: the first such row's, in a partition with the values ``partition``; ``changes``: by
+    how many rows of the source; ``rows_hit``: how many such rows there are. None: not known.
+    """
 
     default_sqlstate = "21000"
+    row_id: tuple[int, int, int] | None = None
+    partition: tuple[str | None, ...] | None = None
+    changes: int | None = None
+    rows_hit: int | None = None
 
 
 class FormatError(DataError):

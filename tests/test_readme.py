@@ -16,7 +16,7 @@ from pyarrow import orc
 from acidsql.cli.options import COMMANDS, parser_for
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
-from acidsql.settings import markdown_page, markdown_table
+from acidsql.settings import find_setting, markdown_page, markdown_table
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -35,9 +35,17 @@ END = "\n<!-- end of settings -->"
 
 
 def test_settings_table_is_the_one_of_the_code() -> None:
-    """The README's table of settings is the one `python -m acidsql.settings` prints."""
-    _, _, rest = README.partition("<!-- settings: made by `python -m acidsql.settings` -->\n")
+    """The table of docs/settings.md is the one `python -m acidsql.settings` prints."""
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    _, _, rest = page.partition("<!-- settings: made by `python -m acidsql.settings` -->\n")
     assert rest.partition(END)[0] == markdown_table()
+
+
+def test_the_few_settings_of_the_readme_have_their_defaults() -> None:
+    """What the README says of a setting for newcomers is true of it."""
+    few = re.findall(r"^\| `(acidsql\.[a-z.]+)` \| `([^`]*)` \|", README, re.MULTILINE)
+    assert len(few) > 4
+    assert [(s.name, s.default) for name, _ in few if (s := find_setting(name))] == few
 
 
 def test_the_list_of_names_without_effect_is_the_one_of_the_code() -> None:

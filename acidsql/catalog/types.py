@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import assert_never
 
+from acidsql.catalog.type_hints import instead_of_type
 from acidsql.errors import BindError, Span
 from acidsql.lazy_dataclass import dataclass
 
@@ -208,7 +209,9 @@ class _Reader:
             return MapType(key, value)
         if name == "struct":
             return self.struct()
-        raise self.error("unknown or unsupported column type", start)
+        error = self.error("unknown or unsupported column type", start)
+        error.hint = instead_of_type(name)
+        raise error
 
     def decimal(self, start: int) -> DecimalType:
         numbers = self.arguments()
@@ -221,7 +224,10 @@ class _Reader:
         numbers = self.arguments()
         limit = MAX_CHAR_LENGTH if name == "char" else MAX_VARCHAR_LENGTH
         if len(numbers) != 1 or not 1 <= numbers[0] <= limit:
-            raise self.error(f"{name} wants a length of 1 to {limit}", start)
+            error = self.error(f"{name} wants a length of 1 to {limit}", start)
+            if not numbers:
+                error.hint = f"Write {name.upper()}(n), or STRING for texts of any length."
+            raise error
         return CharType(numbers[0]) if name == "char" else VarcharType(numbers[0])
 
     def struct(self) -> StructType:

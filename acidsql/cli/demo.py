@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -21,16 +22,26 @@ from acidsql.session import Session
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep",
+        metavar="DIR",
+        help="a new or empty folder for the demo's warehouse, which stays there to be looked at",
+    )
     parser.epilog = (
-        "Without --warehouse the demo works in a folder of its own, which is removed at the end."
+        "Without --warehouse or --keep the demo works in a folder of its own, which is removed at"
+        " the end."
     )
 
 
 def run(args: Namespace) -> int:
     """Loads the flights, changes them, checks the outcome; 0 if all is as pandas has it, else 1."""
+    if args.keep is not None and (problem := _unfit(args)) is not None:
+        print(f"acidsql demo: {problem}", file=sys.stderr)
+        return 2
+    kept = args.warehouse or args.keep
     try:
         with (
-            _warehouse(args.warehouse) as warehouse,
+            _warehouse(kept) as warehouse,
             TemporaryDirectory(prefix="acidsql-demo-") as scratch,
             Session(
                 warehouse,
@@ -42,10 +53,33 @@ def run(args: Namespace) -> int:
             ) as session,
         ):
             good = _Demo(session, warehouse, Path(scratch, "flights.parquet")).play()
+            print(f"\n{_afterwards(warehouse if kept else None)}")
     except Error as error:
         print(f"acidsql demo: {error}", file=sys.stderr)
         return 1
     return 0 if good else 1
+
+
+def _unfit(args: Namespace) -> str | None:
+    """Why the folder to keep cannot be the demo's."""
+    if args.warehouse is not None:
+        return "--keep DIR and --warehouse DIR name two warehouses"
+    folder = Path(args.keep)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        return f'"{folder}" is there and is not an empty folder'
+    return None
+
+
+def _afterwards(kept: Path | None) -> str:
+    """What becomes of the warehouse, and how it is looked at."""
+    if kept is None:
+        return "the warehouse is removed now; acidsql demo --keep DIR leaves it in DIR"
+    where = shlex.quote(str(kept))
+    return (
+        f"the warehouse stays in {kept}:\n"
+        f"   acidsql --warehouse {where} --database {demo_flights.DATABASE}\n"
+        f"   acidsql inspect --warehouse {where} {demo_flights.TABLE}"
+    )
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # n
             return compact(warehouse, action)
         case BoundUnbuilt():
             raise UnsupportedStatementError(
-                f"{action.words} is not supported yet", span=action.span
+                f"{action.words} is not supported yet", hint=action.hint, span=action.span
             )
         case _:
             return run_show(warehouse, action)

@@ -51,6 +51,7 @@ def run_partition_command(warehouse: Warehouse, action: PartitionAction) -> Resu
             add_partitions(warehouse, action)
         case BoundDropPartitions():
             drop_partitions(warehouse, action)
+            return done(action.note)
         case BoundRenamePartition():
             rename_partition(warehouse, action)
         case BoundSetPartitionLocation():

@@ -126,7 +126,7 @@ def drop_table(warehouse: Warehouse, action: BoundDropTable) -> Result:
         directories = own_directories(table, partitions)
         crash_points.reached("table dropped")
         delete_noted(warehouse, directories, f"dropped table {table.name}", hint)
-    return done()
+    return done(action.note)
 
 
 def partitions_of(warehouse: Warehouse, name: TableName) -> tuple[Partition, ...]:

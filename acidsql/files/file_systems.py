@@ -67,6 +67,11 @@ class FileSystems:
                 self._opened[key] = self._open(url, options)
             return self._opened[key]
 
+    def forget(self) -> None:
+        """Opens each anew when it is asked for again: Hadoop's went with their Java process."""
+        with self._lock:
+            self._opened.clear()
+
     def _open(self, url: Url, options: _Options) -> FileIO:
         if options.kind != "hadoop":
             files = _arrow(url, options)

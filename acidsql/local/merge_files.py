@@ -61,11 +61,12 @@ def once_each(target: WriteTarget, changes: pa.Table, *, check: bool) -> pa.Tabl
         return changes
     first_wins = changes.sort_by([(CLAUSE, "ascending"), (SOURCE_ROW, "ascending")])
     keys = key_names(target.table)
-    ids = row_ids(first_wins, numbered(first_wins.select(keys))[0] if keys else None)
+    numbers, partitions = numbered(first_wins.select(keys)) if keys else (None, None)
+    ids = row_ids(first_wins, numbers)
     order = sort_order(ids)
     ordered = ids.taken(order)
     if check:
-        check_distinct(ordered)
+        check_distinct(ordered, partitions)
         return changes
     return first_wins.take(arrow_array(order[~repeats(ordered)]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
+from acidsql.parser.foreign import refuse_foreign
 from acidsql.parser.nesting import FEW_BRACKETS, FEW_TOKENS, check_nesting
 from acidsql.parser.statements import Statement
 from acidsql.parser.tokens import Token, skip_blank, tokenize
@@ -80,11 +81,12 @@ def _one_statement(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def _refuse_unsupported(tokens: list[Token]) -> None:
-    """Raises UnsupportedStatementError where the first words are those of a statement Hive has and
-    acidsql has not.
+    """Raises UnsupportedStatementError where the first words are those of a statement that Hive or
+    another system has and acidsql has not.
     """
     while tokens and tokens[0].word == "EXPLAIN":
         tokens = tokens[1:]
+    refuse_foreign(tokens)
     words = [token.word for token in tokens[:4]]
     for size in range(len(words), 0, -1):
         if (name := " ".join(words[:size])) in UNSUPPORTED:

@@ -53,7 +53,8 @@ def read_skeleton(text: str, tokens: list[Token]) -> Node:
     while at < len(tokens):
         match = next(_matches(grammar, stack, tokens, at), None)
         if match is None:
-            raise unexpected(grammar, stack, tokens, at, text)
+            reserved = _would_be_name(grammar, stack, tokens, at)
+            raise unexpected(grammar, stack, tokens, at, text, may_be_name=reserved)
         parse.feed(_terminal(match, text, tokens, at))
         at = match.span.end
     if grammar.advance(stack, END) is None:
@@ -113,6 +114,14 @@ def _fits(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> bool:
         return next(_matches(grammar, stack, tokens, at), None) is not None
     except ParseError:
         return True
+
+
+def _would_be_name(grammar: Grammar, stack: Stack, tokens: list[Token], at: int) -> bool:
+    """Whether the token at ``at`` is a reserved word where a name would fit, and what follows would
+    fit behind the name.
+    """
+    after = grammar.advance(stack, "NAME") if tokens[at].word in RESERVED else None
+    return after is not None and _fits(grammar, after, tokens, at + 1)
 
 
 def _terminal(match: _Match, text: str, tokens: list[Token], at: int) -> Terminal:

@@ -83,8 +83,25 @@ def tokenize(text: str) -> list[Token]:
 def unclosed_error(text: str, span: Span) -> ParseError:
     opener = text[span.start :].lstrip("rRnN")[:1]
     error = ParseError(f"{_OPENERS.get(opener, 'text')} is never closed", span=span, source=text)
+    error.hint = _earlier_quote(text, span.start, opener)
     error.incomplete = True
     return error
+
+
+def _earlier_quote(text: str, end: int, opener: str) -> str | None:
+    """A hint at the first string before ``end`` that goes on over the end of its line: where a
+    quote is missing there, all that follow open what they should close.
+    """
+    for token in scan(text[:end]).tokens if opener in "'\"" else ():
+        if token.kind is TokenKind.STRING and "\n" in text[token.start : token.end]:
+            first = text.count("\n", 0, token.start) + 1
+            last = text.count("\n", 0, token.end) + 1
+            column = token.start - (text.rfind("\n", 0, token.start) + 1) + 1
+            return (
+                f"A string that opens in line {first}, column {column}, ends in line {last} only:"
+                " a quote may be missing there."
+            )
+    return None
 
 
 def scan(text: str, start: int = 0) -> Scan:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 from acidsql.errors import ParseError, Span
+from acidsql.parser.foreign import instead_of
 from acidsql.parser.grammar import END, Grammar, Stack
-from acidsql.parser.tokens import Token
+from acidsql.parser.tokens import Token, TokenKind
 
 MOST_EXPECTED = 8
 # How a person writes what is no keyword; queries begin with one of several.
@@ -28,26 +30,70 @@ _QUERY_WORDS = {"QUERY": ("FROM", "SELECT", "VALUES"), "BRANCH": ("SELECT",)}
 
 
 def unexpected(
-    grammar: Grammar, stack: Stack, tokens: list[Token], at: int, text: str
+    grammar: Grammar,
+    stack: Stack,
+    tokens: list[Token],
+    at: int,
+    text: str,
+    *,
+    may_be_name: bool = False,
 ) -> ParseError:
-    """The error for the token at ``at``, or for the end of the text when there is none."""
+    """The error for the token at ``at``, or for the end of the text when there is none.
+    ``may_be_name``: it is a reserved word, and a name would fit in its place.
+    """
     words, others = _expected(grammar, stack)
     expected = (*sorted(words), *sorted(others))
-    shown = [*expected[:MOST_EXPECTED], *([".."] if len(expected) > MOST_EXPECTED else [])]
+    few = [*expected[:MOST_EXPECTED], *([".."] if len(expected) > MOST_EXPECTED else [])]
+    shown = f"expected {' or '.join(few) if len(few) < 3 else ', '.join(few)}"
     if at < len(tokens):
         what, span = f'"{text[tokens[at].start : tokens[at].end]}"', tokens[at].span
     else:
         end = tokens[-1].end if tokens else len(text)
         what, span = "end of the statement", Span(end, end)
-    error = ParseError(
-        f"unexpected {what}, expected {' or '.join(shown) if len(shown) < 3 else ', '.join(shown)}",
-        span=span,
-        source=text,
-    )
+    error = ParseError(f"unexpected {what}, {shown}", span=span, source=text)
+    if may_be_name:
+        error.message = f"{what} is a reserved word and cannot be a name as it is"
+        error.hint = f"Put it in backticks: `{tokens[at].text}`."
+    elif 0 < at and tokens[at - 1].is_mark(",") and ends_list(tokens, at):
+        error = missing_behind_comma(tokens, at, text, shown)
+    else:
+        error.hint = instead_of(tokens, at) or _hint(grammar, words, tokens, at)
+    error.args = (error.message,)
     error.expected = expected
     error.incomplete = at >= len(tokens)
-    error.hint = _hint(grammar, words, tokens, at)
     return error
+
+
+def ends_list(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a list ends before the token at ``at``, or with the statement: a closing bracket, a
+    comma, or a word that begins a clause.
+    """
+    if at == len(tokens):
+        return True
+    token = tokens[at]
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    match token.word:
+        case "GROUP" | "ORDER" | "SORT" | "CLUSTER" | "DISTRIBUTE":
+            return after is not None and after.word == "BY"
+        case "FROM" | "WHERE" | "HAVING" | "LIMIT" | "UNION" | "INTERSECT" | "EXCEPT" | "WHEN":
+            return after is not None and (after.kind is not TokenKind.MARK or after.text in "(-:?")
+    return token.kind is TokenKind.MARK and token.text in (")", "]", ",")
+
+
+def missing_behind_comma(
+    tokens: Sequence[Token], at: int, text: str, shown: str = "expected an expression"
+) -> ParseError:
+    """The error for a comma before the token ``at``, at which a list has ended. ``shown``: what
+    could stand between.
+    """
+    comma = tokens[at - 1]
+    before = f'"{text[tokens[at].start : tokens[at].end]}"' if at < len(tokens) else "the end"
+    return ParseError(
+        f'nothing stands between "," and {before}, {shown}',
+        hint="Write what is missing behind the comma, or take the comma away.",
+        span=comma.span,
+        source=text,
+    )
 
 
 def _expected(grammar: Grammar, stack: Stack) -> tuple[set[str], set[str]]:

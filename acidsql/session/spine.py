@@ -174,10 +174,12 @@ class Spine:
             )
 
     def _surroundings(self, warn: Callable[[Warning], None] = lambda warning: None) -> Surroundings:
+        self.engine.about_to_plan()
         return Surroundings(
             catalog=self.store,
             database=self.database,
             has_view=self.engine.has_view,
+            knows_function=self.engine.knows_function,
             user=self.user,
             now=int(self.clock()),
             settings=self.settings,

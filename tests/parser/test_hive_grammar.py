@@ -44,6 +44,7 @@ VERDICTS: Mapping[str, Verdict] = {
     "order": Verdict(None, False, "clauses stand in any order, and optional words may be left out everywhere"),
     "later": Verdict(None, False, "expressions and types are slices here; the binder looks into them and refuses"),
     "names": Verdict(None, False, "a word that no clause begins with here is a name: DATABASE, the table"),
+    "foreign": Verdict(UnsupportedStatementError, False, "other systems have it; the error says what is written instead"),
     # what Hive 2.3 accepts
     "unsupported": Verdict(UnsupportedStatementError, True, "known and not supported; the error says so"),
     "left out": Verdict(

@@ -146,7 +146,9 @@ def test_keywords_of_other_statements_are_names(word: str) -> None:
 
 def test_reserved_words_are_names_in_backticks_only() -> None:
     """SELECT cannot name a table, `SELECT` can."""
-    assert error_of("DROP TABLE select").message == 'unexpected "select", expected IF or a name'
+    error = error_of("DROP TABLE select")
+    assert error.message == '"select" is a reserved word and cannot be a name as it is'
+    assert error.hint == "Put it in backticks: `select`."
     dropped = parse("DROP TABLE `select`")
     assert isinstance(dropped, ast.DropTable)
     assert dropped.name.parts[0].text == "select"

@@ -92,6 +92,18 @@ def test_what_is_never_closed_is_incomplete(text: str, place: int, what: str) ->
     assert caught.value.span.start == place
 
 
+def test_a_quote_that_is_missing_earlier_is_pointed_at() -> None:
+    """Where a string goes on over its line, the quote that is left over may be no opening one."""
+    with pytest.raises(ParseError) as caught:
+        tokenize("SELECT 'abc\n FROM t WHERE a = 'x'\n AND c = 'y' AND d = 'z'")
+    assert str(caught.value.hint).startswith(
+        "A string that opens in line 1, column 8, ends in line 2"
+    )
+    with pytest.raises(ParseError) as caught:
+        tokenize("SELECT 'abc'\n FROM t WHERE a = 'x")
+    assert caught.value.hint is None
+
+
 @given(any_text())
 def test_tokens_and_gaps_make_up_the_text(text: str) -> None:
     """Tokens stand in order, and between them is nothing but blanks and comments, whatever the

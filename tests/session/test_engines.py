@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import BindError, UnsupportedStatementError
 from acidsql.planner.steps.step import Collect, LocalRows, LocalScan, Ran
 from acidsql.session import Session
 
@@ -145,3 +145,42 @@ def test_a_dataframe_is_sparks(session: Session) -> None:
     session.sql("SET acidsql.engine=local")
     result = session.sql("SELECT id FROM t ORDER BY id")
     assert [row.id for row in result.df.collect()] == [1, 2]
+
+
+# ---- functions that nobody knows
+
+
+def test_an_unknown_function_is_told_without_spark(alone: Session) -> None:
+    """With its place and the one that is probably meant, wherever it stands; Spark is not started
+    to find out.
+    """
+    for sql in (
+        "SELECT uper(name) FROM t",
+        "SELECT id FROM (SELECT uper(name), id FROM t) x",
+        "SELECT id FROM t WHERE id > 1 AND uper(name) = 'A'",
+        "UPDATE t SET name = uper(name)",
+        "DELETE FROM t WHERE uper(name) = 'A'",
+        "INSERT INTO t VALUES (1, uper('a'), 1)",
+        "MERGE INTO t USING t s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = uper(s.name)",
+    ):
+        with pytest.raises(BindError) as caught:
+            alone.sql(sql)
+        assert (caught.value.code, caught.value.message) == (10011, 'Invalid function "uper"')
+        assert caught.value.hint == 'did you mean "upper"?'
+        assert caught.value.span is not None
+        assert caught.value.span.cut(sql) == "uper"
+
+
+@pytest.mark.spark
+def test_a_function_that_a_user_has_made_is_known(session: Session) -> None:
+    """Once it is registered in the session's Spark; one that nobody has made is refused there, too,
+    in the same words.
+    """
+    session.spark.udf.register("uper", str.upper)
+    assert _ids(session, "SELECT uper('a')") == ["A"]
+    for sql in (
+        "SELECT lowr('a')",
+        "SELECT * FROM (SELECT lowr('a')) LATERAL VIEW explod(array(1)) x",
+    ):
+        with pytest.raises(BindError, match=r'Invalid function "(lowr|explod)"'):
+            session.sql(sql).to_arrow()

@@ -476,7 +476,7 @@ def test_a_spark_that_is_none_is_refused(warehouse: Path) -> None:
     ("sql", "message", "mark"),
     [
         ("SELECT", "Syntax error at or near end of input", "^"),
-        ("SELECT id,\n  FROM t WHERE id = 1", "Syntax error", "       ^"),
+        ("SELECT id FROM t GROUP BY", "Syntax error at or near end of input", "^"),
         ("UPDATE t SET name = array(id)", 'cannot cast "ARRAY<DATE>" to "DATE"', "^^^^^^^^^"),
     ],
 )

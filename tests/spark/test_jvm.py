@@ -24,6 +24,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
+from acidsql.expressions.spark_functions import SPARK_FUNCTIONS
 from acidsql.spark import jvm
 from acidsql.spark.jvm import java, jobs, object_filters
 from acidsql.spark.read.scan_words import file_uri
@@ -647,3 +648,9 @@ def test_the_schema_of_batches_is_that_of_arrow(spark: SparkSession) -> None:
     """Names, types and zones are those of PySpark's toArrow."""
     df = spark.sql("SELECT 1 AS a, 'x' AS b, current_timestamp() AS c, array(struct(1 AS d)) AS e")
     assert jvm.arrow_schema(df) == df.toArrow().schema
+
+
+def test_spark_has_the_functions_that_it_is_said_to_have(spark: SparkSession) -> None:
+    """No function of Spark's is refused as unknown, and none is offered that it has not."""
+    listed = {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert {name for name in listed if name.isidentifier()} == SPARK_FUNCTIONS

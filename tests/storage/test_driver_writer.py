@@ -205,7 +205,8 @@ def test_one_row_changed_twice(tmp_path: Path, doomed: bool) -> None:
     assert caught.value.message == "Cardinality Violation in Merge statement: [1, 536870912, 1]"
     assert (
         caught.value.detail
-        == "1 row of the target would be changed by more than one row of the source"
+        == "1 row of the target would be changed by more than one row of the source: this one by 2 of"
+        " them"
     )
     assert names_below(tmp_path) == before
 

@@ -84,13 +84,15 @@ def _columns(path: str, table: Table) -> tuple[Sequence[Column], int]:
     """
     columns = {c.name: c for c in (*table.columns, *table.partition_columns)}
     known = list(columns)
+    if _other_format(path) is not None:
+        raise _no_text(path, table)
     try:
         with Path(path).expanduser().open(encoding="utf-8-sig", newline="") as file:
             first = [cell.strip().lower() for cell in next(csv.reader(file), [])]
     except OSError as error:
         raise ProgrammingError(f'cannot read "{path}"', detail=error.strerror) from error
     except UnicodeDecodeError as error:
-        raise ProgrammingError(f'"{path}" is not UTF-8') from error
+        raise _no_text(path, table) from error
     if first and set(first) <= set(known) and len(set(first)) == len(first):
         return [columns[name] for name in first], 1
     if len(first) != len(known):
@@ -101,6 +103,33 @@ def _columns(path: str, table: Table) -> tuple[Sequence[Column], int]:
             hint=hint,
         )
     return list(columns.values()), 0
+
+
+_MAGIC = {b"PAR1": "parquet", b"ORC": "orc"}
+
+
+def _other_format(path: str) -> str | None:
+    """The format that a file has by its first bytes, if Spark's SQL can read it by its path."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            beginning = file.read(max(map(len, _MAGIC)))
+    except OSError:
+        return None  # it is told where the file is read
+    return next((name for magic, name in _MAGIC.items() if beginning.startswith(magic)), None)
+
+
+def _no_text(path: str, table: Table) -> ProgrammingError:
+    """The error for a file that is no CSV."""
+    other = _other_format(path)
+    if other is None:
+        return ProgrammingError(
+            f'"{path}" is not UTF-8', hint="Write it anew as UTF-8: .import reads no other text."
+        )
+    whole = Path(path).expanduser().absolute()
+    return ProgrammingError(
+        f'"{path}" is no CSV: it is {"Parquet" if other == "parquet" else "ORC"}',
+        hint=f"INSERT INTO {table.name} SELECT .. FROM {other}.`{whole}`.",
+    )
 
 
 def quotes_taken(session: Session, text: str) -> str | None:

@@ -29,6 +29,7 @@ from acidsql.planner.bind.columns import (
     shorter,
 )
 from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.functions import KnowsFunction, check_nodes
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
     Clauses,
@@ -73,7 +74,8 @@ class Read:
 class Analysis:
     """``verbatim``: no condition is put into fewer words, as in the text of a view. ``views``: in
     how many views, one inside the other, the text stands. ``database``: the session's, None where
-    calls of ``current_database()`` are left as they are.
+    calls of ``current_database()`` are left as they are. ``knows``: tells functions that Spark has
+    not by itself, None where they are not asked about.
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -81,6 +83,7 @@ class Analysis:
     verbatim: bool = False
     views: int = 0
     database: str | None = None
+    knows: KnowsFunction | None = None
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -198,9 +201,7 @@ class _Walk:
         from sqlglot import exp
 
         nodes = self.queries.nodes
-        if self.analysis.database is not None:
-            edits = database_edits(self.source, self.text, self.analysis.database)
-            self.analysis.edits += edits
+        self.calls()
         for node in nodes:
             if isinstance(node, exp.Table):
                 self.table(node)
@@ -215,6 +216,14 @@ class _Walk:
             elif isinstance(node, exp.Select):
                 self.conditions(node)
         self.check_queries()
+
+    def calls(self) -> None:
+        """Checks the functions, and edits those that tell the session's database."""
+        if self.analysis.database is not None:
+            edits = database_edits(self.source, self.text, self.analysis.database)
+            self.analysis.edits += edits
+        if self.analysis.knows is not None:
+            check_nodes(self.source, self.base, self.queries.nodes, self.analysis.knows)
 
     def table(self, node: exp.Table) -> None:
         from sqlglot import exp
@@ -240,7 +249,11 @@ class _Walk:
                 f"Time travel is not allowed for {name}. Please choose a storage format which"
                 " supports the feature."
             )
-            raise BindError(message, code=10429, span=span, source=self.source)
+            hint = (
+                f'An older state is read by session.scan("{table.name}", as_of=write_id) in Python,'
+                " as far as acidsql.history.retention has kept it; ROW__ID.writeid tells write ids."
+            )
+            raise BindError(message, code=10429, hint=hint, span=span, source=self.source)
         read = Read(table=table, span=span, alias=name.lower())
         named = () if node.alias or node.args.get("sample") else (f" AS {identifier(node.name)}",)
         self.analysis.edits.append(

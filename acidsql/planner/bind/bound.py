@@ -215,6 +215,7 @@ class BoundMerge:
     statement, which the pieces cut. ``keys``: columns of the target that ON equates with columns of
     the source.  ``asked``: the source's columns in ON and in the conditions of WHEN MATCHED, None
     if there may be others.  ``only_keys``: ON says nothing but that the keys are equal.
+    ``on_columns``: those of the target in ON.
     ``local``: the same as trees, or why there are none.
     """
 
@@ -231,6 +232,7 @@ class BoundMerge:
     keys: tuple[tuple[str, str], ...] = ()
     asked: frozenset[str] | None = None
     only_keys: bool = False
+    on_columns: tuple[str, ...] = ()
     local: LocalMerge | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
 
 

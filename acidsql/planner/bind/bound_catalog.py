@@ -111,16 +111,18 @@ class BoundCreateView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDropTable:
-    """``name`` None: there is none and IF EXISTS was said."""
+    """``name`` None: there is none. ``note`` says so, where IF EXISTS was not said."""
 
     name: TableName | None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDropView:
-    """``name`` None: there is none and IF EXISTS was said."""
+    """``name`` None: there is none. ``note`` says so, where IF EXISTS was not said."""
 
     name: TableName | None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,10 +185,13 @@ class BoundAddPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDropPartitions:
+    """``note`` names what no partition has, where IF EXISTS was not said."""
+
     table: Table
     partitions: tuple[Partition, ...]
     words: str
     facts: tuple[tuple[str, str], ...]
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,12 +371,13 @@ class BoundUnbuilt:
     """A statement that was checked against the catalog and that acidsql does not carry out yet.
 
     ``words`` name it ("ALTER TABLE .. COMPACT"), ``facts`` are what EXPLAIN tells of it, name and
-    value.
+    value. ``hint``: what can be written instead.
     """
 
     words: str
     span: Span
     facts: tuple[tuple[str, str], ...] = ()
+    hint: str | None = None
 
 
 PartitionAction = (

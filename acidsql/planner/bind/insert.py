@@ -92,7 +92,7 @@ def _bound(
     stores: tuple[Stored, ...] | OnlySpark = ()
     if isinstance(source, BoundQuery):
         if source.width not in (None, len(columns)):
-            raise tables.wrong_column_count(table, len(columns), source.width or 0, span)
+            raise tables.wrong_column_count(table, columns, source.width or 0, span)
         static = dict(partition.static) if partition is not None else {}
         semantics = names.around.semantics
         stores = understood(
@@ -261,8 +261,9 @@ def values(
     """
     for row in source.rows:
         if len(row) != len(columns):
-            span = Span(row[0].span.start, row[-1].span.end) if row else source.span
-            raise tables.wrong_column_count(table, len(columns), len(row), span)
+            extra = row[len(columns) :] or row  # where there are too many, these
+            span = Span(extra[0].span.start, extra[-1].span.end) if row else source.span
+            raise tables.wrong_column_count(table, columns, len(row), span)
     filled = tuple(
         c for c in table.columns if c not in columns and default_of(table, c) is not None
     )

@@ -39,6 +39,7 @@ from acidsql.planner.bind.columns import (
     simple_columns,
 )
 from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.functions import check_called
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
@@ -109,11 +110,21 @@ class Names:
         return table
 
     def not_found(self, wanted: TableName, span: Span) -> TableNotFoundError:
-        near: list[str] = []
-        if self.catalog.find_database(wanted.database) is not None:
-            near = tables.close_names(wanted.table, self.catalog.list_tables(wanted.database))
-        hint = f'did you mean "{near[0]}"?' if near else None
+        hint = self._near(wanted)
         return TableNotFoundError(f"Table not found {wanted}", code=10001, hint=hint, span=span)
+
+    def nothing_dropped(self, kind: str, wanted: TableName) -> str:
+        """What is said of a DROP of what does not exist."""
+        if self.catalog.find_database(wanted.database) is None:
+            return f'there is no database "{wanted.database}", nothing is dropped'
+        hint = self._near(wanted)
+        return f'there is no {kind} "{wanted}", nothing is dropped{f"; {hint}" if hint else ""}'
+
+    def _near(self, wanted: TableName) -> str | None:
+        """A hint at the table or view whose name is most like the wanted one."""
+        if self.catalog.find_database(wanted.database) is None:
+            return f'There is no database "{wanted.database}".'
+        return tables.did_you_mean(wanted.table, self.catalog.list_tables(wanted.database))
 
     def resolve(self, parts: tuple[str, ...], span: Span) -> Table | None:
         """A table name inside a query: the catalog's table, None for what Spark knows,
@@ -192,7 +203,11 @@ class Names:
 
     def analysis(self, reads: list[Read] | None = None) -> Analysis:
         """The analysis of a text of the statement, whose tables join those of ``reads``."""
-        return Analysis(reads=[] if reads is None else reads, database=self.around.database)
+        return Analysis(
+            reads=[] if reads is None else reads,
+            database=self.around.database,
+            knows=self.around.knows_function,
+        )
 
     def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
         return database_edits(self.source, fragment.span, self.around.database)
@@ -267,6 +282,8 @@ class Names:
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
         if self.columns(cell) == []:
+            if "(" in cell.text and (tree := self.condition(cell)) is not None:
+                check_called(self.source, tree, self.around.knows_function)
             return edited(cell.span, self.database_edits(cell))
         cell_analysis = self.analysis(analysis.reads)
         analyse_value(
@@ -321,6 +338,8 @@ class Names:
         columns = self.columns(fragment)
         if columns is not None:
             own_analysis.edits += self.database_edits(fragment)
+            if "(" in fragment.text and (tree := self.condition(fragment)) is not None:
+                check_called(self.source, tree, self.around.knows_function)
             facts = facts_of(self.source, fragment.span, columns, visible)
         else:
             parsed = self.parsed.get(fragment.span)

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from acidsql.catalog.type_hints import instead_of_type
 from acidsql.catalog.types import HiveType
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import nested_too_deeply
+from acidsql.parser.tokens import scan
+from acidsql.parser.unexpected import ends_list, missing_behind_comma
 from acidsql.planner.bind.deep_trees import SELECT, tree_of
 
 if TYPE_CHECKING:
@@ -157,6 +160,8 @@ def _dialect() -> Any:
 def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
     """One query tree. sqlglot's columns are end columns: places are made from offsets."""
     text, base = wrap + span.cut(source), span.start - len(wrap)
+    if _NOTHING.search(text) is not None:
+        _check_lists(source, span)
 
     def parse(piece: str, offset: int) -> exp.Expr:
         return _tree(piece, base + offset, span, source)
@@ -178,6 +183,31 @@ def _tree(text: str, base: int, span: Span, source: str) -> exp.Expr:
     if len(trees) != 1 or trees[0] is None or not isinstance(trees[0], _query_types()):
         raise ParseError("expected a query", span=span, source=source)
     return trees[0]
+
+
+_NOTHING = re.compile(
+    r"\bSELECT\s+FROM\b|,\s*(?:--|/\*|[,)\]]|$|(?:FROM|WHERE|GROUP|HAVING|ORDER|SORT|CLUSTER|DISTRIBUTE|LIMIT|UNION"
+    r"|INTERSECT|EXCEPT)\b)",
+    re.IGNORECASE,
+)
+"""What a comma may look like that nothing follows, or a SELECT of nothing, outside of strings and
+comments.
+"""
+
+
+def _check_lists(source: str, span: Span) -> None:
+    """ParseError for a comma behind which a list ends, and for a SELECT without one: sqlglot passes
+    over both, and Spark takes the next clause's word for a column.
+    """
+    tokens = [token.moved(span.start) for token in scan(span.cut(source)).tokens]
+    for at, token in enumerate(tokens):
+        if token.is_mark(",") and ends_list(tokens, at + 1):
+            raise missing_behind_comma(tokens, at + 1, source)
+        after = tokens[at + 1].word if at + 1 < len(tokens) else ""
+        if token.word == "SELECT" and after == "FROM" and ends_list(tokens, at + 1):
+            message = 'nothing stands between "SELECT" and "FROM", expected an expression'
+            hint = "Name the columns, or write * for all."
+            raise ParseError(message, hint=hint, span=token.span, source=source)
 
 
 _SYSTEM = re.compile(r"\bSYSTEM_(VERSION|TIME)(?=\s+AS\s+OF\b)", re.IGNORECASE)
@@ -221,7 +251,9 @@ def _parse_error(error: Exception, text: str, base: int, source: str) -> ParseEr
     if message.startswith("Required keyword"):
         message = "something is missing before or after this"
     hint = None
-    if "Unexpected token" in message:
+    if message == "Expected TYPE after CAST":
+        message, hint = f'unknown type "{highlight}"', instead_of_type(highlight)
+    elif "Unexpected token" in message:
         message = f'unexpected "{highlight}"'
         hint = _hint(source[: span.start])
     return ParseError(message[:1].lower() + message[1:], hint=hint, span=span, source=source)
@@ -238,5 +270,7 @@ def _hint(before: str) -> str | None:
     word = "" if last is None else last[1].upper()
     if word in ("GROUP", "ORDER"):
         return f"{word} is followed by BY."
+    if word == "TOP":
+        return "Write LIMIT behind the query."
     near = difflib.get_close_matches(word, _CLAUSES, n=1, cutoff=0.7)
     return f"did you mean {near[0]}?" if near and word not in _CLAUSES else None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.catalog.attached import check_not_attached
-from acidsql.catalog.model import Column, Table, TableKind
+from acidsql.catalog.model import Column, FileFormat, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
 from acidsql.expressions.query_text import Piece, Slot
 from acidsql.expressions.spark_words import identifier, row_id_columns
@@ -119,13 +119,28 @@ def check_writable(read: Read) -> None:
     table, span = read.table, read.span
     if not table.is_transactional:
         message = f"Attempt to do update or delete on table {table.name} that is not transactional"
-        raise NotTransactionalTableError(message, code=10297, span=span)
+        raise NotTransactionalTableError(message, code=10297, hint=_way_to_acid(table), span=span)
     if table.is_insert_only:
         message = (
             f"Attempt to do update or delete on table {table.name} that is insert-only"
             " transactional"
         )
-        raise NotTransactionalTableError(message, code=10414, span=span)
+        raise NotTransactionalTableError(message, code=10414, hint=_COPY, span=span)
+
+
+_PROPERTY = "TBLPROPERTIES ('transactional'='true')"
+_COPY = f"CREATE TABLE .. STORED AS ORC {_PROPERTY} AS SELECT .. makes an ACID table of its rows."
+
+
+def _way_to_acid(table: Table) -> str:
+    """What makes rows of a plain table changeable."""
+    if table.kind is TableKind.EXTERNAL:
+        return f"No external table can be ACID. {_COPY}"
+    if table.file_format is not FileFormat.ORC:
+        return f"Only tables stored as ORC can be ACID. {_COPY}"
+    if table.bucketing is not None and table.bucketing.sorted_by:
+        return f"No SORTED BY table can be ACID. {_COPY}"
+    return f"ALTER TABLE {table.name} SET {_PROPERTY} makes it ACID."
 
 
 def assigned(

@@ -8,7 +8,7 @@ column cannot hold a warning and what is left of it, as in Hive, or an error und
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -36,6 +36,7 @@ MARK = "acidsql: constraint "
 """What Spark raises for a row that breaks rule number n: this and n."""
 MAX_WARNINGS = 20
 _LONGEST = 60
+_MOST_NAMES = 12
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
@@ -93,13 +94,32 @@ def unenforced(table: Table) -> str | None:
     return None
 
 
-def wrong_column_count(table: Table, wanted: int, given: int, span: Span) -> BindError:
+def wrong_column_count(
+    table: Table, columns: Sequence[Column], given: int, span: Span
+) -> BindError:
+    """The error for rows of ``given`` values, which are for ``columns``."""
+    wanted = len(columns)
     message = (
         "Cannot insert into target table because column number/types are different"
-        f" '{table.name.table}': Table insclause-0 has {wanted} columns, but query has {given}"
-        " columns."
+        f" '{table.name.table}': it takes {_values(wanted)} and is given"
+        f" {given}"
     )
-    return BindError(message, code=10044, span=span)
+    keys = {column.name for column in table.partition_columns}
+    named = [f"{c.name} (partition)" if c.name in keys else c.name for c in columns]
+    shown = [*named[:_MOST_NAMES], *([".."] if wanted > _MOST_NAMES else [])]
+    missing = ", ".join(c.name for c in columns[given : given + _MOST_NAMES])
+    hint = f"Give {missing} as well, or name the columns that there are values for."
+    return BindError(
+        message,
+        code=10044,
+        detail=f"the columns are {', '.join(shown)}",
+        hint=hint if given < wanted else None,
+        span=span,
+    )
+
+
+def _values(number: int) -> str:
+    return "1 value" if number == 1 else f"{number} values"
 
 
 def check_storable(given: HiveType | None, column: Column, span: Span) -> None:

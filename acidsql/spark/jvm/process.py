@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -28,10 +29,13 @@ from acidsql.processes import told_of_our_end
 
 _LOG_TAIL = 4000
 _LOOK_SECONDS = 0.05
+_END_SECONDS = 5.0
 _FOREIGN = "Spark belongs to the process that started it"
 _FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
 _one_start = threading.Lock()
 _start: Future[None] | None = None
+_own: Any = None
+"""PySpark's gateway to the Java process that was started here."""
 
 
 def check_own_process() -> None:
@@ -48,6 +52,67 @@ def check_own_process() -> None:
         os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         raise InterfaceError(_FOREIGN, hint=_FOREIGN_HINT) from None
+
+
+def java_has_ended() -> bool:
+    """Whether the Java process that this one has started is gone: killed, or out of memory."""
+    context = sys.modules.get("pyspark.core.context")
+    java = None if context is None else getattr(context.SparkContext._gateway, "proc", None)
+    if java is None or not hasattr(os, "waitid"):
+        return java is not None and java.poll() is not None
+    try:  # it may be another process's, which poll() would take for an end
+        state = os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return java.returncode is not None
+    return state is not None
+
+
+def await_end() -> None:
+    """Gives a Java process that takes no connections any more, and may be large, the time to end:
+    what comes next finds that it has.
+    """
+    deadline = time.monotonic() + _END_SECONDS
+    while started_java() and not java_has_ended() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def is_of_java(error: BaseException) -> bool:
+    """Whether an error of a connection comes from that to the Java process."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith("py4j."):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def started_java() -> bool:
+    """Whether the Java process is one that ``launch`` has started."""
+    context = sys.modules.get("pyspark.core.context")
+    return context is not None and _own is not None and context.SparkContext._gateway is _own
+
+
+def forget_java() -> None:
+    """Takes away what PySpark keeps of a Java process that is gone, so that the next start is that
+    of a new one. What was made by the old one fails from now on.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with SparkContext._lock:
+        context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+        with suppress(Exception):
+            gateway.proc.wait(timeout=0)  # type: ignore[union-attr]
+        if context is not None:
+            context._jsc = None
+            server = getattr(context, "_accumulatorServer", None)
+            with suppress(Exception):
+                server.shutdown()  # type: ignore[union-attr]
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    with suppress(Exception):
+        gateway.shutdown()  # type: ignore[union-attr]
 
 
 def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
@@ -82,6 +147,7 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
     """Starts Java for all who wait for ``start``, and stays as long as that runs: Linux takes the
     end of the thread that has started a process for that of the whole one.
     """
+    global _own
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
 
@@ -91,7 +157,7 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
     gateway = None
     with tempfile.TemporaryFile() as log:
         try:
-            gateway = _gateway(options, log if quiet else 2)
+            _own = gateway = _gateway(options, log if quiet else 2)
             SparkContext._ensure_initialized(gateway=gateway, conf=options)
             start.set_result(None)
         except (PySparkException, OSError) as error:

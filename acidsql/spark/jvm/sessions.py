@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from acidsql.errors import InterfaceError
 from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
-from acidsql.spark.jvm.process import check_own_process
+from acidsql.spark.jvm.process import check_own_process, java_has_ended
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 _LAST = "profiler_collector"
 """What PySpark sets last in a context that it makes."""
+
+
+def is_lost(spark: SparkSession) -> bool:
+    """Whether the session's Spark was stopped, or its Java process is gone."""
+    context = getattr(spark, "_sc", None)
+    return context is not None and (context._jsc is None or java_has_ended())
 
 
 def running_session() -> SparkSession | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -155,7 +155,7 @@ def _check_once(
             ]
         )
         ids = row_ids(pa.concat_tables(tables), numbers)
-        check_distinct(ids.taken(sort_order(ids)))
+        check_distinct(ids.taken(sort_order(ids)), list(partition_numbers))
 
 
 def _check_by_job(ids: DataFrame, identity: Sequence[str]) -> None:
@@ -163,16 +163,21 @@ def _check_by_job(ids: DataFrame, identity: Sequence[str]) -> None:
 
     again = ids.groupBy(*identity).count().where("count > 1")
     hit = again.agg(
-        F.count(F.lit(1)).alias("rows"), F.min(F.struct(*ID_FIELDS)).alias("first")
+        F.count(F.lit(1)).alias("rows"), F.min(F.struct(*identity, "count")).alias("first")
     ).collect()[0]
     if hit["rows"]:
-        raise violation(hit["rows"], hit["first"])
+        raise _violation(hit["rows"], hit["first"])
 
 
-def violation(rows_hit: int, first: Mapping[str, int]) -> CardinalityError:
+def _violation(rows_hit: int, first: Sequence[Any]) -> CardinalityError:
+    """``first``: the id of the first row, its partition's values, how often it comes."""
     from acidsql.acid.row_id import RowId
 
-    return cardinality_error(RowId(*(first[name] for name in ID_FIELDS)), rows_hit)  # type: ignore[arg-type]
+    *identity, changes = first
+    row_id, partition = identity[: len(ID_FIELDS)], tuple(identity[len(ID_FIELDS) :])
+    error = cardinality_error(RowId(*row_id), rows_hit, changes)
+    error.partition = partition or None
+    return error
 
 
 def check_once(plan: MergePlan, rows: DataFrame) -> None:

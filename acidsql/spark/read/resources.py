@@ -14,12 +14,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.catalog import Catalog
+from acidsql.errors import ExecutionError
 from acidsql.files.file_systems import FileSystems
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import Url
 from acidsql.local.queries import LocalQueries
 from acidsql.settings import Settings
 from acidsql.spark.start.running import RunningSpark
+from acidsql.spark.start.translation import translated
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles
 
@@ -86,9 +88,21 @@ class Resources:
             self._reader = SnapshotReader(self.spark, self.settings, self.files, self.known)
         return self._reader
 
+    def renew(self) -> None:
+        """Before a statement: forgets what a Spark that is gone has made."""
+        if self.running.renew():
+            self._reader = None
+            if isinstance(self.files, FileSystems):
+                self.files.forget()
+
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        if self._reader is not None and not self.running.is_lost:
+            try:
+                with translated():
+                    self._reader.close()
+            except ExecutionError:
+                if not self.running.is_lost:  # it has died at this moment
+                    raise
         self.known.close()
         self._reader = None
         self.running.close()

@@ -19,6 +19,7 @@ from acidsql.errors import (
     TableNotFoundError,
 )
 from acidsql.parser.nesting import HINT
+from acidsql.planner.bind.functions import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.translation import syntax_span
 
@@ -68,6 +69,9 @@ def _meaning(error: BaseException) -> Error:
             return ProgrammingError("a parameter has no value", hint=hint, span=span)
         if isinstance(error, ParseException):
             return ParseError(message, span=span or syntax_span(str(error)))
+        if isinstance(error, AnalysisException) and condition == "UNRESOLVED_ROUTINE":
+            name = (error.getMessageParameters() or {}).get("routineName", "?")
+            return unknown_function(name.replace("`", ""), span)
         if isinstance(error, AnalysisException):
             kind = next((kind for mark, kind in _ANALYSIS if condition.startswith(mark)), BindError)
             return kind(message, span=span, detail=_reason(error, condition))
@@ -106,13 +110,25 @@ def _execution_error(error: BaseException) -> Error:
                 "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
             )
     if type(error).__module__.startswith("py4j") and not causes:
-        return ExecutionError(
-            "the Java process of Spark is gone",
-            detail=tidy(str(error)) or None,
-            hint="Open a new session.",
-        )
+        return java_is_gone(tidy(str(error)))
     name, message = causes[-1] if causes else (type(error).__name__, str(error))
     return ExecutionError(tidy(message) or name, detail=name if causes else None)
+
+
+def java_is_gone(words: str = "") -> ExecutionError:
+    """The error of whatever asks a Java process that has ended."""
+    jvm.await_end()
+    again = (
+        "A session that has started Spark itself does so again for its next statement; one that was"
+        " given a SparkSession is opened anew with another."
+        if jvm.started_java()
+        else "Start Spark anew, and open a session with it."
+    )
+    return ExecutionError(
+        "the Java process of Spark is gone",
+        detail=words or None,
+        hint=f"It was killed, or ran out of memory. {again}",
+    )
 
 
 def _unreadable(error: BaseException, message: str) -> Error:

@@ -44,6 +44,9 @@ _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR", "HADOOP_HOME
 """What may name folders with files that name another file system than this machine's."""
 _OTHER_STORES = re.compile(r"spark\.hadoop\.fs\.(s3a?|gs|abfss?|azure|oss|cosn)\.")
 
+_OF_FUNCTIONS = re.compile(r"spark\.(sql\.(extensions|catalog\.)|plugins|jars)|spark\.remote")
+"""Settings by which a Spark may get functions of its own."""
+
 WaitNotice = Callable[[str | None], object]
 
 
@@ -120,6 +123,21 @@ class RunningSpark:
         elif not interrupts.are_heeded() or self._user_spark or jvm.running_session_if_any():
             return self.start()  # in no time, or with nobody who could press Ctrl-C
         return self._started_aside()
+
+    def renew(self) -> bool:
+        """Before a statement: lets go of a Spark of ours that is gone, so that the statement starts
+        another where it needs one. Whether it was gone. One that was handed in, or that others have
+        started, stays, and whoever needs it gets its error.
+        """
+        ours = self._ours
+        if ours is None or self._user_spark is not None or not jvm.is_lost(ours):
+            return False
+        if jvm.java_has_ended():
+            if not jvm.started_java():
+                return False
+            jvm.forget_java()
+        self._ours = self._spark_conf = None
+        return True
 
     def start(self) -> SparkSession:
         """The session, started if need be while no statement waits for it."""
@@ -241,6 +259,18 @@ class RunningSpark:
         spark = self._user_spark or self._ours
         return spark is not None and bool(spark.catalog.tableExists(name))
 
+    def knows_function(self, name: str) -> bool:
+        """Whether the session may know a function that Spark has not by itself: one that a user has
+        given to the Spark that runs, or that an extension of one to be started may bring.
+        """
+        running = [spark for spark in (self._user_spark, self._ours) if spark is not None]
+        if not running and (spark := jvm.running_session_if_any()) is not None:
+            running = [spark]
+        if not running:
+            return any(map(_OF_FUNCTIONS.match, (*self._conf, *self._settings.changed())))
+        with translated():
+            return any(spark.catalog.functionExists(name) for spark in running)
+
     def import_views(self, names: Iterable[str]) -> None:
         """Copies views of the session that was handed in, if one was."""
         if self._user_spark is None:
@@ -313,9 +343,14 @@ class RunningSpark:
         return None if spark is None or tag is None else jvm.running_tasks(spark, tag)
 
     def close(self) -> None:
-        if self._ours is not None:
+        if self._ours is not None and not jvm.is_lost(self._ours):
             jvm.release_clone(self._ours)
         self._ours = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the session cannot be asked any more."""
+        return self._ours is not None and jvm.is_lost(self._ours)
 
     def _setting_changed(self, name: str) -> None:
         if self._ours is None:

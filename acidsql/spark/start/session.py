@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import os
 import re
+import sys
 import tempfile
 import threading
 import warnings
@@ -74,6 +75,23 @@ _STARTING = threading.Lock()
 """A process has one Java process, whoever of its sessions and threads is the first to want it."""
 
 
+OLDEST_PYSPARK = "4.3"
+"""The least release that pyproject.toml has. Newer ones than it has are tried."""
+
+
+def check_version(installed: str) -> None:
+    """ExecutionError for a pyspark that is too old, whose classes are not those asked for here."""
+    numbers = [
+        tuple(map(int, re.findall(r"\d+", text)[:2])) for text in (installed, OLDEST_PYSPARK)
+    ]
+    if numbers[0] < numbers[1]:
+        raise ExecutionError(
+            f"pyspark {installed} is too old: acidsql needs {OLDEST_PYSPARK} or newer",
+            hint=f"pip install 'pyspark~={OLDEST_PYSPARK}.0', in the environment of"
+            f" {sys.executable}.",
+        )
+
+
 def start(
     master: str | None = None, conf: Mapping[str, str] | None = None, *, fast_start: bool = False
 ) -> SparkSession:
@@ -84,8 +102,10 @@ def start(
     (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
     with _STARTING, _quiet_python():
+        import pyspark
         from pyspark.sql import SparkSession
 
+        check_version(pyspark.__version__)
         if master is not None and master.startswith("sc://"):
             return _connect(master, conf or {})
         running = jvm.running_session()
@@ -150,6 +170,9 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     """The session acidsql works in: a clone of ``spark`` with our settings and ``conf``
     above them.
     """
+    import pyspark
+
+    check_version(pyspark.__version__)
     ours = jvm.clone_session(spark)
     for key, value in {**DERIVED_CONF, **(conf or {})}.items():
         ours.conf.set(key, value)

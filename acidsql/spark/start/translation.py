@@ -21,6 +21,7 @@ from acidsql.errors import (
 )
 from acidsql.parser.tokens import TokenKind, scan
 from acidsql.planner.bind.bound import BoundInsert, BoundQuery
+from acidsql.spark import jvm
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -104,6 +105,11 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
             raise (add_span(error) if add_span else error) from error.__cause__
         except OSError as error:
             interrupts.check()
+            if isinstance(error, ConnectionError) and jvm.is_of_java(error):
+                from acidsql.spark.start.meanings import java_is_gone
+
+                gone = java_is_gone(str(error))
+                raise (add_span(gone) if add_span else gone) from error
             where = f' "{error.filename}"' if error.filename else ""
             reason = error.strerror or error
             raise ExecutionError(f"cannot read or write{where}: {reason}") from error

@@ -115,7 +115,7 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
     """
     given = len(df.columns)
     if given != len(action.columns):
-        raise wrong_column_count(action.table, len(action.columns), given, action.span)
+        raise wrong_column_count(action.table, action.columns, given, action.span)
     source_names = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
     static = dict(action.partition.static) if action.partition is not None else {}
     casts = []

@@ -32,8 +32,15 @@ from acidsql.storage.stored import orc_type
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_OTHER_FORMATS = (b"ORC", b"PAR1", b"SEQ", b"RCF", b"Obj\x01")
-"""How files begin that are no text."""
+_OTHER_FORMATS = {
+    b"ORC": "ORC",
+    b"PAR1": "Parquet",
+    b"SEQ": "a SequenceFile",
+    b"RCF": "an RCFile",
+    b"Obj\x01": "Avro",
+}
+"""How files begin that are no text, and what they are."""
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd"}
 
 _CSV_HINT = (
     "The rows of CSV are inserted: .import FILE TABLE in the shell, or INSERT .. SELECT .. FROM"
@@ -58,19 +65,41 @@ def rows_of(io: FileIO, table: Table, source: Source) -> int:
                 _check_parquet(table, source, metadata)
                 return int(metadata.num_rows)
             case _:
-                _check_text(io, source)
+                _check_text(io, table, source)
                 return 0
     except FormatError as error:
-        raise _other_format(source) from error
+        raise _other_format(io, table, source) from error
 
 
-def _other_format(source: Source) -> BindError:
+def _other_format(io: FileIO, table: Table, source: Source) -> BindError:
+    """The error that says what the file is, and how its rows come into the table."""
+    with io.open_input(source.path) as file:
+        beginning = bytes(file.read(max(map(len, _OTHER_FORMATS))))
+    of_file, hint = _told_by(beginning, source, table)
     return BindError(
         "Unable to load data to destination table. Error: The file that you are trying to load does"
         " not match the file format of the destination table.",
-        detail=f'the file is "{source.path}"',
-        hint=_CSV_HINT if source.name.lower().endswith(".csv") else None,
+        detail=f'the file "{source.path}" is {of_file}, table {table.name} is stored as'
+        f" {table.file_format}",
+        hint=hint,
     )
+
+
+def _told_by(beginning: bytes, source: Source, table: Table) -> tuple[str, str | None]:
+    """What a file is that begins so, and what helps."""
+    for magic, name in _OTHER_FORMATS.items():
+        if beginning.startswith(magic):
+            if name not in ("ORC", "Parquet"):
+                return name, None
+            path = f"{name.lower()}.`{source.path}`"
+            damaged = str(table.file_format).upper() == name.upper()
+            said = f"{name}, but damaged or of another kind" if damaged else name
+            return said, None if damaged else f"INSERT INTO {table.name} SELECT .. FROM {path}."
+    packed = next((n for magic, n in _COMPRESSED.items() if beginning.startswith(magic)), None)
+    said = f"packed by {packed}" if packed else "text"
+    if source.name.lower().partition(".gz")[0].endswith((".json", ".jsonl")):
+        return said, f"INSERT INTO {table.name} SELECT .. FROM json.`{source.path}`."
+    return said, _CSV_HINT
 
 
 def _rows_of_orc(io: FileIO, table: Table, source: Source) -> int:
@@ -84,7 +113,7 @@ def _rows_of_orc(io: FileIO, table: Table, source: Source) -> int:
             hint=hint,
         )
     if tail.schema is None or tail.schema.kind is not OrcKind.STRUCT:
-        raise _other_format(source)
+        raise _other_format(io, table, source)
     kinds = dict(zip(tail.schema.names, tail.schema.children, strict=True))
     for held in layout(table.columns, tail.schema, original=True).file_columns:
         if not held.same and not _orc_fits(orc_type(held.column.type), kinds[held.name]):
@@ -104,11 +133,11 @@ def _orc_fits(wanted: OrcType, stored: OrcType) -> bool:
     return all(map(_orc_fits, wanted.children, stored.children))
 
 
-def _check_text(io: FileIO, source: Source) -> None:
+def _check_text(io: FileIO, table: Table, source: Source) -> None:
     with io.open_input(source.path) as file:
         beginning = bytes(file.read(max(map(len, _OTHER_FORMATS))))
-    if beginning.startswith(_OTHER_FORMATS):
-        raise _other_format(source)
+    if beginning.startswith(tuple(_OTHER_FORMATS)):
+        raise _other_format(io, table, source)
 
 
 def _check_parquet(table: Table, source: Source, metadata: pq.FileMetaData) -> None:

@@ -297,6 +297,24 @@ def test_files_that_do_not_fit(
     ):
         with pytest.raises(BindError, match=words):
             table.sql(f"LOAD DATA LOCAL INPATH '{path}' INTO TABLE {name}")
+    (tmp_path / "rows.json").write_text("{}\n")
+    (tmp_path / "packed").write_bytes(b"\x1f\x8b\x08rest")
+    for path, name, what, hint in (
+        (tmp_path / "text", "t", "is text, table default.t is stored as orc", "csv.`/path`"),
+        (tmp_path / "rows.json", "t", "is text", f"FROM json.`{tmp_path}/rows.json`"),
+        (tmp_path / "packed", "t", "is packed by gzip", "csv.`/path`"),
+        (
+            tmp_path / "parquet",
+            "t",
+            "is Parquet, table default.t is stored as orc",
+            f"INSERT INTO default.t SELECT .. FROM parquet.`{tmp_path}/parquet`",
+        ),
+        (inbox / "a.orc", "par", "is ORC", f"INTO default.par SELECT .. FROM orc.`{inbox}/a.orc`"),
+    ):
+        with pytest.raises(BindError, match=format_words) as caught:
+            table.sql(f"LOAD DATA LOCAL INPATH '{path}' INTO TABLE {name}")
+        assert what.lower() in str(caught.value.detail).lower()
+        assert hint in str(caught.value.hint)
     assert rows(table) == [(1, "a")]
     assert [rows(table, f"SELECT * FROM {name}") for name in ("plain", "txt", "par", "other")] == [
         [],

@@ -183,7 +183,8 @@ def test_a_violation_names_the_rows_hit(session: Session) -> None:
     assert failed.value.message == "Cardinality Violation in Merge statement: [1, 536870912, 0]"
     assert (
         failed.value.detail
-        == "2 rows of the target, this one first, would be changed by more than one row of the source"
+        == "2 rows of the target, this one first, would be changed by more than one row of the source:"
+        " the row with id = 1 by 2 of them"
     )
     assert sum(rows_of(session, "t").values()) == 3
 

@@ -83,6 +83,7 @@ def bind_drop_partitions(
     """PURGE changes nothing: there is no trash to keep files in."""
     dropped: dict[tuple[str, ...], Partition] = {}
     facts: list[tuple[str, str]] = []
+    missing: list[str] = []
     for spec in statement.partitions:
         words, partitions = compared(names, table, spec)
         if not partitions and not names.may_be_missing(statement.if_exists):
@@ -92,6 +93,8 @@ def bind_drop_partitions(
                 hint="Say IF EXISTS if there may be none.",
                 span=spec.span,
             )
+        if not partitions:
+            missing.append(words)
         facts.append(("partitions", f"{len(partitions)} with {words}"))
         dropped |= {partition.values: partition for partition in partitions}
     files = "deleted for good" if table.owns_files else "stay, the table is external"
@@ -100,6 +103,9 @@ def bind_drop_partitions(
         partitions=tuple(dropped.values()),
         words="ALTER TABLE .. DROP PARTITION",
         facts=(("table", str(table.name)), *facts, ("files", files)),
+        note=f'table "{table.name}" has no partition with {" or ".join(missing)} to drop'
+        if missing and not statement.if_exists
+        else None,
     )
 
 

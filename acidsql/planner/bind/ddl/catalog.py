@@ -188,7 +188,8 @@ def bind_drop_table(names: Names, statement: ast.DropTable) -> BoundDropTable:
     table = names.catalog.find_table(name)
     if table is None:
         if names.may_be_missing(statement.if_exists):
-            return BoundDropTable(name=None)
+            note = None if statement.if_exists else names.nothing_dropped("table", name)
+            return BoundDropTable(name=None, note=note)
         raise names.not_found(name, statement.name.span)
     if table.kind is TableKind.VIEW:
         if statement.if_exists:

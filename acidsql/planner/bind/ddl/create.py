@@ -20,6 +20,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
 from acidsql.parser import statements as ast
+from acidsql.parser.foreign import TEMPORARY_TABLE
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
 from acidsql.planner.bind.ddl.clause_spans import after_word
@@ -316,7 +317,12 @@ def _unbuilt(
             facts=(*rest, ("stored by", classes.handler)),
         )
     return (
-        BoundUnbuilt(words="CREATE TEMPORARY TABLE", span=statement.span, facts=facts)
+        BoundUnbuilt(
+            words="CREATE TEMPORARY TABLE",
+            span=statement.span,
+            facts=facts,
+            hint=TEMPORARY_TABLE,
+        )
         if statement.temporary
         else None
     )

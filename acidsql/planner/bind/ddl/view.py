@@ -66,7 +66,8 @@ def bind_drop_view(names: Names, statement: ast.DropView) -> BoundDropView:
     table = names.catalog.find_table(name)
     if table is None:
         if names.may_be_missing(statement.if_exists):
-            return BoundDropView(name=None)
+            note = None if statement.if_exists else names.nothing_dropped("view", name)
+            return BoundDropView(name=None, note=note)
         raise names.not_found(name, statement.name.span)
     if table.kind is not TableKind.VIEW:
         if statement.if_exists:

@@ -21,6 +21,7 @@ class Surroundings:
     """What the binder may ask: the catalog, the current database, and whether Spark's session has a
     view of a name.
 
+    ``knows_function``: whether there may be one of that name, which Spark has not by itself.
     ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
     not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
     expressions mean in the session. ``frames``: what the session was given to be read under names
@@ -31,6 +32,7 @@ class Surroundings:
     catalog: Catalog
     database: str
     has_view: Callable[[str], bool] = lambda name: False
+    knows_function: Callable[[str], bool] = lambda name: True
     user: str = ""
     now: int = 0
     settings: Settings = field(default_factory=Settings)

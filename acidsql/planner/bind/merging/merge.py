@@ -81,6 +81,7 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         keys=tuple(binder.keys.items()),
         asked=binder.asked,
         only_keys=binder.only_keys,
+        on_columns=binder.on_columns,
         local=local,
     )
 
@@ -106,6 +107,7 @@ class _Merge:
         self.source = self.target
         self.source_read: Read | None = None
         self.keys: dict[str, str] = {}
+        self.on_columns: tuple[str, ...] = ()
         self.only_keys = False
         self.asked: frozenset[str] | None = frozenset()
 
@@ -165,6 +167,9 @@ class _Merge:
             )
             raise BindError(message, code=10149, span=on.span)
         self.asks(facts)
+        every = (*self.read.table.columns, *self.read.table.partition_columns)
+        named = {name for alias, name in facts.columns if alias == self.target.alias}
+        self.on_columns = tuple(column.name for column in every if column.name in named)
         self.keys, self.only_keys = equated(self.names.condition(on), self.target, self.source)
         return pieces
 
@@ -268,7 +273,7 @@ class _Merge:
         columns = every if action.columns is None else self.named_columns(table, action.columns)
         if len(action.values) != len(columns):
             span = Span(action.values[0].span.start, action.values[-1].span.end)
-            raise tables.wrong_column_count(table, len(columns), len(action.values), span)
+            raise tables.wrong_column_count(table, columns, len(action.values), span)
         given = {
             c.name: self.value(value, c, visible)
             for c, value in zip(columns, action.values, strict=True)
