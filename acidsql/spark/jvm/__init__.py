@@ -58,6 +58,7 @@ from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument
 from acidsql.spark.jvm.sessions import (
     check_own_process,
     clone_session,
+    drop_view,
     frame_of,
     hadoop_configuration,
     import_view,
@@ -85,6 +86,7 @@ __all__ = [
     "check_own_process",
     "clone_session",
     "collect_arriving",
+    "drop_view",
     "end_jobs",
     "estimated_bytes",
     "expression",
