@@ -320,7 +320,7 @@ def random_script(seed: int) -> Script:
         draw.condition(table.scope(), favoured=table.favoured()) if chance.random() < 0.5 else ""
         for table in tables
     )
-    pairs = tuple(_pair(draw, tables) for _ in range(3))
+    pairs = tuple(_pair(draw, tables) for _ in range(3 * len(tables)))
     return Script(tables=tables, steps=steps, conditions=conditions, pairs=pairs)
 
 
@@ -334,9 +334,10 @@ def _pair(draw: Draw, tables: Sequence[Table]) -> str:
         one, other = (f"(SELECT * FROM {table.name} WHERE {c})" for c in conditions)
     # of zeros of two signs any one may be the least, or stand for both
     able = [c for c in table.all_columns if c.type in SCALARS and c.type not in ("float", "double")]
+    stored = [c for c in able if c not in table.keys]
     if not able:
         return f"SELECT (SELECT count(*) FROM {one} a), (SELECT count(*) FROM {other} b)"
-    name = quoted(chance.choice(able).name)
+    name = quoted(chance.choice(stored if stored and chance.random() < 0.8 else able).name)
     one, other = f"{one} a", f"{other} b"
     match chance.randrange(6):
         case 0:
