@@ -25,13 +25,14 @@ Frame = TypeVar("Frame")
 
 
 def explained(frame: Frame, explain: Explain) -> Frame:
-    """The same DataFrame, which raises what ``explain`` gives for an error; so does each that comes
-    of it, but for those of another DataFrame that it is joined to. It is of a class below its own.
+    """A DataFrame like ``frame`` that raises what ``explain`` gives for an error; so does each that
+    comes of it, but for those of another DataFrame that it is joined to. Its class is below that of
+    ``frame``.
     """
-    made = cast(Frame, object.__new__(_explained_class(type(frame))))
-    vars(made).update(vars(frame))
-    vars(made)[_EXPLAIN] = explain
-    return made
+    ours = cast(Frame, object.__new__(_explained_class(type(frame))))
+    vars(ours).update(vars(frame))
+    vars(ours)[_EXPLAIN] = explain
+    return ours
 
 
 _classes: dict[type[Any], type[Any]] = {}
