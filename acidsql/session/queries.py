@@ -143,7 +143,7 @@ class SessionQueries:
             Stats(),
             fetch=fetched,
             stream=None if stream is None else streamed,
-            make_df=None if frame is None else lambda: self._frame(hold, frame, source),
+            make_df=None if frame is None else self._frames(hold, frame, snapshots, source, plan),
             warnings=snapshots.warnings,
         )
         if hold is not None:
@@ -209,12 +209,49 @@ class SessionQueries:
                     return gone_error(read.table.name)
         return None
 
-    def _frame(
-        self, hold: Hold | None, frame: Callable[[], DataFrame | None], source: str
-    ) -> DataFrame | None:
-        """Spark's DataFrame over the query's snapshot; None once its rows have been fetched."""
-        with self.turn.taken(), placed_in(source):
-            return frame() if self.reads.hand_out(hold) else None
+    def _frames(
+        self,
+        hold: Hold | None,
+        frame: Callable[[], DataFrame | None],
+        snapshots: Snapshots,
+        source: str,
+        plan: ReadPlan,
+    ) -> Callable[[], DataFrame | None]:
+        """Gives Spark's DataFrame over the query's snapshot, which says so where others have taken
+        its files away; None once its rows have been fetched.
+        """
+        handed_out: list[tuple[DataFrame, DataFrame]] = []
+
+        def frame_now() -> DataFrame | None:
+            with self.turn.taken(), placed_in(source):
+                now = frame() if self.reads.hand_out(hold) else None
+            if now is None:
+                return None
+            if not handed_out or handed_out[-1][0] is not now:
+                from acidsql.spark.read.handed_out import explained
+
+                explain = partial(self._taken_away, plan, snapshots)
+                handed_out[:] = [(now, explained(now, explain))]
+            return handed_out[0][1]
+
+        return frame_now
+
+    def _taken_away(self, plan: ReadPlan, snapshots: Snapshots, error: Exception) -> Error | None:
+        """What the error of a DataFrame means where others have taken away, or moved, what it
+        reads; None where they have not.
+        """
+        from acidsql.spark.start.meanings import names_what_is_gone, translate
+
+        ours = translate(error)
+        is_gone = names_what_is_gone(ours)
+        if not is_gone and not isinstance(ours, FormatError):
+            return None
+        taken: Error | None = SnapshotTooOldError(ours.message) if is_gone else None
+        with suppress(Error, OSError), self.turn.taken():
+            taken = self._gone(plan) or _overwritten(snapshots) or taken
+        if taken is not None:
+            taken.hint = "Ask the result for its DataFrame again, or run the statement again."
+        return taken
 
     @contextmanager
     def reading(self, plan: Plan, source: str) -> Iterator[Snapshots]:

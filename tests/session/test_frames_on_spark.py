@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from acidsql.errors import AlreadyExistsError, BindError, ColumnNotFoundError, ExecutionError
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    ColumnNotFoundError,
+    ExecutionError,
+    ParseError,
+    TableNotFoundError,
+)
 from acidsql.session import Session
 
 pytestmark = pytest.mark.spark
@@ -78,6 +85,47 @@ def test_a_registered_frame_of_spark(table: Session, spark: SparkSession) -> Non
     with pytest.raises(BindError, match="Table not found"):
         table.sql("SELECT * FROM df")
     assert spark.catalog.dropTempView("of_others")
+
+
+NAMES = ("$X/p", "a b", "a`b", "a.b", "1/0", "SELECT", "", "x\x00y", "ü")
+"""Names that Spark's parser does not take as they are."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_views_of_spark_have_any_name(table: Session, spark: SparkSession, name: str) -> None:
+    """Those that are none are told so in words of ours."""
+    quoted = f"`{name.replace('`', '``')}`"
+    with pytest.raises(TableNotFoundError, match="Table not found"):
+        table.sql(f"SELECT * FROM {quoted}")
+    with pytest.raises((TableNotFoundError, ParseError)):
+        table.sql(f"SELECT * FROM .{quoted}")
+    if name:
+        spark.sql("SELECT 5 x").createOrReplaceTempView(quoted)
+        try:
+            assert table.sql(f"SELECT x FROM {quoted}").fetchall() == [(5,)]
+        finally:
+            assert spark.catalog.dropTempView(name)
+
+
+def test_a_session_whose_java_is_gone_is_closed(
+    session: Session, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are no views to take away any more."""
+
+    def refuse(_: object) -> None:
+        raise ConnectionRefusedError
+
+    session.sql("SET acidsql.engine = spark")
+    session.sql(f"CREATE TABLE t (id INT) {ACID}")
+    assert session.sql("SELECT * FROM t").fetchall() == []
+    session.register("df", spark.sql("SELECT 1 id"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session.spark), "catalog", property(refuse))
+        with pytest.raises(ExecutionError):
+            session.sql("SELECT * FROM nothing")
+        session.unregister("df")
+        session.close()
+    spark.catalog.dropTempView("df")
 
 
 def test_a_frame_joins_tables(table: Session) -> None:

@@ -14,12 +14,13 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
@@ -30,7 +31,7 @@ from acidsql.spark.jvm import java, jobs, object_filters
 from acidsql.spark.read.scan_words import file_uri
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -404,6 +405,7 @@ def test_files_are_read_by_their_names(spark: SparkSession, tmp_path: Path) -> N
         [file_uri(f"{tmp_path}/{name}") for name in names],
         "v string",
         {"wholetext": "false"},
+        identity="names",
     )
     assert sorted(r.v for r in lines.collect()) == names
 
@@ -537,6 +539,7 @@ def test_a_scan_without_listing(spark: SparkSession, tmp_path: Path) -> None:
         [file.stat().st_size for file in files],
         "v bigint",
         {},
+        identity="names",
     )
     assert frame is not None
     assert sorted(row.v for row in frame.collect()) == sorted(
@@ -551,7 +554,12 @@ def test_a_scan_without_listing_is_not_refreshed(spark: SparkSession, tmp_path: 
     """Spark's REFRESH would list anew: that fails, and the rows are still there."""
     pa_orc.write_table(pa.table({"v": [1]}), tmp_path / "file")
     frame = jvm.read_listed_orc(
-        spark, [(tmp_path / "file").as_uri()], [(tmp_path / "file").stat().st_size], "v bigint", {}
+        spark,
+        [(tmp_path / "file").as_uri()],
+        [(tmp_path / "file").stat().st_size],
+        "v bigint",
+        {},
+        identity="file",
     )
     assert frame is not None
     frame.createOrReplaceTempView("classic_listed")
@@ -559,6 +567,45 @@ def test_a_scan_without_listing_is_not_refreshed(spark: SparkSession, tmp_path: 
         spark.catalog.refreshTable("classic_listed")
     assert spark.table("classic_listed").count() == 1
     spark.catalog.dropTempView("classic_listed")
+
+
+@pytest.mark.parametrize("kind", ["orc", "parquet", "text", "listed"])
+def test_scans_are_the_same_by_their_identity(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """What is cached of one answers another of its identity, and no other: not even one of the
+    same paths.
+    """
+    (tmp_path / "text").write_text("1\n")
+    pa_orc.write_table(pa.table({"v": ["1"]}), tmp_path / "orc")
+    pq.write_table(pa.table({"v": ["1"]}), tmp_path / "parquet")
+    file = tmp_path / ("orc" if kind == "listed" else kind)
+
+    def scan(identity: str) -> DataFrame:
+        if kind != "listed":
+            return jvm.read_files(spark, kind, [str(file)], "v string", {}, identity=identity)
+        sizes = [file.stat().st_size]
+        listed = jvm.read_listed_orc(
+            spark, [f"file:{file}"], sizes, "v string", {}, identity=identity
+        )
+        assert listed is not None
+        return listed
+
+    cached = scan("a").cache()
+    try:
+        assert [row.v for row in cached.collect()] == ["1"]
+        assert "InMemoryRelation" in jvm_plan(scan("a"))
+        assert "InMemoryRelation" not in jvm_plan(scan("b"))
+        one, same, other = (scan(identity).selectExpr("max(v)") for identity in "aab")
+        assert one.sameSemantics(same)
+        assert not one.sameSemantics(other)
+    finally:
+        cached.unpersist()
+
+
+def jvm_plan(frame: Any) -> str:
+    """What Spark makes of a DataFrame, with the answers that are cached in it."""
+    return str(frame._jdf.queryExecution().withCachedData())
 
 
 def test_jobs_are_ended(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

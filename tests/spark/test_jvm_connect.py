@@ -81,7 +81,7 @@ def test_paths_are_of_no_file_system_that_is_known(remote: Any) -> None:
 
 def test_files_are_listed_by_the_server(remote: Any) -> None:
     """There is no scan without listing."""
-    assert jvm.read_listed_orc(remote, ["file:/f"], [1], "v bigint", {}) is None
+    assert jvm.read_listed_orc(remote, ["file:/f"], [1], "v bigint", {}, identity="f") is None
 
 
 REFUSED: list[Callable[[Any], Any]] = [

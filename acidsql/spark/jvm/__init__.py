@@ -66,6 +66,7 @@ from acidsql.spark.jvm.process import (
 from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options
 from acidsql.spark.jvm.sessions import (
     clone_session,
+    drop_view,
     frame_of,
     hadoop_configuration,
     import_view,
@@ -94,6 +95,7 @@ __all__ = [
     "check_own_process",
     "clone_session",
     "collect_arriving",
+    "drop_view",
     "end_jobs",
     "estimated_bytes",
     "expression",

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 _SOURCES = "org.apache.spark.sql.execution.datasources"
 _ROOT = "https://acidsql.invalid/files"
 """A file system that lists nothing: REFRESH of a view fails there, where one that merely finds
-no such directory would give no rows.
+no such directory would give no rows. Each list of files has a directory of its own there: Spark
+takes two scans for the same by the roots they were told, and then reads one of them for both.
 """
+_FILES_OPTION = "acidsql.files"
+"""A read option that no reader knows. Spark compares it where it compares scans."""
 _BLOCK_BYTES = 128 << 20
 
 
@@ -43,10 +46,17 @@ def read_files(
     paths: Sequence[str],
     schema: StructType | str,
     options: Mapping[str, str],
+    *,
+    identity: str,
 ) -> DataFrame:
     """``spark.read.format(kind).load(..)``, told all paths in one call: PySpark would make one for
     each of them, as it does on Spark Connect.
+
+    ``identity``: a text that no other files have, nor these once they are others under the same
+    paths. Scans of one identity may be read once for all of them, or be answered by a DataFrame
+    that is cached.
     """
+    options = {**options, _FILES_OPTION: identity}
     reader = spark.read.format(kind).options(**options).schema(schema)
     door = jvm(spark)
     if door is None:
@@ -63,11 +73,14 @@ def read_listed_orc(
     sizes: Sequence[int],
     schema: StructType | str,
     options: Mapping[str, str],
+    *,
+    identity: str,
 ) -> DataFrame | None:
     """A scan of files whose sizes in bytes are known, which Spark then does not list again; None
     where it will not take our word, and on Spark Connect.
 
-    ``urls`` are not escaped, as Hadoop's Path wants them.
+    ``urls`` are not escaped, as Hadoop's Path wants them. ``identity``: as of ``read_files``, of
+    letters and digits.
 
     ``DataFrameReader.load`` asks the file system three times for each path, and for thousands of
     paths runs a job of its own. Here an InMemoryFileIndex finds the files of its only root in the
@@ -79,7 +92,7 @@ def read_listed_orc(
     if door is None:
         return None
     java = cast(Any, spark)._jsparkSession
-    root = java_class(door, "org.apache.hadoop.fs.Path")(_ROOT)
+    root = java_class(door, "org.apache.hadoop.fs.Path")(f"{_ROOT}/{identity}")
     cache = java_class(door, f"{_SOURCES}.FileStatusCache").getOrCreate(java)
     cache.putLeafFiles(root, _file_statuses(spark, urls, sizes))
     if not cache.getLeafFiles(root).isDefined():  # no cache, or too many for it

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from acidsql.errors import InterfaceError
+from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
 from acidsql.spark.jvm.process import check_own_process, java_has_ended
 
@@ -128,7 +129,7 @@ def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None
     """Makes the temporary view ``name`` of the session ``user_spark`` a view of ``ours``, as it
     stands now. Over Spark Connect as ``make_view``.
     """
-    make_view(ours, user_spark.table(name), name)
+    make_view(ours, user_spark.table(identifier(name)), name)
 
 
 def make_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
@@ -144,7 +145,7 @@ def make_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
         frame.createGlobalTempView(passed)
         try:
             database = others.conf.get("spark.sql.globalTempDatabase")
-            spark.table(f"{database}.{passed}").createOrReplaceTempView(name)
+            spark.table(f"{database}.{passed}").createOrReplaceTempView(identifier(name))
         finally:
             others.catalog.dropGlobalTempView(passed)
         return
@@ -152,7 +153,13 @@ def make_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
     door = need_java(spark)
     door.org.apache.spark.sql.classic.Dataset.ofRows(
         spark._jsparkSession, plan
-    ).createOrReplaceTempView(name)
+    ).createOrReplaceTempView(identifier(name))
+
+
+def drop_view(spark: SparkSession, name: str) -> None:
+    """Takes a temporary view away, if there is one: a Java process that is gone has none."""
+    with contextlib.suppress(Exception):
+        spark.catalog.dropTempView(name)
 
 
 _zones: WeakKeyDictionary[SparkSession, str] = WeakKeyDictionary()

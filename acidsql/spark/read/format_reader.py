@@ -17,7 +17,7 @@ from acidsql.spark import jvm
 from acidsql.spark.read import text_values
 from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
 from acidsql.spark.read.parquet_times import ParquetTimes
-from acidsql.spark.read.scan_words import PartitionValues, file_uri, with_hive_types
+from acidsql.spark.read.scan_words import PartitionValues, file_uri, identity_of, with_hive_types
 from acidsql.storage.footers import FoundFile
 
 if TYPE_CHECKING:
@@ -75,7 +75,12 @@ class FormatReader:
     def _parquet(self, scan: FormatScan) -> DataFrame:
         uris = [file_uri(file.path) for file in scan.files]
         rows = jvm.read_files(
-            self._spark, "parquet", uris, spark_ddl(scan.columns), _PARQUET_OPTIONS
+            self._spark,
+            "parquet",
+            uris,
+            spark_ddl(scan.columns),
+            _PARQUET_OPTIONS,
+            identity=identity_of(scan.files),
         )
         rows, files = self._located(scan, rows, wanted=scan.partitions.differ)
         return rows.selectExpr(*map(_stored, scan.columns), *scan.partitions.sql(files))
@@ -84,7 +89,12 @@ class FormatReader:
         """The line's cells are found in a step of their own: each is needed several times."""
         uris = [file_uri(file.path) for file in scan.files]
         lines = jvm.read_files(
-            self._spark, "text", uris, f"{text_values.LINE} string", {"wholetext": "false"}
+            self._spark,
+            "text",
+            uris,
+            f"{text_values.LINE} string",
+            {"wholetext": "false"},
+            identity=identity_of(scan.files),
         )
         lines, files = self._located(
             scan, lines, wanted=scan.partitions.differ or text.header_lines > 0

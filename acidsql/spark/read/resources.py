@@ -20,6 +20,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import Url
 from acidsql.local.queries import LocalQueries
 from acidsql.settings import Settings
+from acidsql.spark import jvm
 from acidsql.spark.start.running import RunningSpark
 from acidsql.spark.start.translation import translated
 from acidsql.storage.counting import RowCounter
@@ -137,7 +138,7 @@ class Views:
             self._drop(self._names.popitem()[1])
 
     def _drop(self, name: str) -> None:
-        self._spark.catalog.dropTempView(name)
+        jvm.drop_view(self._spark, name)
 
 
 @contextlib.contextmanager
@@ -150,4 +151,4 @@ def temporary_view(frame: DataFrame) -> Iterator[str]:
     try:
         yield name
     finally:
-        frame.sparkSession.catalog.dropTempView(name)
+        jvm.drop_view(frame.sparkSession, name)

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import xxhash
+
 from acidsql.acid.orc_types import OrcKind, OrcType
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
@@ -28,13 +30,11 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.spark.read.file_constants import Located, of_file
 from acidsql.storage.file_layout import FileColumn, Layout
-from acidsql.storage.footers import ScanFile
+from acidsql.storage.footers import FoundFile, ScanFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 _SPARK = {
@@ -175,12 +175,24 @@ def scan_of(
     schema: StructType | str,
     options: Mapping[str, str],
 ) -> DataFrame:
+    """The files as they are, with all that is read of them. ``options``: of Spark's reader."""
     urls = [spark_url(file.path) for file in files]
+    identity = identity_of(files)
     if not any(url.startswith(_LISTED_BY_SPARK) for url in urls):
-        frame = jvm.read_listed_orc(spark, urls, [file.size for file in files], schema, options)
+        frame = jvm.read_listed_orc(
+            spark, urls, [file.size for file in files], schema, options, identity=identity
+        )
         if frame is not None:
             return frame
-    return jvm.read_files(spark, "orc", [file_uri(file.path) for file in files], schema, options)
+    uris = [file_uri(file.path) for file in files]
+    return jvm.read_files(spark, "orc", uris, schema, options, identity=identity)
+
+
+def identity_of(files: Iterable[FoundFile | ScanFile]) -> str:
+    """What Spark is to tell a scan of these files by: their paths alone do not say that they are
+    still the same, and a table may be dropped and made again under its name.
+    """
+    return xxhash.xxh3_128_hexdigest(repr([file.key for file in files]).encode())
 
 
 @dataclass(frozen=True, slots=True)

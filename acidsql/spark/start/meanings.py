@@ -34,6 +34,7 @@ _CORRUPT = (
     "org.apache.orc.protobuf.",
 )
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "PATH_NOT_FOUND")
+_IS_GONE = "a data file is gone:"
 _FILE = re.compile(
     r"(?:file:/{1,3}|hdfs://|s3a?://|abfss?://|gs://)[^\s\"'?*]+|(?<=file )/[^\s\"']+"
 )
@@ -148,9 +149,14 @@ def _unreadable(error: BaseException, message: str) -> Error:
 
 
 def _gone(path: str | None) -> Error:
-    gone = ExecutionError(f'a data file is gone: "{_local(path)}"', hint="Run the statement again.")
+    gone = ExecutionError(f'{_IS_GONE} "{_local(path)}"', hint="Run the statement again.")
     gone.fragment = _local(path)
     return gone
+
+
+def names_what_is_gone(error: Error) -> bool:
+    """Whether an error of ``translate``'s is that of a file which is not there any more."""
+    return error.message.startswith(_IS_GONE)
 
 
 def _reason(error: BaseException, condition: str) -> str | None:

@@ -17,6 +17,7 @@ from acidsql import interrupts
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import holds, is_timestamp
 from acidsql.errors import ExecutionError
+from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
 from acidsql.spark.start.translation import silence, translated
@@ -257,7 +258,10 @@ class RunningSpark:
     def has_view(self, name: str) -> bool:
         """Whether the session that runs has a view of that name; none is started to tell."""
         spark = self._user_spark or self._ours
-        return spark is not None and bool(spark.catalog.tableExists(name))
+        if spark is None or not name:
+            return False
+        with translated():
+            return bool(spark.catalog.tableExists(identifier(name)))
 
     def knows_function(self, name: str) -> bool:
         """Whether the session may know a function that Spark has not by itself: one that a user has
@@ -293,7 +297,7 @@ class RunningSpark:
         """Takes a view away that ``add_view`` has made; there may be none any more."""
         for spark in (self._user_spark, self._ours):
             if spark is not None:
-                spark.catalog.dropTempView(name)
+                jvm.drop_view(spark, name)
 
     def check_frames(self) -> None:
         """ExecutionError where the rows of a frame lie on this machine, and Spark on others."""

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.session.fuzz.random_sql import KEYS, SCALARS, Draw, Named
+from tests.session.fuzz.random_sql import KEYS, SCALARS, Draw, Named, Relation
 
 NAMES = (
     "a",
@@ -80,6 +80,10 @@ class Table:
     def free(self) -> list[Column]:
         """What UPDATE may set."""
         return [c for c in self.columns if c.name not in self.bucketed_by]
+
+    def is_like(self, other: Table) -> bool:
+        """Whether they have the same columns."""
+        return (self.columns, self.keys) == (other.columns, other.keys)
 
     def create(self) -> str:
         columns = ", ".join(
@@ -256,32 +260,39 @@ class Step:
     """A statement, how its rows are written and how deleted rows are left out when it reads."""
 
     statement: Statement
+    engine: str
     path: str
     deletes: str
 
+    def settings(self) -> list[str]:
+        return [
+            f"SET acidsql.engine={self.engine}",
+            f"SET acidsql.write.path={self.path}",
+            f"SET acidsql.read.deletes={self.deletes}",
+        ]
+
     def script(self) -> str:
-        settings = (
-            f"SET acidsql.write.path={self.path};\nSET acidsql.read.deletes={self.deletes};\n"
-        )
-        return f"{settings}{self.statement.sql()};"
+        return "".join(f"{text};\n" for text in (*self.settings(), self.statement.sql()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
     """Tables, the steps that change them, and a condition on each table for a last query, "" for
-    none.
+    none. ``pairs``: queries that read two tables, or parts of one, of equal columns.
     """
 
     tables: tuple[Table, ...]
     steps: tuple[Step, ...]
     conditions: tuple[str, ...]
+    pairs: tuple[str, ...]
 
     def __str__(self) -> str:
         creates = [f"{table.create()};" for table in self.tables]
         queries = [
             f"SELECT * FROM {table.name}{_where(condition)};" for table, condition in self.queries()
         ]
-        return "\n".join([*creates, *(step.script() for step in self.steps), *queries])
+        pairs = [f"{query};" for query in self.pairs]
+        return "\n".join([*creates, *(step.script() for step in self.steps), *queries, *pairs])
 
     def queries(self) -> list[tuple[Table, str]]:
         return list(zip(self.tables, self.conditions, strict=True))
@@ -303,15 +314,54 @@ def random_script(seed: int) -> Script:
     """The same script for the same seed."""
     chance = random.Random(seed)
     draw = Draw(chance)
-    tables = tuple(
-        _Tables(draw).table(name) for name in ("t0", "t1")[: 1 + (chance.random() < 0.35)]
-    )
+    tables = _Tables(draw).some()
     steps = _Statements(draw, tables).steps()
     conditions = tuple(
         draw.condition(table.scope(), favoured=table.favoured()) if chance.random() < 0.5 else ""
         for table in tables
     )
-    return Script(tables=tables, steps=steps, conditions=conditions)
+    pairs = tuple(_pair(draw, tables) for _ in range(3 * len(tables)))
+    return Script(tables=tables, steps=steps, conditions=conditions, pairs=pairs)
+
+
+def _pair(draw: Draw, tables: Sequence[Table]) -> str:
+    """A query of two tables, or two parts of one, that have the same columns."""
+    chance, table = draw.chance, tables[0]
+    if len(tables) > 1 and table.is_like(tables[1]):
+        one, other = (t.name for t in tables)
+    else:
+        conditions = [draw.condition(table.scope(), 0, favoured=table.favoured()) for _ in range(2)]
+        one, other = (f"(SELECT * FROM {table.name} WHERE {c})" for c in conditions)
+    # of zeros of two signs any one may be the least, or stand for both
+    able = [c for c in table.all_columns if c.type in SCALARS and c.type not in ("float", "double")]
+    stored = [c for c in able if c not in table.keys]
+    if not able:
+        return f"SELECT (SELECT count(*) FROM {one} a), (SELECT count(*) FROM {other} b)"
+    name = quoted(chance.choice(stored if stored and chance.random() < 0.8 else able).name)
+    one, other = f"{one} a", f"{other} b"
+    match chance.randrange(6):
+        case 0:
+            return f"SELECT (SELECT max({name}) FROM {one}), (SELECT max({name}) FROM {other})"
+        case 1:
+            how = chance.choice(("INNER", "LEFT", "FULL OUTER"))
+            on = f"a.{name} = b.{name}"
+            return f"SELECT a.{name}, b.{name} FROM {one} {how} JOIN {other} ON {on}"
+        case 2:
+            word = chance.choice(("UNION", "EXCEPT", "INTERSECT"))
+            rows = f"SELECT {name} FROM {one} {word} SELECT {name} FROM {other}"
+            return f"SELECT count(*) FROM ({rows}) u"
+        case 3:
+            legs = [f"SELECT {n} AS n, min({name}) FROM {s}" for n, s in ((1, one), (2, other))]
+            return " UNION ALL ".join(legs)
+        case 4:
+            word = chance.choice(("", "NOT "))
+            return f"SELECT {name} FROM {one} WHERE {name} {word}IN (SELECT {name} FROM {other})"
+        case _:
+            groups = [
+                f"(SELECT {name}, count(*) AS n FROM {s} GROUP BY {name})" for s in (one, other)
+            ]
+            on = f"a.{name} <=> b.{name}"
+            return f"SELECT a.{name}, a.n, b.n FROM {groups[0]} a LEFT JOIN {groups[1]} b ON {on}"
 
 
 def _where(condition: str | None) -> str:
@@ -322,6 +372,29 @@ class _Tables:
     def __init__(self, draw: Draw) -> None:
         self.chance = draw.chance
         self.draw = draw
+
+    def some(self) -> tuple[Table, ...]:
+        """One or two, of which the second often has the columns of the first."""
+        first = self.table("t0")
+        match self.chance.randrange(10):
+            case 0 | 1 | 2 | 3:
+                return (first,)
+            case 4 | 5:
+                return first, self.table("t1")
+        return first, self.like(first, "t1")
+
+    def like(self, table: Table, name: str) -> Table:
+        """Another one of the same columns, which may lie otherwise in its files."""
+        if self.chance.random() < 0.5:
+            return replace(table, name=name)
+        return replace(
+            table,
+            name=name,
+            bucketed_by=(),
+            insert_only=False,
+            stored_as="ORC",
+            converted=self.chance.random() < 0.2,
+        )
 
     def table(self, name: str) -> Table:
         chance = self.chance
@@ -371,7 +444,8 @@ class _Statements:
         self.chance = plain.chance
         self.tables = tables
         self.plain = plain
-        self.draw = replace(plain, tables=[(table.name, table.scope()) for table in tables])
+        relations = [Relation(t.name, t.scope(), t.favoured()) for t in tables]
+        self.draw = replace(plain, tables=relations)
 
     def steps(self) -> tuple[Step, ...]:
         """First literal rows for each table, then two or three statements of any kind, at times in
@@ -389,7 +463,12 @@ class _Statements:
 
     def _step(self, statement: Statement) -> Step:
         path = "big" if self.chance.random() < BIG else "small"
-        return Step(statement=statement, path=path, deletes=self.chance.choice(("filter", "join")))
+        return Step(
+            statement=statement,
+            engine=self.chance.choice(("auto", "auto", "spark")),
+            path=path,
+            deletes=self.chance.choice(("filter", "join")),
+        )
 
     def statement(self) -> Statement:
         table = self.chance.choice(self.tables)
@@ -427,10 +506,18 @@ class _Statements:
 
     def insert_select(self, table: Table, *, overwrite: bool = False) -> Insert:
         head = self._head(table, overwrite)
-        source = self.chance.choice(self.tables)
+        rows, source = self._origin()
         condition = self.draw.condition(source.scope(), favoured=source.favoured())
         limited = f" WHERE {condition}" if self.chance.random() < 0.8 else ""
-        return _with_source(head, f"{self._select(head, source)} FROM {source.name}{limited}")
+        return _with_source(head, f"{self._select(head, source)} FROM {rows}{limited}")
+
+    def _origin(self) -> tuple[str, Table]:
+        """A table, or two of the same columns united: as FROM has it, and a table of its columns."""
+        table = self.chance.choice(self.tables)
+        like = [other for other in self.tables if other is not table and other.is_like(table)]
+        if not like or self.chance.random() < 0.6:
+            return table.name, table
+        return f"(SELECT * FROM {table.name} UNION ALL SELECT * FROM {like[0].name}) u", table
 
     def overwrite(self, table: Table) -> Insert:
         return self.chance.choice((self.insert_values, self.insert_select))(table, overwrite=True)
@@ -492,8 +579,8 @@ class _Statements:
 
     def merge(self, table: Table) -> Merge:
         chance, plain = self.chance, self.plain
-        origin = chance.choice(self.tables)
-        source = f"SELECT * FROM {origin.name}"
+        rows, origin = self._origin()
+        source = f"SELECT * FROM {rows}"
         if chance.random() < 0.5:
             source += f" WHERE {plain.condition(origin.scope())}"
         target, other = table.scope("t."), origin.scope("s.")

@@ -180,6 +180,15 @@ class Named:
     type: str
 
 
+@dataclass(frozen=True)
+class Relation:
+    """What a sub-query may read. ``favoured``: as of ``Draw.condition``."""
+
+    name: str
+    columns: Sequence[Named]
+    favoured: Sequence[Named] = ()
+
+
 @dataclass
 class Draw:
     """Draws SQL. ``tables``: what sub-queries may read.
@@ -188,7 +197,7 @@ class Draw:
     """
 
     chance: random.Random
-    tables: Sequence[tuple[str, Sequence[Named]]] = ()
+    tables: Sequence[Relation] = ()
     palette: dict[str, list[str]] = field(default_factory=dict)
 
     # ---- types
@@ -343,8 +352,11 @@ class Draw:
                     return f"({parts[0]} OR {parts[1]})"
                 case _:
                     return f"NOT ({parts[0]})"
-        if self.tables and depth > 1 and self.chance.random() < 0.2:
-            return self._of_subquery(scope)
+        if self.tables and depth > 1 and self.chance.random() < 0.25:
+            one = self._of_subquery(scope)
+            if self.chance.random() < 0.5:
+                return one
+            return f"({one} {self.chance.choice(('AND', 'AND', 'OR'))} {self._of_subquery(scope)})"
         column = self.chance.choice(favoured if favoured and self.chance.random() < 0.5 else scope)
         return self._of_column(column, scope)
 
@@ -380,18 +392,33 @@ class Draw:
         return f"{name} {self._operator()} {self._compared(kind)}"
 
     def _of_subquery(self, scope: Sequence[Named]) -> str:
-        table, columns = self.chance.choice(self.tables)
-        pairs = [
-            (mine.sql, theirs.sql)
-            for mine in scope
-            for theirs in columns
-            if mine.type == theirs.type in SCALARS
-        ]
-        inner = self.condition([Named(f"q.{c.sql}", c.type) for c in columns], 0)
-        if pairs and self.chance.random() < 0.6:
-            mine, theirs = self.chance.choice(pairs)
-            return f"{mine} {self.chance.choice(('', 'NOT '))}IN (SELECT q.{theirs} FROM {table} q WHERE {inner})"
-        return f"EXISTS (SELECT 1 FROM {table} q WHERE {inner})"
+        table, condition = self._read("q")
+        pairs = _meeting(scope, table.columns)
+        if not pairs or self.chance.random() < 0.25:
+            return f"EXISTS (SELECT 1 FROM {table.name} q WHERE {condition})"
+        mine, theirs = self.chance.choice(pairs)
+        if mine.type != "binary" and self.chance.random() < 0.3:
+            function = self.chance.choice(("max", "min"))
+            one = f"(SELECT {function}({theirs.sql}) FROM {table.name} q WHERE {condition})"
+            return f"{mine.sql} {self._operator()} {one}"
+        if self.chance.random() < 0.3:
+            other, further = self._read("r")
+            if inner := _meeting(table.columns, other.columns):
+                it, its = self.chance.choice(inner)
+                condition += (
+                    f" AND {it.sql} IN (SELECT {its.sql} FROM {other.name} r WHERE {further})"
+                )
+        word = self.chance.choice(("", "NOT "))
+        return f"{mine.sql} {word}IN (SELECT {theirs.sql} FROM {table.name} q WHERE {condition})"
+
+    def _read(self, alias: str) -> tuple[Relation, str]:
+        """A relation, whose columns are those of ``alias``, and a condition on it."""
+        table = self.chance.choice(self.tables)
+        columns, favoured = (
+            [Named(f"{alias}.{c.sql}", c.type) for c in some]
+            for some in (table.columns, table.favoured)
+        )
+        return Relation(table.name, columns), self.condition(columns, 0, favoured=favoured)
 
     def _operator(self) -> str:
         return self.chance.choice(("=", "=", "=", "<", "<=", ">", ">=", "<>", "!=", "<=>"))
@@ -402,6 +429,11 @@ class Draw:
         return self.literal(
             self.chance.choice(alike) if self.chance.random() < 0.2 else kind, nulls=nulls
         )
+
+
+def _meeting(some: Sequence[Named], others: Sequence[Named]) -> list[tuple[Named, Named]]:
+    """The pairs of columns of one scalar type."""
+    return [(c, d) for c in some for d in others if c.type == d.type and c.type in SCALARS]
 
 
 DISTINCT: dict[str, tuple[str, ...]] = {

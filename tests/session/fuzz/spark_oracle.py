@@ -101,6 +101,11 @@ class Oracle:
             [quoted(c.name) for c in table.all_columns], f"{table.name} WHERE {condition}", table
         )
 
+    def rows_of(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query of the tables gives."""
+        columns = self._query(query).columns
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
     def _bound(self, text: str) -> Outcome:
         if text == "ROLLBACK" and self.before is not None:
             self._keep(self.before)

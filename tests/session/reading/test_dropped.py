@@ -5,11 +5,12 @@ the place by then; and nothing of it stays once nobody can ask for them any more
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException
 
 from acidsql.errors import SnapshotTooOldError
 from acidsql.session import Session
@@ -281,7 +282,7 @@ def test_a_dataframe_never_reads_rows_of_another_table(
     session: Session, taken: str, anew: str
 ) -> None:
     """One that was handed out before looks for files where they were, and finds none of the next
-    table's; asked for again it is one that reads its own.
+    table's: whatever is asked of it says so. Asked for again it is one that reads its own.
     """
     create(session, "t", "old")
     session.sql("SET acidsql.engine = spark")
@@ -296,11 +297,42 @@ def test_a_dataframe_never_reads_rows_of_another_table(
         else:
             other.sql(f"CREATE TABLE t {ACID} AS SELECT * FROM (VALUES (1, 'new')) AS s(id, v)")
             fill(other, "t", "new")
-        with pytest.raises(Exception, match="FILE_NOT_EXIST"):
-            frame.collect()
+        asked: list[Callable[[], object]] = [
+            frame.collect,
+            frame.toArrow,
+            lambda: list(frame.toLocalIterator()),
+            lambda: frame.where("v = 'old'").groupBy("v").count().collect(),
+            lambda: frame["v"] is not None and frame[["v"]].na.drop().count(),
+            lambda: frame.write.format("noop").mode("overwrite").save(),
+        ]
+        for ask in asked:
+            with pytest.raises(SnapshotTooOldError, match=r"default\.t") as caught:
+                ask()
+            assert caught.value.retryable
+        with pytest.raises(AnalysisException, match="nothing"):
+            frame.select("nothing")
         assert late.df is not None
         assert [tuple(row) for row in late.df.collect()] == [("old",)]
         assert session.sql("SELECT DISTINCT v FROM t").fetchall() == [("new",)]
+
+
+@pytest.mark.spark
+@pytest.mark.classic
+def test_a_dataframe_behind_a_dropped_partition_says_so(session: Session) -> None:
+    """Though the files are kept elsewhere, for who asks its result again."""
+    session.sql(f"CREATE TABLE p (id INT) PARTITIONED BY (k INT) {ACID}")
+    session.sql("INSERT INTO p VALUES (1, 1), (2, 2)")
+    session.sql("SET acidsql.engine = spark")
+    late = session.sql("SELECT id FROM p")
+    frame = late.df
+    assert frame is not None
+    with session.open_beside() as other:
+        other.sql("ALTER TABLE p DROP PARTITION (k = 1)")
+    with pytest.raises(SnapshotTooOldError) as caught:
+        frame.collect()
+    assert "its DataFrame again" in str(caught.value.hint)
+    assert late.df is not None
+    assert sorted(tuple(row) for row in late.df.collect()) == [(1,), (2,)]
 
 
 @pytest.mark.spark

@@ -54,7 +54,7 @@ ROWS = """
 (7, 7, -2147483648, 7, CAST('-Infinity' AS FLOAT), -2.5, 7.10, 7.1, 'A', 'A', 'A', true,
   DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:15.5', 'A')
 """
-TABLES = ("acid", "parted", "plain", "empty")
+TABLES = ("acid", "other", "parted", "plain", "empty")
 CONDITIONS = (
     "i = 1", "i > 1", "b <= 4", "x = 'a'", "x > 'a'", "c = 'a'", "v = 'b '", "d > 0", "d = 0",
     "m >= 1.25", "o", "NOT o", "x IS NULL", "i IS NOT NULL", "i IN (1, 3, 5)", "y < DATE '2020-01-01'",
@@ -115,6 +115,18 @@ def grouped(draw: st.DrawFn) -> str:
     return f"SELECT {', '.join(items)} FROM {_table(draw)}{_where(draw)}{by}{having}{order}"
 
 
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Two SELECTs of the same values, of tables of equal columns or of partitions of one."""
+    items = ", ".join(draw(st.lists(st.sampled_from(tuple(COLUMNS)), min_size=1, max_size=3)))
+    sources = [f"{_table(draw)}{_where(draw)}" for _ in range(2)]
+    if draw(st.booleans()):
+        parts = draw(st.tuples(*[st.sampled_from(("= 0", "= 1", "= 2", "IS NULL", "< 0"))] * 2))
+        sources = [f"parted WHERE k {part}" for part in parts]
+    one, other = (f"SELECT {items} FROM {source}" for source in sources)
+    return one, other
+
+
 QUERIES = st.one_of(plain_selects(), stars(), grouped())
 
 
@@ -140,6 +152,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
         acid = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
         session.sql(f"CREATE TABLE acid ({columns}) {acid}")
         session.sql(f"CREATE TABLE empty ({columns}) {acid}")
+        session.sql(f"CREATE TABLE other ({columns}) {acid}")
         session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int, kc char(3)) {acid}")
         session.sql(f"CREATE TABLE plain ({columns}) STORED AS ORC")
         session.sql(f"INSERT INTO acid VALUES {ROWS}")
@@ -148,6 +161,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
         session.sql("UPDATE acid SET x = 'changed' WHERE i = -3")
         session.sql("INSERT INTO parted PARTITION (k, kc) SELECT *, i % 3, c FROM acid")
         session.sql("INSERT INTO plain SELECT * FROM acid")
+        session.sql("INSERT INTO other SELECT * FROM acid WHERE i > 2 OR x IS NULL")
         yield session
 
 
@@ -177,6 +191,35 @@ def check(session: Session, query: str, ansi: bool) -> None:
 def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: bool) -> None:
     """Names, types, rows and their order."""
     check(tables, query, ansi)
+
+
+def check_pair(session: Session, one: str, other: str) -> None:
+    """United, counted and met, each is what it is alone."""
+    session.sql("SET acidsql.ansi=false")
+    session.sql("SET acidsql.engine=spark")
+    rows = [[repr(row) for row in session.sql(query).rows()] for query in (one, other)]
+    counts = [f"(SELECT count(*) FROM {q.partition(' FROM ')[2]})" for q in (one, other)]
+    for engine in ("auto", "spark"):
+        session.sql(f"SET acidsql.engine={engine}")
+        united = session.sql(f"{one} UNION ALL {other}").rows()
+        assert sorted(map(repr, united)) == sorted([*rows[0], *rows[1]]), (one, other)
+        counted = list(session.sql(f"SELECT {counts[0]}, {counts[1]}").rows())
+        assert counted == [(len(rows[0]), len(rows[1]))], (one, other)
+
+
+@given(pair=pairs())
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_tables_of_equal_columns(tables: Session, pair: tuple[str, str]) -> None:
+    """In one query each is read as itself."""
+    check_pair(tables, *pair)
+
+
+@pytest.mark.slow
+@given(pair=pairs())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_tables_of_equal_columns_at_length(tables: Session, pair: tuple[str, str]) -> None:
+    """The same, many times."""
+    check_pair(tables, *pair)
 
 
 @pytest.mark.slow
