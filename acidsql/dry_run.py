@@ -5,10 +5,12 @@ written, no write id is used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
 from acidsql.engine import Engine
+from acidsql.expressions.losses import Lost
 from acidsql.planner.bind.bound import BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
@@ -30,6 +32,7 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
+from acidsql.result import Result, Stats, warnings_of
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.touched import Touched
@@ -37,15 +40,21 @@ from acidsql.storage.write.touched import Touched
 _ANY_WRITE_ID = "<w>"
 
 
-def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots) -> list[str]:
-    """The lines of the answer. Errors are those that the statement itself would raise, but for a
-    conflict at its commit.
+def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots) -> Result:
+    """The lines of the answer, with the statement's own warnings. Errors are those that the
+    statement itself would raise, but for a conflict at its commit.
     """
-    return [
-        line
-        for leg in legs_of(plan)
-        for line in _leg(leg, engine.touched(leg, Work(snapshots=snapshots)))
-    ]
+    legs = legs_of(plan)
+    lines: list[str] = []
+    lost: list[Lost] = []
+    for leg in legs:
+        touching = engine.touched(leg, Work(snapshots=snapshots))
+        lines += _leg(leg, touching.parts)
+        table = str(leg.table.name) if len(legs) > 1 else ""
+        lost += (replace(one, table=table) for one in touching.lost)
+    result = Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
+    result.warnings = tuple(warnings_of(lost))
+    return result
 
 
 def would(plan: Plan) -> Plan:

@@ -385,5 +385,4 @@ class Spine:
         from acidsql.dry_run import dry_run
 
         with self.queries.reading(plan, source) as snapshots:
-            lines = dry_run(self.engine, plan, snapshots)
-        return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
+            return dry_run(self.engine, plan, snapshots)

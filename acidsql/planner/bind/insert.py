@@ -29,7 +29,7 @@ from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names, is_default
+from acidsql.planner.bind.names import Names, is_default, is_told
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
 
@@ -324,4 +324,5 @@ def _trees(
         )
         for row in source.rows
     ]
-    return stored_rows(rows, columns, semantics, source.span)
+    told = tuple(tuple(is_told(names, cell) for cell in row) for row in source.rows)
+    return stored_rows(rows, columns, semantics, source.span, told)

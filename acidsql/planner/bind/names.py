@@ -68,6 +68,13 @@ def is_default(value: ast.Fragment) -> bool:
     return value.text.strip().upper() == "DEFAULT"
 
 
+def is_told(names: Names, value: ast.Fragment) -> bool:
+    """Whether it is said before rows are written what a column makes of a value: of a literal that
+    is stored, and of DEFAULT, which was when the table was made.
+    """
+    return is_default(value) or value.span in names.losses.told
+
+
 class Names:
     """One statement's look-ups. ``views`` are the names found in Spark's session only, ``files``
     what was found of paths, by their places.

@@ -18,7 +18,7 @@ from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names
+from acidsql.planner.bind.names import Names, is_told
 
 
 def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
@@ -49,7 +49,8 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     changed = tuple(c for c in table.columns if c.name in sets)
     query = names.bound_query(tuple(pieces), analysis)
     local = understood(lambda: _updated(names, read, sets, statement.where), read.span)
-    stores = updated(table, read.span)
+    told = [name for name, one in sets.items() if is_told(names, one.value)]
+    stores = updated(table, read.span, told)
     return BoundUpdate(
         table=table, changed=changed, query=replace(query, local=local), stores=stores
     )

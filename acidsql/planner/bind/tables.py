@@ -251,6 +251,8 @@ class Losses:
         self.warn = warn
         self.strict = strict
         self.count = 0
+        self.told: set[Span] = set()
+        """The places of literals of which it is known what their columns make of them."""
 
     def stored(self, cell: Fragment, column: Column) -> Any:
         """The value of an expression if it is a literal, else COMPUTED.
@@ -261,6 +263,7 @@ class Losses:
             value = stored(cell.text, column.type)
         except NotPlain:
             return COMPUTED
+        self.told.add(cell.span)
         if not isinstance(value, Lossy):
             return value
         self._note(cell, column, value)
