@@ -251,9 +251,11 @@ def _lost(done: Sequence[Done]) -> tuple[Lost, ...]:
     """What the legs of a statement have lost; of several by the names of their tables."""
     if len(done) == 1:
         return done[0].written.lost
-    counts: dict[Lost, int] = {}
+    counts: dict[Lost, int | None] = {}
     for one in done:
         for lost in one.written.lost:
-            key = replace(lost, table=str(one.leg.table.name), values=0)
-            counts[key] = counts.get(key, 0) + lost.values
-    return tuple(replace(key, values=values) for key, values in counts.items())
+            of_table = replace(lost, table=str(one.leg.table.name), values=None)
+            known = counts.get(of_table, 0)
+            both = None if known is None or lost.values is None else known + lost.values
+            counts[of_table] = both
+    return tuple(replace(of_table, values=values) for of_table, values in counts.items())

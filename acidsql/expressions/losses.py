@@ -7,7 +7,7 @@ are written: each row carries its marks there, bit ``n`` of ``lost_columns`` for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import zip_longest
 
@@ -24,13 +24,22 @@ from acidsql.catalog.types import (
 )
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import bits_of
+from acidsql.expressions.values import STRING, bits_of
 from acidsql.lazy_dataclass import dataclass
 
+BINARY = PrimitiveType("binary")
 LOST = "acidsql_lost_"
 """Begins the name of a column of marks."""
 GIVEN = "acidsql_given_"
 """Begins the name of a column that holds a value before it is stored."""
+
+
+def given_name(ordinal: int, clause: int = 0) -> str:
+    """What a query calls a value of the table's column ``ordinal`` before it is stored, of a MERGE
+    by a ``clause``.
+    """
+    return f"{GIVEN}{clause}_{ordinal}"
+
 
 MARKS = 62
 """The counters of one column of marks, which is a BIGINT."""
@@ -64,17 +73,20 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """How many rows that a statement has stored have lost something so. ``table``: named where the
-    statement writes to several.
+    """How many rows that a statement has stored have lost something so; None where that could not
+    be counted. ``table``: named where the statement writes to several.
     """
 
     counter: Counter
-    values: int
+    values: int | None
     table: str = ""
 
     def __str__(self) -> str:
-        one = self.values == 1
         of = f"{self.table}." if self.table else ""
+        column = f'column "{of}{self.counter.column}" of type {self.counter.type}'
+        if self.values is None:
+            return f"{column}: values that do not fit could not be counted"
+        one = self.values == 1
         number = "1 value" if one else f"{self.values:,} values"
         was = "was" if one else "were"
         match self.counter.loss:
@@ -86,7 +98,6 @@ class Lost:
                 what = f"did not fit and {was} changed"
             case Loss.INSIDE:
                 what = f"lost parts of what {'it holds' if one else 'they hold'}"
-        column = f'column "{of}{self.counter.column}" of type {self.counter.type}'
         return f"{column}: {number} {what}"
 
 
@@ -109,6 +120,13 @@ def possible_losses(given: HiveType, wanted: HiveType) -> tuple[Loss, ...]:
     return _of_primitive(given, str(wanted))
 
 
+def may_lose(given: HiveType | None, wanted: HiveType) -> bool:
+    """Whether a value of a type, None for one that only Spark knows, can lose something."""
+    if given is None:
+        return wanted not in (STRING, BINARY)
+    return bool(possible_losses(given, wanted))
+
+
 def counters_of(column: Column, given: HiveType) -> tuple[Counter, ...]:
     """A counter for each of ``possible_losses`` of a column's values."""
     return tuple(
@@ -117,7 +135,9 @@ def counters_of(column: Column, given: HiveType) -> tuple[Counter, ...]:
     )
 
 
-def _of_primitive(given: HiveType, wanted: str) -> tuple[Loss, ...]:
+def _of_primitive(  # noqa: C901  (one arm for each kind of type)
+    given: HiveType, wanted: str
+) -> tuple[Loss, ...]:
     whole, floating = wanted in _WHOLE_DIGITS, wanted in _FLOATING
     match given:
         case PrimitiveType("string") | CharType() | VarcharType():
@@ -284,13 +304,12 @@ def mark(number: int) -> int:
     return 1 << number % MARKS
 
 
-def marks_sql(conditions: Sequence[str]) -> list[str]:
-    """For each column of marks the BIGINT of a row. ``conditions``: of the counters."""
-    columns = [conditions[at : at + MARKS] for at in range(0, len(conditions), MARKS)]
-    return [
-        " | ".join(f"IF({one}, {mark(number)}L, 0L)" for number, one in enumerate(of_column))
-        for of_column in columns
-    ]
+def marks_sql(conditions: Mapping[int, str]) -> list[str]:
+    """For each column of marks the BIGINT of a row. ``conditions``: by the numbers of counters."""
+    columns: list[list[str]] = [[] for _ in range(max(conditions, default=-1) // MARKS + 1)]
+    for number, condition in conditions.items():
+        columns[number // MARKS].append(f"IF({condition}, {mark(number)}L, 0L)")
+    return [" | ".join(of_column) or "0L" for of_column in columns]
 
 
 def counts_sql(counters: Sequence[Counter]) -> list[str]:
@@ -305,6 +324,12 @@ def counted(counters: Sequence[Counter], values: Iterable[int]) -> tuple[Lost, .
     """What was lost, of which there is some. ``values``: for each counter."""
     pairs = zip(counters, values, strict=True)
     return tuple(Lost(counter=counter, values=int(one)) for counter, one in pairs if one)
+
+
+def uncounted(counters: Sequence[Counter]) -> tuple[Lost, ...]:
+    """For each column what is said if nobody knows the counts."""
+    of_columns = {counter.column: counter for counter in reversed(counters)}
+    return tuple(Lost(counter=counter, values=None) for counter in of_columns.values())
 
 
 def added(ones: Sequence[int], others: Sequence[int]) -> list[int]:

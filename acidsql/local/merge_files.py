@@ -44,9 +44,7 @@ def write_clauses(
     return replace(written, lost=lost) if lost else written
 
 
-def _lost(
-    changes: pa.Table, inserts: pa.Table, counters: Sequence[Counter]
-) -> tuple[Lost, ...]:
+def _lost(changes: pa.Table, inserts: pa.Table, counters: Sequence[Counter]) -> tuple[Lost, ...]:
     counts = added(counts_of(changes, counters), counts_of(inserts, counters))
     return counted_losses(counters, counts)
 

@@ -1,4 +1,4 @@
-"""Which values of a batch a store cast has taken something from: ``expressions.losses`` on Arrow."""
+"""Which values of a batch have lost something to a store cast: ``expressions.losses`` on Arrow."""
 
 from __future__ import annotations
 

@@ -189,7 +189,8 @@ NOTHING = ""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMergeClause:
     """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target
-    in its order; () for DELETE.
+    in its order; () for DELETE. ``given``: for each of them the value before it is stored, if it
+    may lose something there; else None.
 
     ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the
     column of the source that it is a mere copy of, NOTHING for NULL, None for any other value.
@@ -201,6 +202,7 @@ class BoundMergeClause:
     span: Span
     condition: tuple[Piece, ...] | None = None
     values: tuple[tuple[Piece, ...], ...] = ()
+    given: tuple[tuple[Piece, ...] | None, ...] = ()
     changed: tuple[Column, ...] = ()
     copies: tuple[str | None, ...] = ()
     of_source: bool = False

@@ -10,12 +10,15 @@ from itertools import pairwise
 
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.path_relation import PathRelation
+from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
+from acidsql.expressions.losses import may_lose
 from acidsql.expressions.predicate import predicates
 from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind import tables
@@ -73,6 +76,17 @@ def is_told(names: Names, value: ast.Fragment) -> bool:
     is stored, and of DEFAULT, which was when the table was made.
     """
     return is_default(value) or value.span in names.losses.told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewValue:
+    """What a column gets. ``given``: the value before it is stored, if it may lose something.
+    ``facts``: what is known of it; None of DEFAULT.
+    """
+
+    stored: tuple[Piece, ...]
+    given: tuple[Piece, ...] | None = None
+    facts: Facts | None = None
 
 
 class Names:
@@ -347,27 +361,21 @@ class Names:
         column: Column,
         visible: Sequence[Visible],
         analysis: Analysis,
-    ) -> tuple[Piece, ...]:
-        """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads
-        from the one type to the other.
+        known: HiveType | None = None,
+    ) -> NewValue:
+        """The value of an expression as ``column`` stores it. ``known``: its type, if others have
+        found that. BindError (10044) where no cast leads from the one type to the other.
         """
-        return self.known_stored(fragment, table, column, visible, analysis)[0]
-
-    def known_stored(
-        self,
-        fragment: ast.Fragment,
-        table: Table,
-        column: Column,
-        visible: Sequence[Visible],
-        analysis: Analysis,
-    ) -> tuple[tuple[Piece, ...], Facts | None]:
-        """The pieces of a value as it is stored, and what is known of it; None for DEFAULT."""
         if is_default(fragment):
-            return default_value(table, column), None
+            return NewValue(stored=default_value(table, column))
         pieces, facts = self.known_expression(fragment, visible, analysis)
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts
-        return store_cast(pieces, column.type), facts
+        given_type = known or (facts.type if facts.mere else None)
+        counts = not is_told(self, fragment) and may_lose(given_type, column.type)
+        return NewValue(
+            stored=store_cast(pieces, column.type), given=pieces if counts else None, facts=facts
+        )
 
     def tree(self, fragment: ast.Fragment) -> Condition:
         """The expression as a tree. NotUnderstood."""

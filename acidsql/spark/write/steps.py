@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.errors import InternalError
+from acidsql.expressions.losses import Counter
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.changes import write_files
 from acidsql.local.literal_rows import literal_table
@@ -37,6 +38,7 @@ from acidsql.spark.write.targets import (
     enforced,
     enforcing,
     rows_to_insert,
+    rows_to_update,
     write_target,
 )
 from acidsql.storage.load import loading
@@ -55,10 +57,11 @@ OLD_ROW = ("acidsql_0", "acidsql_1", "acidsql_2")
 @dataclass(slots=True)
 class Rows:
     """What the source steps of a statement have come to: rows of Spark's, rows on the driver, or
-    files that were found.
+    files that were found. ``counters``: those of the marks of rows.
     """
 
     frame: DataFrame | None = None
+    counters: tuple[Counter, ...] = ()
     table: pa.Table | None = None
     sources: tuple[Source, ...] = ()
 
@@ -97,8 +100,11 @@ class WriteSteps:
                 match step:
                     case Query():
                         rows.frame = self._queries.planned(step.query, views, snapshots)
-                        if isinstance(plan.action, BoundInsert):
-                            rows.frame = rows_to_insert(rows.frame, plan.action)
+                        match plan.action:
+                            case BoundInsert() as insert:
+                                rows.frame, rows.counters = rows_to_insert(rows.frame, insert)
+                            case BoundUpdate() as update:
+                                rows.frame, rows.counters = rows_to_update(rows.frame, update)
                     case Literals():
                         assert isinstance(plan.action, BoundInsert)
                         rows.table = literal_table(plan.action, step.source)
@@ -152,7 +158,8 @@ class WriteSteps:
         match step:
             case WriteFiles():
                 assert rows.table is not None
-                return write_files(self._resources.files, target, rows.table, step.effect)
+                files = self._resources.files
+                return write_files(files, target, rows.table, step.effect, rows.counters)
             case Job():
                 return self._by_job(step, target, rows)
             case TakeFiles(load=load):
@@ -187,7 +194,9 @@ class WriteSteps:
             else writer.literal_rows(spark, target.table, rows.table)
         )
         with running.tagged():
-            return writer.write_by_job(spark, self._resources.files, target, frame, step.effect)
+            return writer.write_by_job(
+                spark, self._resources.files, target, frame, step.effect, rows.counters
+            )
 
 
 def _check(plan: WritePlan, rows: Rows) -> None:

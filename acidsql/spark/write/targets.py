@@ -11,12 +11,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.catalog.model import Partition, Table
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import unescape
+from acidsql.expressions.losses import (
+    GIVEN,
+    Counter,
+    given_name,
+    lost_names,
+    possible_losses,
+)
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.tables import (
     MARK,
     default_value,
@@ -27,6 +35,7 @@ from acidsql.planner.bind.tables import (
 from acidsql.planner.steps.plans import MergePlan, WritePlan
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import placed, translated
+from acidsql.spark.write.losses import Store, types_of, with_marks
 from acidsql.storage.partitions import PartitionIndex, check_nameable
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites
@@ -104,17 +113,19 @@ def _named_partitions(
     return () if values is None else (partition_index.find(values),)
 
 
-def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
+def rows_to_insert(df: DataFrame, action: BoundInsert) -> tuple[DataFrame, tuple[Counter, ...]]:
     """The source's columns, cast to the target's and put in its order; columns that were not named
-    are NULL or their DEFAULT.
+    are NULL or their DEFAULT. Behind them are the marks of the counters.
     """
     given = len(df.columns)
     if given != len(action.columns):
         raise wrong_column_count(action.table, len(action.columns), given, action.span)
     source_names = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
     static = dict(action.partition.static) if action.partition is not None else {}
+    types = types_of(df)
+    losing: list[tuple[int, int, Column]] = []
     casts = []
-    for column in (*action.table.columns, *action.table.partition_columns):
+    for ordinal, column in enumerate((*action.table.columns, *action.table.partition_columns)):
         source_name = source_names.get(column.name)
         if column.name in static:
             pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
@@ -127,8 +138,37 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
         casts.append(
             "".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}"
         )
+        if source_name is not None and column.name not in static:
+            at = int(source_name.removeprefix("_c"))
+            if possible_losses(types[at], column.type):
+                losing.append((at, ordinal, column))
+    givens = [f"_c{at} AS {GIVEN}{at}" for at, _, _ in losing]
+    counters: list[Counter] = []
     with translated(lambda error: placed(error, action)):
-        return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+        stored = df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts, *givens)
+        stores = [
+            Store(given=len(casts) + number, stored=ordinal, column=column)
+            for number, (_, ordinal, column) in enumerate(losing)
+        ]
+        every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
+        given_types = [types[at] for at, _, _ in losing]
+        return with_marks(stored, [*every, *given_types], stores, counters), tuple(counters)
+
+
+def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:
+    """The rows of an UPDATE's query as they are stored, with the marks of the counters behind
+    them.
+    """
+    names, counters = df.columns, list[Counter]()
+    givens = {name: at for at, name in enumerate(names) if name.startswith(GIVEN)}
+    first = len(ID_FIELDS) + len(givens)
+    stores = [
+        Store(given=givens[given], stored=first + ordinal, column=column)
+        for ordinal, column in enumerate(action.table.columns)
+        if (given := given_name(ordinal)) in givens
+    ]
+    types = types_of(df) if stores else []
+    return with_marks(df, types, stores, counters), tuple(counters)
 
 
 def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
@@ -136,8 +176,10 @@ def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE"
     which fail where one breaks a rule of it.
     """
     condition = enforcement(table, exempt)
+    if condition is None:
+        return rows
     names = (c.name for c in (*table.columns, *table.partition_columns))
-    return rows if condition is None else rows.toDF(*leading, *names).where(condition)
+    return rows.toDF(*leading, *names, *lost_names(rows.columns)).where(condition)
 
 
 @contextmanager

@@ -45,10 +45,10 @@ def counts_of(rows: pa.Table, counters: Sequence[Counter]) -> list[int]:
     ]
     if not columns:
         return [0] * len(counters)
-    return [
-        int(np.count_nonzero(columns[number // MARKS] & mark(number)))
-        for number in range(len(counters))
-    ]
+    counts = [0] * len(counters)
+    for number in range(min(len(counters), len(columns) * MARKS)):
+        counts[number] = int(np.count_nonzero(columns[number // MARKS] & mark(number)))
+    return counts
 
 
 def without_marks(rows: pa.Table) -> pa.Table:

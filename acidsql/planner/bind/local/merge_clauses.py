@@ -135,6 +135,7 @@ class MergeTrees:
                 trees = [given.get(c.name) or scope.default(c, span) for c in every]
         every = (*table.columns, *table.partition_columns)
         stores = [
-            scope.stored(t, c, counted=c.name not in told) for t, c in zip(trees, every, strict=False)
+            scope.stored(t, c, counted=c.name not in told)
+            for t, c in zip(trees, every, strict=False)
         ]
         return LocalClause(condition=condition, values=tuple(stores))
