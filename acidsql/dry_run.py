@@ -10,6 +10,7 @@ from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
 from acidsql.engine import Engine
+from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
 from acidsql.planner.bind.bound import BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
@@ -47,13 +48,15 @@ def dry_run(engine: Engine, plan: ChangePlan, snapshots: Snapshots) -> Result:
     legs = legs_of(plan)
     lines: list[str] = []
     lost: list[Lost] = []
+    warnings: list[Warning] = []
     for leg in legs:
         touching = engine.touched(leg, Work(snapshots=snapshots))
         lines += _leg(leg, touching.parts)
         table = str(leg.table.name) if len(legs) > 1 else ""
         lost += (replace(one, table=table) for one in touching.lost)
+        warnings += touching.warnings
     result = Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
-    result.warnings = tuple(warnings_of(lost))
+    result.warnings = tuple(warnings_of(Stats(lost=tuple(lost), warnings=tuple(warnings))))
     return result
 
 

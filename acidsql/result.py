@@ -41,7 +41,8 @@ class Stats:
 
     ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg:
     ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``steps``: of the plan that ran, with what each
-    came to. ``lost``: values that were stored, and are not what they were: see ``warnings_of``.
+    came to. ``lost``: values that were stored, and are not what they were; ``warnings``: what
+    else the user should know.
     """
 
     statement: str = ""
@@ -55,6 +56,7 @@ class Stats:
     path: str | None = None
     steps: tuple[Ran, ...] = field(default=(), compare=False, repr=False)
     lost: tuple[Lost, ...] = ()
+    warnings: tuple[Warning, ...] = field(default=(), compare=False, repr=False)
     seconds: float = 0.0
 
     @property
@@ -62,9 +64,9 @@ class Stats:
         return self.rows_inserted + self.rows_updated + self.rows_deleted
 
 
-def warnings_of(lost: Iterable[Lost]) -> list[Warning]:
-    """What a user is told of values that their columns could not hold."""
-    return [LossWarning(str(one)) for one in lost]
+def warnings_of(stats: Stats) -> list[Warning]:
+    """What a user is told of values that their columns could not hold, and the like."""
+    return [*stats.warnings, *(LossWarning(str(one)) for one in stats.lost)]
 
 
 def _values(column: pa.Array) -> list[Any]:

@@ -244,6 +244,7 @@ def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], wareh
         path="big" if any(one.path == "big" for one in written) else "small",
         steps=(*(ran for one in done for ran in one.ran), *ended),
         lost=_lost(done),
+        warnings=tuple(warning for one in written for warning in one.warnings),
     )
 
 

@@ -57,7 +57,7 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
     work = NewTableWork(warehouse.store, engine, table, snapshots, new_directory=not was_there)
     try:
         stats = carry_out([first], work, ends=True, warehouse=warehouse.root)
-        return Result((), stats, warnings=warnings_of(stats.lost))
+        return Result((), stats, warnings=warnings_of(stats))
     except BaseException:
         if not was_there:
             _tidy(warehouse, table)

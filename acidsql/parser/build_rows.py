@@ -4,7 +4,7 @@ DELETE, MERGE).
 
 from __future__ import annotations
 
-from acidsql.errors import ParseError
+from acidsql.errors import ParseError, Span
 from acidsql.parser import pieces
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
@@ -36,6 +36,9 @@ def insert(node: Node, text: str) -> Insert:
     target = _target(node)
     source = node.node("source")
     assert source is not None
+    by_name = _by_name(target)
+    if by_name is not None and (values := source.node("values")) is not None:
+        raise ParseError("BY NAME wants a query, whose columns have names", span=values.span)
     return Insert(
         span=node.span,
         target=pieces.table_name(target),
@@ -45,6 +48,7 @@ def insert(node: Node, text: str) -> Insert:
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
+        by_name=by_name,
     )
 
 
@@ -59,6 +63,14 @@ def _if_not_exists(target: Node) -> bool:
     if clause is not None and not target.has("OVERWRITE"):
         raise ParseError("IF NOT EXISTS wants INSERT OVERWRITE", span=clause.span)
     return clause is not None
+
+
+def _by_name(target: Node) -> Span | None:
+    """Where BY NAME stands. ParseError beside a list of columns."""
+    clause, columns = pieces.once(target, "by_name"), target.node("columns")
+    if clause is not None and columns is not None:
+        raise ParseError("BY NAME takes no list of columns", span=columns.span)
+    return None if clause is None else clause.span
 
 
 def _source(node: Node, text: str) -> Values | Fragment:
@@ -89,6 +101,7 @@ def _branch(node: Node) -> InsertBranch:
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
+        by_name=_by_name(target),
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _result(stats: Stats, warnings: Sequence[Warning] = ()) -> Result:
-    return Result((), stats, warnings=(*warnings, *warnings_of(stats.lost)))
+    return Result((), stats, warnings=(*warnings, *warnings_of(stats)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

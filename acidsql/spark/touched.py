@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import ID_FIELDS
@@ -61,7 +62,8 @@ class Counts:
             raise InternalError("LOAD DATA is explained, not counted")
         with self._resources.running.tagged():
             if isinstance(plan.action, BoundInsert):
-                return of_inserts(target, rows.frame, rows.counters)
+                touching = of_inserts(target, rows.frame, rows.counters)
+                return replace(touching, warnings=rows.warnings)
             updating = isinstance(plan.action, BoundUpdate)
             return of_changes(target, rows.frame, rows.counters, values=updating)
 

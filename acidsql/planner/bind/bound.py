@@ -69,14 +69,15 @@ class BoundQuery:
     """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
     knows.
 
-    ``width``: how many columns it gives, None where only Spark can tell. ``local``: the same query
-    as a tree, or why there is none.
+    ``width``: how many columns it gives, and ``names`` what they are called, in lower case, "" for
+    none; None where only Spark can tell. ``local``: the same query as a tree, or why there is none.
     """
 
     text: QueryText
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
     width: int | None = None
+    names: tuple[str, ...] | None = None
     local: LocalQuery | LocalValues | OnlySpark = field(
         default=NOT_LOOKED_INTO, compare=False, repr=False
     )
@@ -111,10 +112,12 @@ class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others
     become NULL.
 
-    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition
-    is there. ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the
-    partition values that what it empties has. ``stores``: what the table holds of the values of a
-    query's tree, or why there is none.
+    Dynamic partition columns are among them. ``by_name``: the source's columns go to those of their
+    names; where only Spark can tell the names there are no ``columns``. ``by_position``: nobody
+    said which columns they are. ``if_not_exists``: nothing is done where the partition is there.
+    ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partition
+    values that what it empties has. ``stores``: what the table holds of the values of a query's
+    tree, or why there is none.
     """
 
     table: Table
@@ -123,6 +126,8 @@ class BoundInsert:
     span: Span
     overwrite: bool = False
     partition: BoundPartition | None = None
+    by_name: bool = False
+    by_position: bool = False
     if_not_exists: bool = False
     truncate: bool = False
     truncated: tuple[tuple[str, str], ...] = ()

@@ -30,6 +30,7 @@ from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default, is_told
+from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
 
@@ -42,6 +43,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     partition = bind_partition(names, table, statement)
     columns = insert_columns(names, table, statement.columns, partition)
     source: BoundRows | BoundQuery
+    check_by_name(names, statement)
     if isinstance(statement.source, ast.Values):
         columns, source = values(names, table, columns, statement.source)
     elif statement.with_clause is None:
@@ -63,6 +65,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
         table = insert_target(names, branch)
         partition = bind_partition(names, table, branch)
         columns = insert_columns(names, table, branch.columns, partition)
+        check_by_name(names, branch)
         leg = _bound(
             names,
             branch,
@@ -89,7 +92,12 @@ def _bound(
     span: Span,
 ) -> BoundInsert:
     stores: tuple[Stored, ...] | OnlySpark = ()
-    if isinstance(source, BoundQuery):
+    if statement.by_name is not None:
+        assert isinstance(source, BoundQuery)
+        columns = _by_name(names, table, partition, source, span)
+    elif isinstance(source, BoundQuery) and statement.columns is None:
+        _note_other_order(names, table, columns, source, span)
+    if isinstance(source, BoundQuery) and columns:
         if source.width not in (None, len(columns)):
             raise tables.wrong_column_count(table, len(columns), source.width or 0, span)
         static = dict(partition.static) if partition is not None else {}
@@ -104,6 +112,8 @@ def _bound(
         span=span,
         overwrite=statement.overwrite,
         partition=partition,
+        by_name=statement.by_name is not None,
+        by_position=statement.by_name is None and statement.columns is None,
         if_not_exists=statement.if_not_exists,
         stores=stores,
     )
@@ -249,6 +259,39 @@ def insert_columns(
             raise BindError(f'column "{column.name}" is named twice', span=name.span)
         by_name[column.name] = column
     return (*by_name.values(), *(c for c in dynamic if c.name not in by_name))
+
+
+# ---- BY NAME
+
+
+def check_by_name(names: Names, statement: AnyInsert) -> None:
+    """UnsupportedStatementError for BY NAME in strict mode."""
+    if statement.by_name is not None and names.around.settings.flag("acidsql.strict.hive"):
+        raise UnsupportedStatementError(
+            "INSERT .. BY NAME is not Hive SQL",
+            hint="SET acidsql.strict.hive=false allows it.",
+            span=statement.by_name,
+        )
+
+
+def _by_name(
+    names: Names,
+    table: Table,
+    partition: BoundPartition | None,
+    source: BoundQuery,
+    span: Span,
+) -> tuple[Column, ...]:
+    """The columns that a query gives by their names; none where only Spark can tell these."""
+    if source.names is None:
+        return ()
+    return columns_by_name(table, partition, source.names, names.source, span)
+
+
+def _note_other_order(
+    names: Names, table: Table, columns: tuple[Column, ...], source: BoundQuery, span: Span
+) -> None:
+    if source.names is not None and in_other_order(columns, source.names):
+        names.around.warn(other_order(table, span))
 
 
 def values(

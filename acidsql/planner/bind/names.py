@@ -53,7 +53,7 @@ from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
 from acidsql.planner.bind.local.surroundings import Surroundings
-from acidsql.planner.bind.output_names import Output, outputs
+from acidsql.planner.bind.output_names import Output, output_names, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
 
@@ -236,7 +236,7 @@ class Names:
         local = understand(
             self.source, body.span, analysis.reads, self.outside, self.around.semantics
         )
-        return replace(query, local=local), outputs(tree)
+        return replace(query, local=local, names=output_names(tree, local)), outputs(tree)
 
     def bound_query(
         self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None
@@ -267,7 +267,8 @@ class Names:
             ]
             pieces += [" " if pieces else "", *edited(part, inside)]
         query = self.bound_query(tuple(pieces), analysis, output_width(tree))
-        return replace(query, local=self._local_after(before, body, analysis))
+        local = self._local_after(before, body, analysis)
+        return replace(query, local=local, names=output_names(tree, local))
 
     def _local_after(
         self, before: Sequence[ast.Fragment], body: ast.Fragment, analysis: Analysis

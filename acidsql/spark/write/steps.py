@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.errors import InternalError
+from acidsql.errors import InternalError, Warning
 from acidsql.expressions.losses import Counter
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.changes import write_files
@@ -62,6 +62,7 @@ class Rows:
 
     frame: DataFrame | None = None
     counters: tuple[Counter, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     table: pa.Table | None = None
     sources: tuple[Source, ...] = ()
 
@@ -81,6 +82,8 @@ class WriteSteps:
             written = self._written(plan.writing, target, rows, trace)
         if written is None:
             raise InternalError("no way of the plan went through")
+        if rows.warnings:
+            written = replace(written, warnings=rows.warnings)
         if isinstance(plan.action, BoundLoad) and not plan.action.local:
             return replace(written, moved=tuple(source.path for source in rows.sources))
         return written
@@ -102,7 +105,8 @@ class WriteSteps:
                         rows.frame = self._queries.planned(step.query, views, snapshots)
                         match plan.action:
                             case BoundInsert() as insert:
-                                rows.frame, rows.counters = rows_to_insert(rows.frame, insert)
+                                given = rows_to_insert(rows.frame, insert)
+                                rows.frame, rows.counters, rows.warnings = given
                             case BoundUpdate() as update:
                                 rows.frame, rows.counters = rows_to_update(rows.frame, update)
                     case Literals():

@@ -8,12 +8,14 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import unescape
+from acidsql.errors import Warning
 from acidsql.expressions.losses import (
     GIVEN,
     Counter,
@@ -24,7 +26,8 @@ from acidsql.expressions.losses import (
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
+from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.tables import (
     MARK,
     default_value,
@@ -113,11 +116,22 @@ def _named_partitions(
     return () if values is None else (partition_index.find(values),)
 
 
-def rows_to_insert(df: DataFrame, action: BoundInsert) -> tuple[DataFrame, tuple[Counter, ...]]:
+def rows_to_insert(
+    df: DataFrame, action: BoundInsert
+) -> tuple[DataFrame, tuple[Counter, ...], tuple[Warning, ...]]:
     """The source's columns, cast to the target's and put in its order; columns that were not named
-    are NULL or their DEFAULT. Behind them are the marks of the counters.
+    are NULL or their DEFAULT. Behind them are the marks of the counters. The warnings are of what
+    only Spark can tell of the names of its columns.
     """
     given = len(df.columns)
+    warnings: tuple[Warning, ...] = ()
+    if isinstance(action.source, BoundQuery) and action.source.names is None:
+        text = action.source.text.source
+        if action.by_name:
+            columns = columns_by_name(action.table, action.partition, df.columns, text, action.span)
+            action = replace(action, columns=columns)
+        elif action.by_position and in_other_order(action.columns, df.columns):
+            warnings = (other_order(action.table, action.span).at(text),)
     if given != len(action.columns):
         raise wrong_column_count(action.table, len(action.columns), given, action.span)
     source_names = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
@@ -152,7 +166,8 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> tuple[DataFrame, tuple
         ]
         every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
         given_types = [types[at] for at, _, _ in losing]
-        return with_marks(stored, [*every, *given_types], stores, counters), tuple(counters)
+        marked = with_marks(stored, [*every, *given_types], stores, counters)
+        return marked, tuple(counters), warnings
 
 
 def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:

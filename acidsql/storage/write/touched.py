@@ -11,6 +11,7 @@ import numpy as np
 
 from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.catalog.model import Partition
+from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.partitions import by_values
@@ -36,10 +37,11 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touching:
-    """All that a statement would touch, and what values would lose to their columns' types."""
+    """All that a statement would touch. ``lost``, ``warnings``: see ``Written``."""
 
     parts: list[Touched]
     lost: tuple[Lost, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 def by_new_rows(target: WriteTarget, rows: pa.Table, clause: int = 0) -> Iterator[Touched]:
