@@ -65,12 +65,21 @@ def bound_reads(reads: Iterable[Read]) -> tuple[BoundRead, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundValue:
+    """A value of VALUES as its column stores it. ``given``: before it is, if it may lose something."""
+
+    stored: tuple[Piece, ...]
+    given: tuple[Piece, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuery:
     """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
     knows.
 
     ``width``: how many columns it gives, and ``names`` what they are called, in lower case, "" for
-    none; None where only Spark can tell. ``local``: the same query as a tree, or why there is none.
+    none; None where only Spark can tell. ``values``: of a query that is the rows of VALUES, each of
+    them. ``local``: the same query as a tree, or why there is none.
     """
 
     text: QueryText
@@ -78,6 +87,7 @@ class BoundQuery:
     views: tuple[str, ...] = ()
     width: int | None = None
     names: tuple[str, ...] | None = None
+    values: tuple[tuple[BoundValue, ...], ...] = field(default=(), compare=False, repr=False)
     local: LocalQuery | LocalValues | OnlySpark = field(
         default=NOT_LOOKED_INTO, compare=False, repr=False
     )

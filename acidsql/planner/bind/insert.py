@@ -10,6 +10,7 @@ from typing import Any
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.expressions.losses import may_lose
 from acidsql.expressions.plain import NotPlain
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import store_cast
@@ -23,6 +24,7 @@ from acidsql.planner.bind.bound import (
     BoundPartition,
     BoundQuery,
     BoundRows,
+    BoundValue,
 )
 from acidsql.planner.bind.columns import column_not_found
 from acidsql.planner.bind.local.changes import insert_source, local_insert
@@ -343,17 +345,30 @@ def computed_values(
     analysis = Analysis()
     names.parse_ahead(cell for row in source.rows for cell in row)
     legs: list[Piece] = []
+    rows: list[tuple[BoundValue, ...]] = []
     for number, row in enumerate(source.rows):
         legs.append(" UNION ALL SELECT " if number else "SELECT ")
-        for at, (column, cell) in enumerate(zip(columns, row, strict=True)):
-            given = (
-                (default_of(table, column) or "NULL",)
-                if is_default(cell)
-                else names.free_expression(cell, analysis)
-            )
-            legs += [", " if at else "", *store_cast(given, column.type)]
+        bound = tuple(
+            _computed_value(names, table, column, cell, analysis)
+            for column, cell in zip(columns, row, strict=True)
+        )
+        for at, value in enumerate(bound):
+            legs += [", " if at else "", *value.stored]
+        rows.append(bound)
     local = understood(lambda: _trees(names, table, columns, source), source.span)
-    return replace(names.bound_query(tuple(legs), analysis), local=local)
+    query = names.bound_query(tuple(legs), analysis)
+    return replace(query, local=local, values=tuple(rows))
+
+
+def _computed_value(
+    names: Names, table: Table, column: Column, cell: ast.Fragment, analysis: Analysis
+) -> BoundValue:
+    if is_default(cell):
+        given: tuple[Piece, ...] = (default_of(table, column) or "NULL",)
+    else:
+        given = names.free_expression(cell, analysis)
+    counts = not is_told(names, cell) and may_lose(None, column.type)
+    return BoundValue(stored=store_cast(given, column.type), given=given if counts else None)
 
 
 def _trees(

@@ -4,6 +4,7 @@ finished files, which the commit publishes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.changes import write_files
 from acidsql.local.literal_rows import literal_table
 from acidsql.local.trace import Figures, Trace
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import (
     Check,
@@ -102,10 +103,10 @@ class WriteSteps:
             with trace.running(step) as figures, translated():
                 match step:
                     case Query():
-                        rows.frame = self._queries.planned(step.query, views, snapshots)
+                        rows.frame, rows.counters = self._planned(plan, step, views, snapshots)
                         match plan.action:
                             case BoundInsert() as insert:
-                                given = rows_to_insert(rows.frame, insert)
+                                given = rows_to_insert(rows.frame, insert, rows.counters)
                                 rows.frame, rows.counters, rows.warnings = given
                             case BoundUpdate() as update:
                                 rows.frame, rows.counters = rows_to_update(rows.frame, update)
@@ -122,6 +123,22 @@ class WriteSteps:
                     case _:
                         raise InternalError(f"{type(step).__name__} gives no rows")
         return rows
+
+    def _planned(
+        self, plan: WritePlan, step: Query, views: Mapping[int, str], snapshots: Snapshots
+    ) -> tuple[DataFrame, tuple[Counter, ...]]:
+        """The rows of a query, with marks and their counters where its values are stored one by
+        one.
+        """
+
+        def planned(query: BoundQuery) -> DataFrame:
+            return self._queries.planned(query, views, snapshots)
+
+        if not step.query.values or not isinstance(plan.action, BoundInsert):
+            return planned(step.query), ()
+        from acidsql.spark.write.computed_rows import marked_values
+
+        return marked_values(step.query, plan.action.columns, planned)
 
     def _found_files(self, step: FindFiles, figures: Figures) -> tuple[Source, ...]:
         load = step.load

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -117,13 +117,14 @@ def _named_partitions(
 
 
 def rows_to_insert(
-    df: DataFrame, action: BoundInsert
+    df: DataFrame, action: BoundInsert, counters: Sequence[Counter] = ()
 ) -> tuple[DataFrame, tuple[Counter, ...], tuple[Warning, ...]]:
     """The source's columns, cast to the target's and put in its order; columns that were not named
-    are NULL or their DEFAULT. Behind them are the marks of the counters. The warnings are of what
-    only Spark can tell of the names of its columns.
+    are NULL or their DEFAULT. Behind them are the marks of the counters; those with ``counters``
+    have some already. The warnings are of what only Spark can tell of the names of its columns.
     """
-    given = len(df.columns)
+    lost = lost_names(df.columns)
+    given = len(df.columns) - len(lost)
     warnings: tuple[Warning, ...] = ()
     if isinstance(action.source, BoundQuery) and action.source.names is None:
         text = action.source.text.source
@@ -154,20 +155,21 @@ def rows_to_insert(
         )
         if source_name is not None and column.name not in static:
             at = int(source_name.removeprefix("_c"))
-            if possible_losses(types[at], column.type):
+            if not lost and possible_losses(types[at], column.type):
                 losing.append((at, ordinal, column))
     givens = [f"_c{at} AS {GIVEN}{at}" for at, _, _ in losing]
-    counters: list[Counter] = []
+    found = list(counters)
     with translated(lambda error: placed(error, action)):
-        stored = df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts, *givens)
+        stored = df.toDF(*[f"_c{i}" for i in range(given)], *lost)
+        stored = stored.selectExpr(*casts, *givens, *lost)
         stores = [
             Store(given=len(casts) + number, stored=ordinal, column=column)
             for number, (_, ordinal, column) in enumerate(losing)
         ]
         every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
         given_types = [types[at] for at, _, _ in losing]
-        marked = with_marks(stored, [*every, *given_types], stores, counters)
-        return marked, tuple(counters), warnings
+        marked = with_marks(stored, [*every, *given_types], stores, found)
+        return marked, tuple(found), warnings
 
 
 def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:
