@@ -66,7 +66,7 @@ def bound_reads(reads: Iterable[Read]) -> tuple[BoundRead, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundValue:
-    """A value of VALUES as its column stores it. ``given``: before it is, if it may lose something."""
+    """A value of VALUES as it is stored. ``given``: before that, if it may lose something."""
 
     stored: tuple[Piece, ...]
     given: tuple[Piece, ...] | None = None
