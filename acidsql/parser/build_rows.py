@@ -4,7 +4,7 @@ DELETE, MERGE).
 
 from __future__ import annotations
 
-from acidsql.errors import ParseError, Span
+from acidsql.errors import ParseError
 from acidsql.parser import pieces
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
@@ -36,7 +36,7 @@ def insert(node: Node, text: str) -> Insert:
     target = _target(node)
     source = node.node("source")
     assert source is not None
-    by_name = _by_name(target)
+    by_name = _by_name(target, text)
     if by_name is not None and (values := source.node("values")) is not None:
         raise ParseError("BY NAME wants a query, whose columns have names", span=values.span)
     return Insert(
@@ -65,12 +65,12 @@ def _if_not_exists(target: Node) -> bool:
     return clause is not None
 
 
-def _by_name(target: Node) -> Span | None:
-    """Where BY NAME stands. ParseError beside a list of columns."""
+def _by_name(target: Node, text: str) -> Fragment | None:
+    """The words BY NAME, if they are there. ParseError beside a list of columns."""
     clause, columns = pieces.once(target, "by_name"), target.node("columns")
     if clause is not None and columns is not None:
         raise ParseError("BY NAME takes no list of columns", span=columns.span)
-    return None if clause is None else clause.span
+    return None if clause is None else pieces.cut(clause.span, text)
 
 
 def _source(node: Node, text: str) -> Values | Fragment:
@@ -86,12 +86,12 @@ def multi_insert(node: Node, text: str) -> MultiInsert:
     return MultiInsert(
         span=node.span,
         from_clause=pieces.fragment(node, "FROM_CLAUSE"),
-        branches=tuple(_branch(branch) for branch in node.nodes("insert_branch")),
+        branches=tuple(_branch(branch, text) for branch in node.nodes("insert_branch")),
         with_clause=pieces.with_clause(node, text),
     )
 
 
-def _branch(node: Node) -> InsertBranch:
+def _branch(node: Node, text: str) -> InsertBranch:
     target = _target(node)
     return InsertBranch(
         span=node.span,
@@ -101,7 +101,7 @@ def _branch(node: Node) -> InsertBranch:
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
-        by_name=_by_name(target),
+        by_name=_by_name(target, text),
     )
 
 

@@ -25,8 +25,8 @@ class Values:
 class Insert:
     """INSERT INTO | OVERWRITE [TABLE] t [PARTITION (..)] [(columns) | BY NAME] [IF NOT EXISTS] ..
 
-    ``with_clause`` is the text before INSERT, if any (``WITH q AS (..)``). ``by_name``: where BY
-    NAME stands.
+    ``with_clause`` is the text before INSERT, if any (``WITH q AS (..)``). ``by_name``: the words
+    BY NAME.
     """
 
     span: Span
@@ -37,7 +37,7 @@ class Insert:
     overwrite: bool = False
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
-    by_name: Span | None = None
+    by_name: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class InsertBranch:
     overwrite: bool = False
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
-    by_name: Span | None = None
+    by_name: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -272,7 +272,7 @@ def check_by_name(names: Names, statement: AnyInsert) -> None:
         raise UnsupportedStatementError(
             "INSERT .. BY NAME is not Hive SQL",
             hint="SET acidsql.strict.hive=false allows it.",
-            span=statement.by_name,
+            span=statement.by_name.span,
         )
 
 
