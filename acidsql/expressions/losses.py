@@ -295,7 +295,7 @@ def lost_columns(counters: Sequence[Counter]) -> list[str]:
 
 
 def lost_names(names: Iterable[str]) -> list[str]:
-    """Those of the names that are columns of marks."""
+    """The names that are columns of marks."""
     return [name for name in names if name.startswith(LOST)]
 
 

@@ -63,13 +63,13 @@ def _stored_rows(values: LocalValues) -> pa.Table:
     import pyarrow as pa
 
     [nothing] = no_table()
-    told = values.told or [[False] * len(values.stored)] * len(values.rows)
+    reported = values.reported or [[False] * len(values.stored)] * len(values.rows)
     stores = [
         [
             Stored(column=column, value=cell, counted=not known)
             for column, cell, known in zip(values.stored, cells, known_cells, strict=True)
         ]
-        for cells, known_cells in zip(values.rows, told, strict=True)
+        for cells, known_cells in zip(values.rows, reported, strict=True)
     ]
     losing = Losing(stores, {}, values.semantics)
     every = counters_of_values(values)

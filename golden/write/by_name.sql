@@ -15,7 +15,9 @@ INSERT INTO p PARTITION (day = 'wed') BY NAME SELECT name FROM s;
 SELECT * FROM p ORDER BY day, id, name;
 -- What only Spark can tell of names is told when it has looked at the query.
 INSERT INTO t BY NAME SELECT * FROM (SELECT name, id FROM s) q JOIN (SELECT 1 AS n) r ON q.id = r.n;
+-- !acid error: ColumnNotFoundError
 INSERT INTO t BY NAME SELECT * FROM (SELECT name AS nme, id FROM s) q JOIN (SELECT 1 AS n) r ON q.id = r.n;
+-- !acid error: BindError
 INSERT INTO t BY NAME SELECT q.*, r.* FROM (SELECT id FROM s) q JOIN (SELECT 1 AS id) r ON q.id = r.id;
 WITH q AS (SELECT name, id FROM s) INSERT INTO t BY NAME SELECT id AS n, name FROM q WHERE id = 2;
 FROM s INSERT INTO t BY NAME SELECT id AS n INSERT INTO p PARTITION (day = 'thu') BY NAME SELECT name, id WHERE id = 2;

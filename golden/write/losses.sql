@@ -28,8 +28,7 @@ MERGE INTO t USING s ON t.k = s.k + 2 WHEN MATCHED AND s.k < 3 THEN UPDATE SET v
 MERGE INTO b USING (SELECT k, a, b, d FROM s) s ON b.k = s.k WHEN MATCHED AND s.k = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET i = s.d, v = concat(s.a, s.a) WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.d, s.a, 7);
 INSERT INTO t (k, y, v) VALUES (30, 1000, 'x'), (31, 500 + 500, concat('ab', 'cd')), (32 + 0, NULL, 'yz');
 DRY RUN INSERT INTO t (k, i, y) SELECT k, a, b FROM s;
-DRY RUN UPDATE t SET m = 30 * m;
-EXPLAIN ANALYZE UPDATE plain_is_not_there SET k = 1;
+DRY RUN UPDATE b SET v = concat(v, v, v) WHERE p = 2;
 START TRANSACTION;
 INSERT INTO t (k, y) SELECT k + 40, b FROM s;
 ROLLBACK;

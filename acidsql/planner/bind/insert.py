@@ -31,7 +31,7 @@ from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names, is_default, is_told
+from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
@@ -367,7 +367,7 @@ def _computed_value(
         given: tuple[Piece, ...] = (default_of(table, column) or "NULL",)
     else:
         given = names.free_expression(cell, analysis)
-    counts = not is_told(names, cell) and may_lose(None, column.type)
+    counts = not is_reported(names, cell) and may_lose(None, column.type)
     return BoundValue(stored=store_cast(given, column.type), given=given if counts else None)
 
 
@@ -382,5 +382,5 @@ def _trees(
         )
         for row in source.rows
     ]
-    told = tuple(tuple(is_told(names, cell) for cell in row) for row in source.rows)
-    return stored_rows(rows, columns, semantics, source.span, told)
+    reported = tuple(tuple(is_reported(names, cell) for cell in row) for row in source.rows)
+    return stored_rows(rows, columns, semantics, source.span, reported)

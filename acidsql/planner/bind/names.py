@@ -71,11 +71,11 @@ def is_default(value: ast.Fragment) -> bool:
     return value.text.strip().upper() == "DEFAULT"
 
 
-def is_told(names: Names, value: ast.Fragment) -> bool:
+def is_reported(names: Names, value: ast.Fragment) -> bool:
     """Whether it is said before rows are written what a column makes of a value: of a literal that
     is stored, and of DEFAULT, which was when the table was made.
     """
-    return is_default(value) or value.span in names.losses.told
+    return is_default(value) or value.span in names.losses.reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,7 +373,7 @@ class Names:
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts
         given_type = known or (facts.type if facts.mere else None)
-        counts = not is_told(self, fragment) and may_lose(given_type, column.type)
+        counts = not is_reported(self, fragment) and may_lose(given_type, column.type)
         return NewValue(
             stored=store_cast(pieces, column.type), given=pieces if counts else None, facts=facts
         )

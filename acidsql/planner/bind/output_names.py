@@ -147,13 +147,13 @@ def _place_of(name: str, text: str, span: Span) -> Span:
     """Where a query names a column, as far as that can be seen: the last such word before FROM;
     else the whole query.
     """
-    place = span
+    word_span = span
     for token in tokenize(span.cut(text)):
-        if token.word == "FROM" and place != span:
+        if token.word == "FROM" and word_span != span:
             break
         if token.text.lower() == name and token.kind in (TokenKind.WORD, TokenKind.QUOTED):
-            place = token.moved(span.start).span
-    return place
+            word_span = token.moved(span.start).span
+    return word_span
 
 
 def in_other_order(columns: Sequence[Column], given: Sequence[str]) -> bool:

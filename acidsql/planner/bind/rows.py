@@ -20,7 +20,7 @@ from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names, is_told
+from acidsql.planner.bind.names import Names, is_reported
 
 
 def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
@@ -48,8 +48,8 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     ]
     changed = tuple(c for c in table.columns if c.name in sets)
     query = names.bound_query(tuple(pieces), analysis)
-    told = [name for name, one in sets.items() if is_told(names, one.value)]
-    stores = updated(table, read.span, told)
+    reported = [name for name, one in sets.items() if is_reported(names, one.value)]
+    stores = updated(table, read.span, reported)
     return BoundUpdate(
         table=table, changed=changed, query=replace(query, local=local), stores=stores
     )

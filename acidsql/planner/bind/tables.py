@@ -251,7 +251,7 @@ class Losses:
         self.warn = warn
         self.strict = strict
         self.count = 0
-        self.told: set[Span] = set()
+        self.reported: set[Span] = set()
         """The places of literals of which it is known what their columns make of them."""
 
     def stored(self, cell: Fragment, column: Column) -> Any:
@@ -263,7 +263,7 @@ class Losses:
             value = stored(cell.text, column.type)
         except NotPlain:
             return COMPUTED
-        self.told.add(cell.span)
+        self.reported.add(cell.span)
         if not isinstance(value, Lossy):
             return value
         self._note(cell, column, value)

@@ -25,7 +25,7 @@ from acidsql.planner.steps.merge import (
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.spark import jvm
 from acidsql.spark.read.resources import temporary_view
-from acidsql.spark.write.losses import Store, place, types_of, with_marks
+from acidsql.spark.write.losses import Store, types_of, value_at, with_marks
 from acidsql.spark.write.targets import enforced
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class MergeQueries:
         givens = {name: at for at, name in enumerate(frame.columns) if name.startswith(GIVEN)}
         first = len(LEADING_COLUMNS) + len(givens)
         every = (*self.plan.table.columns, *self.plan.table.partition_columns)
-        clause = place(LEADING_COLUMNS.index(CLAUSE))
+        clause = value_at(LEADING_COLUMNS.index(CLAUSE))
         stores = [
             Store(
                 given=givens[given],

@@ -49,7 +49,7 @@ class Store:
     when: str | None = None
 
 
-def place(ordinal: int) -> str:
+def value_at(ordinal: int) -> str:
     """What conditions of ``Store`` call a column of the frame."""
     return f"{_AT}{ordinal}"
 
@@ -80,12 +80,15 @@ def with_marks(
             if counter not in counters:
                 counters.append(counter)
             condition = lost_sql(
-                counter.loss, place(store.given), place(store.stored), (given, store.column.type)
+                counter.loss,
+                value_at(store.given),
+                value_at(store.stored),
+                (given, store.column.type),
             )
             whole = condition if store.when is None else f"{store.when} AND ({condition})"
             conditions.setdefault(counters.index(counter), []).append(whole)
     kept = [
-        f"{place(ordinal)} AS {identifier(name)}"
+        f"{value_at(ordinal)} AS {identifier(name)}"
         for ordinal, name in enumerate(names)
         if not name.startswith(GIVEN)
     ]
@@ -95,7 +98,7 @@ def with_marks(
         {number: " OR ".join(f"({one})" for one in ones) for number, ones in conditions.items()}
     )
     lost = [f"{sql} AS {LOST}{number}" for number, sql in enumerate(marks)]
-    return frame.toDF(*map(place, range(len(names)))).selectExpr(*kept, *lost)
+    return frame.toDF(*map(value_at, range(len(names)))).selectExpr(*kept, *lost)
 
 
 class Counting:

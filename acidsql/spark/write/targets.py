@@ -158,7 +158,7 @@ def rows_to_insert(
             if not lost and possible_losses(types[at], column.type):
                 losing.append((at, ordinal, column))
     givens = [f"_c{at} AS {GIVEN}{at}" for at, _, _ in losing]
-    found = list(counters)
+    every_counter = list(counters)
     with translated(lambda error: placed(error, action)):
         stored = df.toDF(*[f"_c{i}" for i in range(given)], *lost)
         stored = stored.selectExpr(*casts, *givens, *lost)
@@ -168,8 +168,8 @@ def rows_to_insert(
         ]
         every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
         given_types = [types[at] for at, _, _ in losing]
-        marked = with_marks(stored, [*every, *given_types], stores, found)
-        return marked, tuple(found), warnings
+        marked = with_marks(stored, [*every, *given_types], stores, every_counter)
+        return marked, tuple(every_counter), warnings
 
 
 def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:

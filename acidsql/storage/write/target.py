@@ -13,11 +13,11 @@ from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
 from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, UnsupportedStatementError, Warning
-from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import orc_row_type
 
 if TYPE_CHECKING:
+    from acidsql.expressions.losses import Lost
     from acidsql.storage.partitions import PartitionIndex
     from acidsql.storage.write.pending import PendingWrites
 

@@ -66,15 +66,15 @@ def local_update(
     return query
 
 
-def updated(table: Table, span: Span, told: Collection[str] = ()) -> tuple[Stored, ...]:
-    """What the columns of a table store of the values of an UPDATE's query. ``told``: those of
+def updated(table: Table, span: Span, reported: Collection[str] = ()) -> tuple[Stored, ...]:
+    """What the columns of a table store of the values of an UPDATE's query. ``reported``: those of
     which it is said before.
     """
     return tuple(
         Stored(
             column=column,
             value=ColumnRef((given_value(number),), span),
-            counted=column.name not in told,
+            counted=column.name not in reported,
         )
         for number, column in enumerate(table.columns)
     )

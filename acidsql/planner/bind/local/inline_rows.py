@@ -174,9 +174,9 @@ def stored_rows(
     columns: Sequence[Column],
     semantics: Semantics,
     span: Span,
-    told: tuple[tuple[bool, ...], ...] = (),
+    reported: tuple[tuple[bool, ...], ...] = (),
 ) -> LocalValues:
-    """The rows of VALUES behind INSERT: each value goes to its column by itself. ``told``: see
+    """The rows of VALUES behind INSERT: each value goes to its column by itself. ``reported``: see
     ``LocalValues``. NotUnderstood.
     """
     if semantics.only_spark is not None:
@@ -195,7 +195,7 @@ def stored_rows(
         rows=tuple(resolved),
         semantics=semantics,
         stored=tuple(columns),
-        told=told,
+        reported=reported,
     )
 
 

@@ -130,15 +130,15 @@ class LocalQuery:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalValues:
     """Rows that stand in the statement, as expressions over no column. ``outputs``: names and
-    types. ``stored``: the columns that store them, each value by itself. ``told``: for each value
-    whether it is a literal of which it is said already what its column makes of it.
+    types. ``stored``: the columns that store them, each value by itself. ``reported``: for each
+    value whether it is a literal of which it is said already what its column makes of it.
     """
 
     outputs: tuple[Output, ...]
     rows: tuple[tuple[Condition, ...], ...]
     semantics: Semantics
     stored: tuple[Column, ...] = ()
-    told: tuple[tuple[bool, ...], ...] = ()
+    reported: tuple[tuple[bool, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
