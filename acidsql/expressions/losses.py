@@ -22,6 +22,7 @@ from acidsql.catalog.types import (
     StructType,
     VarcharType,
 )
+from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import STRING, bits_of
@@ -30,8 +31,6 @@ from acidsql.lazy_dataclass import dataclass
 BINARY = PrimitiveType("binary")
 LOST = "acidsql_lost_"
 """Begins the name of a column of marks."""
-GIVEN = "acidsql_given_"
-"""Begins the name of a column that holds a value before it is stored."""
 
 
 def given_name(ordinal: int, clause: int = 0) -> str:

@@ -91,7 +91,8 @@ class Losing:
                     (given.type, one.column.type),
                     zone=self._semantics.zone,
                 )
-                marks[counter] = numpy_array(mask)
+                if mask is not None:
+                    marks[counter] = numpy_array(mask)
         return arrays, [marks.get(counter) for counter in self.counters]
 
     def _stored_of(self, values: pa.Array, given: Vector, one: Stored) -> pa.Array:

@@ -1,5 +1,5 @@
-"""Masks of values that a store cast has taken something from. ``given`` and ``stored`` are arrays
-of one length.
+"""Masks of values that a store cast has taken something from; None where that is soon seen to be
+none. ``given`` and ``stored`` are arrays of one length.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from acidsql.expressions.kernels.arrays import Values
 _BEYOND_BIGINT = 2.0**63
 
 
-def became_null(given: Values, stored: Values) -> Values:
+def became_null(given: Values, stored: Values) -> Values | None:
+    if stored.null_count == given.null_count:  # NULL stays NULL
+        return None
     return pc.and_(pc.is_valid(given), pc.is_null(stored))
 
 
-def longer(texts: Values, length: int) -> Values:
+def longer(texts: Values, length: int) -> Values | None:
     """Texts of more characters, but for blanks at their end."""
+    most = pc.max(pc.binary_length(texts)).as_py()
+    if most is None or most <= length:
+        return None
     return _sure(pc.greater(pc.utf8_length(pc.utf8_rtrim(texts, " ")), length))
 
 
@@ -27,13 +32,17 @@ def has_point(given: Values, stored: Values) -> Values:
     return _sure(pc.and_(pc.is_valid(stored), pc.match_substring(given, ".")))
 
 
-def infinite_text(given: Values, stored: Values) -> Values:
+def infinite_text(given: Values, stored: Values) -> Values | None:
     """Texts of numbers that are too large."""
+    if not pc.any(pc.is_inf(stored)).as_py():
+        return None
     named = pc.match_substring(given, "inf", ignore_case=True)
     return _sure(pc.and_(pc.is_inf(stored), pc.invert(named)))
 
 
-def became_infinite(given: Values, stored: Values) -> Values:
+def became_infinite(given: Values, stored: Values) -> Values | None:
+    if not pc.any(pc.is_inf(stored)).as_py():
+        return None
     return _sure(pc.and_(pc.is_inf(stored), pc.is_finite(given)))
 
 

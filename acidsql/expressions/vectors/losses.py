@@ -19,7 +19,9 @@ _BIGINT = PrimitiveType("bigint")
 def lost(
     loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType], *, zone: str
 ) -> Any:
-    """A mask of the values that have lost something so, of arrays of these ``types``. Uncertain."""
+    """A mask of the values that have lost something so, of arrays of these ``types``; None if none
+    has. Uncertain.
+    """
     given_type, wanted = types
     utc = is_utc(zone)
 

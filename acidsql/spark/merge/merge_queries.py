@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from acidsql.expressions.losses import GIVEN, Counter, given_name
+from acidsql.expressions.losses import Counter, given_name
 from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.lazy_dataclass import dataclass

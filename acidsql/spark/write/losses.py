@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.losses import (
-    GIVEN,
     LOST,
     Counter,
     Lost,
@@ -25,6 +24,7 @@ from acidsql.expressions.losses import (
     marks_sql,
     uncounted,
 )
+from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import VOID
 from acidsql.lazy_dataclass import dataclass

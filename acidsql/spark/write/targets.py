@@ -17,13 +17,12 @@ from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import Warning
 from acidsql.expressions.losses import (
-    GIVEN,
     Counter,
     given_name,
     lost_names,
     possible_losses,
 )
-from acidsql.expressions.query_text import Piece
+from acidsql.expressions.query_text import GIVEN, Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
