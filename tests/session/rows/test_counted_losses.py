@@ -24,7 +24,7 @@ from acidsql.expressions.plain import Lossy, NotPlain
 from acidsql.expressions.stores import store
 from acidsql.result import Result
 from acidsql.session import Session
-from tests.session.rows.ways import WAYS, take
+from tests.session.rows.ways import take
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,6 +133,12 @@ def make(session: Session) -> None:
         session.sql(f"CREATE TABLE {layout} (k INT, {columns}) {words}")
 
 
+OF_WAYS = {
+    "local": ["acid", "partitioned"],
+    "small": ["acid", "partitioned", "plain"],
+    "big": ["acid", "partitioned", "plain", "bucketed"],
+}
+"""The tables that each way writes to."""
 LISTED = ", ".join(source for source, _ in COLUMNS.values())
 
 
@@ -180,27 +186,25 @@ def test_all_ways_count_the_same(warehouse: Path, spark: SparkSession) -> None:
         fill(session, SEEDED)
         changed = ", ".join(f"{name} = s.{source}" for name, (source, _) in COLUMNS.items())
         values = ", ".join(f"s.{source}" for source, _ in COLUMNS.values())
-        for way in WAYS:
+        for way, layouts in OF_WAYS.items():
             take(session, way)
-            for layout in LAYOUTS:
+            for layout in layouts:
                 part = ", 'p'" if layout == "partitioned" else ""
-                result = session.sql(
-                    f"INSERT OVERWRITE TABLE {layout} SELECT k, {LISTED}{part} FROM src"
-                )
+                rows_of = f"SELECT k, {LISTED}{part} FROM src"
+                result = session.sql(f"INSERT OVERWRITE TABLE {layout} {rows_of}")
                 assert said(result) == expected, (way, layout)
             result = session.sql(f"DRY RUN INSERT INTO acid SELECT k, {LISTED} FROM src")
             assert said(result) == expected, way
-            target = "MERGE INTO bucketed t USING src s ON t.k = s.k"
-            merge = f"{target} WHEN MATCHED THEN UPDATE SET {changed.replace('k = s.k, ', '')}"
-            assert said(session.sql(merge)) == expected, way
             session.sql("DELETE FROM partitioned WHERE k % 2 = 0")
             merge = (
-                f"MERGE INTO partitioned t USING src s ON t.k = s.k AND s.k < 40"
+                "MERGE INTO partitioned t USING src s ON t.k = s.k AND s.k < 40"
                 f" WHEN MATCHED THEN UPDATE SET {changed}"
                 f" WHEN NOT MATCHED AND s.k < 50 THEN INSERT VALUES (s.k, {values}, 'q')"
             )
-            assert said(session.sql(f"DRY RUN {merge}")) == model(SEEDED[:50], list(COLUMNS)), way
-            assert said(session.sql(merge)) == model(SEEDED[:50], list(COLUMNS)), way
+            merged = model(SEEDED[:50], list(COLUMNS))
+            if way == "small":
+                assert said(session.sql(f"DRY RUN {merge}")) == merged
+            assert said(session.sql(merge)) == merged, way
             result = session.sql("UPDATE acid SET i0 = l0, i4 = s8, s7 = s8 WHERE k < 30")
             rows = [
                 {"i": None if row["l"] is None else _as_int(row["l"]), "s": row["s"]}
@@ -290,6 +294,18 @@ def test_strict_sql_has_nothing_to_count_but_cuts(light: Session) -> None:
         assert said(result) == Counter({'column "s6" of type varchar(3): cut': 1})
     finally:
         light.sql("SET acidsql.ansi=false")
+
+
+def test_more_columns_than_marks_have_bits(tmp_path: Path) -> None:
+    """A table may have as many columns as it likes."""
+    with Session(tmp_path / "w", settings={"acidsql.engine": "local"}) as session:
+        session.sql(f"CREATE TABLE s (a STRING) {ACID}")
+        session.sql("INSERT INTO s VALUES ('x'), ('1'), ('2.5')")
+        columns = ", ".join(f"c{n} TINYINT" for n in range(70))
+        session.sql(f"CREATE TABLE t ({columns}) {ACID}")
+        result = session.sql(f"INSERT INTO t SELECT {', '.join(['a'] * 70)} FROM s")
+        assert len(result.warnings) == 140
+        assert said(result).total() == 140
 
 
 def test_days_and_moments(tmp_path: Path) -> None:
