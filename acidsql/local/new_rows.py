@@ -31,18 +31,10 @@ _VALUE = "value"
 """What a value is called that was computed before it is stored."""
 
 
-def stored_arrays(
-    stores: Sequence[Stored],
-    batch: pa.RecordBatch,
-    types: Mapping[str, HiveType],
-    semantics: Semantics,
-) -> list[pa.Array]:
-    """What each column gets of the rows of a batch, whose columns have these types. Uncertain."""
-    return [stored(one, types, semantics).run(batch) for one in stores]
-
-
 class Losing:
-    """What the values of several lists of ``Stored`` can lose, together: ``counters``."""
+    """What columns store of the values of several lists of ``Stored``, and what these can lose,
+    together: ``counters``.
+    """
 
     def __init__(
         self,
@@ -70,8 +62,8 @@ class Losing:
     def stored(
         self, number: int, stores: Sequence[Stored], batch: pa.RecordBatch
     ) -> tuple[list[pa.Array], list[Marks | None]]:
-        """``stored_arrays`` of the list of this number, and for each counter the rows that have its
-        mark. Uncertain.
+        """What each column gets of the rows of a batch by the list of this number, and for each
+        counter the rows that have its mark. Uncertain.
         """
         arrays: list[pa.Array] = []
         marks: dict[Counter, Marks] = {}
