@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from acidsql.spark.merge.steps import MergeSteps
     from acidsql.spark.touched import Counts
     from acidsql.spark.write.steps import WriteSteps
-    from acidsql.storage.write.touched import Touched
+    from acidsql.storage.write.touched import Touching
 
 
 Ways = Sequence[tuple[Step, ...]]
@@ -329,7 +329,7 @@ class Engine:
             leg, lambda: self._local_merges.write(leg, target, snapshots, trace)
         )
 
-    def touched(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched]:
+    def touched(self, leg: WritePlan | MergePlan, work: Work) -> Touching:
         """What the statement would write, by clause, partition and bucket."""
         with self._violations_named(leg, work):
             touched = self._touched_by_driver(leg, work) if leg.local else None
@@ -350,7 +350,7 @@ class Engine:
             add_key_values(error, leg, work.snapshots, scanner, most)
             raise
 
-    def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> list[Touched] | None:
+    def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> Touching | None:
         target = write_target(self.resources.settings, leg, work)
         if isinstance(leg, WritePlan):
             return self._unless_spark(

@@ -172,7 +172,9 @@ class Warning(_Spanned, builtins.Warning):  # noqa: A001  (PEP 249's own name)
 
 
 class LossWarning(Warning):
-    """A literal that its column cannot hold: NULL is stored, or what is left of it."""
+    """Values that their column cannot hold: NULL is stored, or what is left of them. A literal is
+    pointed at, values of a query are counted.
+    """
 
     default_sqlstate = "01004"
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from acidsql.catalog.model import TableName
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.errors import DataError, InterfaceError, Warning
+from acidsql.errors import DataError, InterfaceError, LossWarning, Warning
+from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.step import Ran
 
@@ -40,7 +41,8 @@ class Stats:
 
     ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg:
     ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``steps``: of the plan that ran, with what each
-    came to.
+    came to. ``lost``: values that were stored, and are not what they were; ``warnings``: what
+    else the user should know.
     """
 
     statement: str = ""
@@ -53,11 +55,18 @@ class Stats:
     directories: tuple[str, ...] = ()
     path: str | None = None
     steps: tuple[Ran, ...] = field(default=(), compare=False, repr=False)
+    lost: tuple[Lost, ...] = ()
+    warnings: tuple[Warning, ...] = field(default=(), compare=False, repr=False)
     seconds: float = 0.0
 
     @property
     def rows_changed(self) -> int:
         return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+
+def warnings_of(stats: Stats) -> list[Warning]:
+    """What a user is told of values that their columns could not hold, and the like."""
+    return [*stats.warnings, *(LossWarning(str(one)) for one in stats.lost)]
 
 
 def _values(column: pa.Array) -> list[Any]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
@@ -28,6 +29,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
 from acidsql.engine import Engine
 from acidsql.errors import Error, OperationalError
+from acidsql.expressions.losses import Lost
 from acidsql.files.urls import relative_to
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
@@ -241,4 +243,20 @@ def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], wareh
         directories=tuple(relative_to(directory, warehouse) for directory in directories),
         path="big" if any(one.path == "big" for one in written) else "small",
         steps=(*(ran for one in done for ran in one.ran), *ended),
+        lost=_lost(done),
+        warnings=tuple(warning for one in written for warning in one.warnings),
     )
+
+
+def _lost(done: Sequence[Done]) -> tuple[Lost, ...]:
+    """What the legs of a statement have lost; of several by the names of their tables."""
+    if len(done) == 1:
+        return done[0].written.lost
+    counts: dict[Lost, int | None] = {}
+    for one in done:
+        for lost in one.written.lost:
+            of_table = replace(lost, table=str(one.leg.table.name), values=None)
+            known = counts.get(of_table, 0)
+            both = None if known is None or lost.values is None else known + lost.values
+            counts[of_table] = both
+    return tuple(replace(of_table, values=values) for of_table, values in counts.items())

@@ -22,7 +22,7 @@ from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTabl
 from acidsql.planner.steps.new_table import new_table
 from acidsql.planner.steps.plans import CatalogCommand, plan_insert
 from acidsql.planner.steps.runnable import check_runnable
-from acidsql.result import Result
+from acidsql.result import Result, warnings_of
 from acidsql.storage.snapshots import Snapshots
 
 
@@ -56,7 +56,8 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
         was_there = io.exists(table.location)
     work = NewTableWork(warehouse.store, engine, table, snapshots, new_directory=not was_there)
     try:
-        return Result((), carry_out([first], work, ends=True, warehouse=warehouse.root))
+        stats = carry_out([first], work, ends=True, warehouse=warehouse.root)
+        return Result((), stats, warnings=warnings_of(stats))
     except BaseException:
         if not was_there:
             _tidy(warehouse, table)

@@ -5,10 +5,13 @@ that can come back. Rows are counted under a snapshot; nothing is written, no wr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
 from acidsql.dry_run.going import Around, of_overwritten, seen
+from acidsql.errors import Warning
+from acidsql.expressions.losses import Lost
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
@@ -30,15 +33,17 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
+from acidsql.result import Result, Stats, warnings_of
 from acidsql.spark.write.targets import Work, truncated_partitions
-from acidsql.storage.write.touched import Touched
+from acidsql.storage.write.touched import Touched, Touching
 
 _ANY_WRITE_ID = "<w>"
 
 
-def dry_run(around: Around, plan: ChangePlan | CatalogCommand | SessionCommand) -> list[str]:
-    """The lines of the answer. Errors are those that the statement itself would raise, but for a
-    conflict at its commit, and for what only files say that it would come to.
+def dry_run(around: Around, plan: ChangePlan | CatalogCommand | SessionCommand) -> Result:
+    """The lines of the answer, with the statement's own warnings. Errors are those that the
+    statement itself would raise, but for a conflict at its commit, and for what only files say that
+    it would come to.
     """
     if isinstance(plan, CatalogCommand | SessionCommand):
         from acidsql.dry_run.commands import of_command
@@ -46,8 +51,30 @@ def dry_run(around: Around, plan: ChangePlan | CatalogCommand | SessionCommand) 
         lines = list(of_command(around, plan))
         if isinstance(plan, CatalogCommand) and around.refuses_definitions:
             lines.append("  refused while the transaction is open: COMMIT or ROLLBACK first")
-        return lines
-    return [line for leg in legs_of(plan) for line in _of_leg(around, leg)]
+        return _answer(lines)
+    legs = legs_of(plan)
+    lines, lost, warnings = [], list[Lost](), list[Warning]()
+    for leg in legs:
+        touching = _touching(around, leg)
+        lines += _of_leg(around, leg, touching.parts)
+        table = str(leg.table.name) if len(legs) > 1 else ""
+        lost += (replace(one, table=table) for one in touching.lost)
+        warnings += touching.warnings
+    result = _answer(lines)
+    result.warnings = tuple(warnings_of(Stats(lost=tuple(lost), warnings=tuple(warnings))))
+    return result
+
+
+def _answer(lines: Sequence[str]) -> Result:
+    return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
+
+
+def _touching(around: Around, leg: WritePlan | MergePlan) -> Touching:
+    """What a leg would write; of files that are taken as they are, and of TRUNCATE, nothing."""
+    action = leg.action if isinstance(leg, WritePlan) else None
+    if isinstance(action, BoundLoad) or (isinstance(action, BoundInsert) and action.truncate):
+        return Touching(parts=[])
+    return around.engine.touched(leg, Work(snapshots=around.snapshots))
 
 
 def would(plan: Plan) -> Plan:
@@ -69,7 +96,9 @@ def would(plan: Plan) -> Plan:
             return plan
 
 
-def _of_leg(around: Around, leg: WritePlan | MergePlan) -> Iterator[str]:
+def _of_leg(
+    around: Around, leg: WritePlan | MergePlan, touched: Sequence[Touched]
+) -> Iterator[str]:
     if isinstance(leg, WritePlan) and isinstance(leg.action, BoundLoad):
         yield from explain(leg, around.settings, around.store)
         yield from _overwritten(around, leg, leg.action, ())
@@ -82,7 +111,6 @@ def _of_leg(around: Around, leg: WritePlan | MergePlan) -> Iterator[str]:
         if goes.files:
             yield f"  {of_overwritten(around, leg.table)}"
         return
-    touched = around.engine.touched(leg, Work(snapshots=around.snapshots))
     yield from _leg(leg, touched)
     if isinstance(leg, WritePlan) and isinstance(leg.action, BoundInsert):
         yield from _overwritten(around, leg, leg.action, touched)

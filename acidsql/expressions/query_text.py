@@ -7,11 +7,15 @@ knows where it came from, a place in Spark's text leads back to a place in the u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
+
+GIVEN = "acidsql_given_"
+"""Begins the name of a column that holds a value before it is stored: ``(value) AS name``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +76,37 @@ class QueryText:
         return None
 
     def only_span(self, rendered: Span, views: Sequence[str]) -> Span | None:
-        """The user's words in a part of the rendered text, without the blanks around them; None
-        where they are from several places.
+        """The user's words in a part of the rendered text, or in the value that it calls by a name
+        of ours, without the blanks around them; None where they are from several places.
         """
         at, inside = 0, []
         for text, origin in self._rendered(views):
             if origin and text.strip() and at < rendered.end and rendered.start < at + len(text):
                 inside.append((text, origin))
             at += len(text)
+        if not inside:
+            name = re.search(rf"{GIVEN}\w+", self.render(views)[rendered.start : rendered.end])
+            return None if name is None else self._given_span(name[0])
         if len(inside) != 1:
             return None
         [(text, origin)] = inside
         start = origin.start + len(text) - len(text.lstrip())
         return Span(start, start + len(text.strip()))
+
+    def _given_span(self, name: str) -> Span | None:
+        """The user's words in front of a name that is given to a value (see GIVEN)."""
+        last: int | None = None
+        for number, piece in enumerate(self.pieces):
+            if isinstance(piece, str) and piece.endswith(f" AS {name}"):
+                last = number
+        if last is None:
+            return None
+        first = last
+        while first and not (
+            isinstance(piece := self.pieces[first - 1], str) and piece[-1:] == "("
+        ):
+            first -= 1
+        return QueryText(self.source, self.pieces[first:last]).whole_span()
 
     def whole_span(self) -> Span | None:
         """The part of the user's text that holds all his words; None where there are none."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import InternalError
+from acidsql.expressions.losses import Counter, lost_columns
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
-from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
+from acidsql.local.new_rows import Losing, check_new_rows, key_texts, one_batch
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import UNTRACED, Trace
+from acidsql.local.values_rows import counters_of_values
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
-from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
 from acidsql.storage.partitions import key_names
@@ -21,8 +25,9 @@ from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
+from acidsql.storage.write.losses import lost_of, marked, without_marks
 from acidsql.storage.write.target import WriteTarget, Written
-from acidsql.storage.write.touched import Touched, by_changes, by_new_rows
+from acidsql.storage.write.touched import Touching, by_changes, by_new_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,11 +54,11 @@ class LocalChanges:
         rows, reason = None, ""
         with trace.running(step) as figures:
             try:
-                rows = _new_rows(plan, given_rows, trace)
+                rows, counters = _new_rows(plan, given_rows, trace)
             except NeedsSpark as signal:
                 figures.in_vain, reason = True, signal.reason
             else:
-                written = write_files(self._files, target, rows, step.effect)
+                written = write_files(self._files, target, rows, step.effect, counters)
                 figures.rows = written.inserted + written.updated + written.deleted
                 figures.files = len(written.directories) or None
         if rows is None:
@@ -62,18 +67,23 @@ class LocalChanges:
 
     def touched(
         self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots
-    ) -> list[Touched] | None:
+    ) -> Touching | None:
         """What ``write`` would write; None, or NeedsSpark, as there."""
         given_rows = self._queries.rows(plan.local, snapshots)
         if given_rows is None:
             return None
-        rows = _new_rows(plan, given_rows, UNTRACED)
+        rows, counters = _new_rows(plan, given_rows, UNTRACED)
         inserts = isinstance(plan.action, BoundInsert)
-        return list(by_new_rows(target, rows) if inserts else by_changes(target, rows))
+        lost = lost_of(rows, counters)
+        rows = without_marks(rows)
+        parts = by_new_rows(target, rows) if inserts else by_changes(target, rows)
+        return Touching(parts=list(parts), lost=lost)
 
 
-def _new_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
-    """What is written of the rows that the query has given. NeedsSpark."""
+def _new_rows(
+    plan: WritePlan, given_rows: pa.Table, trace: Trace
+) -> tuple[pa.Table, tuple[Counter, ...]]:
+    """What is written of the rows that the query has given, with marks. NeedsSpark."""
     try:
         with reading_files():
             return _stored_rows(plan, given_rows, trace)
@@ -81,17 +91,21 @@ def _new_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
         raise NeedsSpark(signal.reason) from signal
 
 
-def _stored_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Table:
+def _stored_rows(
+    plan: WritePlan, given_rows: pa.Table, trace: Trace
+) -> tuple[pa.Table, tuple[Counter, ...]]:
     """The given rows as the table stores them, held against its rules. NeedsSpark, Uncertain."""
     import pyarrow as pa
 
-    table, batch = plan.table, one_batch(given_rows)
+    table, batch = plan.table, one_batch(without_marks(given_rows))
     [query] = [step.query.local for step in plan.local if isinstance(step, LocalRows)]
     assert not isinstance(query, OnlySpark)
     leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
-    values = stored_arrays(_stores(plan), named, types, query.semantics)
+    stores = _stores(plan)
+    losing = Losing([stores], types, query.semantics)
+    values, marks = losing.stored(0, stores, named)
     key_count = len(table.partition_columns)
     if not isinstance(plan.action, BoundInsert):  # a changed row stays in its partition
         values += batch.columns[batch.num_columns - key_count :]
@@ -102,10 +116,14 @@ def _stored_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Tabl
     data, keys = values[: len(values) - key_count], values[len(values) - key_count :]
     names = [*leading, *data_names(table.columns)[: len(data)], *key_names(table)]
     arrays = [*batch.columns[: len(leading)], *data, *map(key_texts, keys)]
-    rows = pa.Table.from_arrays(arrays, names=names)
+    counters, lost = losing.counters, marked(marks, batch.num_rows)
+    if isinstance(query, LocalValues) and query.stored:  # each value was stored by itself before
+        counters = counters_of_values(query)
+        lost = [given_rows.column(name) for name in lost_columns(counters)]
+    rows = pa.Table.from_arrays([*arrays, *lost], names=[*names, *lost_columns(counters)])
     if needs_java_writer(rows):
         raise NeedsSpark("a date or timestamp that only Java writes")
-    return rows
+    return rows, counters
 
 
 def _stores(plan: WritePlan) -> tuple[Stored, ...]:
@@ -121,8 +139,20 @@ def _stores(plan: WritePlan) -> tuple[Stored, ...]:
             raise InternalError("this statement has no local way")
 
 
-def write_files(files: FileIO, target: WriteTarget, rows: pa.Table, effect: Effect) -> Written:
-    """The files of rows on the driver."""
+def write_files(
+    files: FileIO,
+    target: WriteTarget,
+    rows: pa.Table,
+    effect: Effect,
+    counters: Sequence[Counter] = (),
+) -> Written:
+    """The files of rows on the driver. ``counters``: those of their marks."""
+    lost = lost_of(rows, counters)
+    written = _write_files(files, target, without_marks(rows), effect)
+    return replace(written, lost=lost) if lost else written
+
+
+def _write_files(files: FileIO, target: WriteTarget, rows: pa.Table, effect: Effect) -> Written:
     match effect:
         case Effect.INSERT:
             return driver_writer.insert_rows(files, target, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
+from acidsql.expressions.losses import Counter, Lost, added
+from acidsql.expressions.losses import counted as counted_losses
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound import MergeAction
@@ -20,14 +22,36 @@ from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.encoding import EventFile
+from acidsql.storage.write.losses import counts_of, without_marks
 from acidsql.storage.write.target import WritePath, WriteTarget, Written
-from acidsql.storage.write.touched import Touched, by_changes, by_new_rows
+from acidsql.storage.write.touched import Touched, Touching, by_changes, by_new_rows
 
 
 def write_clauses(
+    io: FileIO,
+    plan: MergePlan,
+    target: WriteTarget,
+    changes: pa.Table,
+    inserts: pa.Table,
+    counters: Sequence[Counter] = (),
+) -> Written:
+    """The files of rows on the driver: to change, and to insert. ``counters``: those of their
+    marks.
+    """
+    lost = _lost(changes, inserts, counters)
+    changes, inserts = without_marks(changes), without_marks(inserts)
+    written = _write_clauses(io, plan, target, changes, inserts)
+    return replace(written, lost=lost) if lost else written
+
+
+def _lost(changes: pa.Table, inserts: pa.Table, counters: Sequence[Counter]) -> tuple[Lost, ...]:
+    counts = added(counts_of(changes, counters), counts_of(inserts, counters))
+    return counted_losses(counters, counts)
+
+
+def _write_clauses(
     io: FileIO, plan: MergePlan, target: WriteTarget, changes: pa.Table, inserts: pa.Table
 ) -> Written:
-    """The files of rows on the driver: to change, and to insert."""
     if not changes.num_rows and not inserts.num_rows:
         return counted(plan, {}, path="small")
     files: list[EventFile] = []
@@ -41,9 +65,21 @@ def write_clauses(
 
 
 def touched_by_clauses(
+    plan: MergePlan,
+    target: WriteTarget,
+    changes: pa.Table,
+    inserts: pa.Table,
+    counters: Sequence[Counter] = (),
+) -> Touching:
+    """What ``write_clauses`` would write of these rows."""
+    lost = _lost(changes, inserts, counters)
+    changes, inserts = without_marks(changes), without_marks(inserts)
+    return Touching(parts=list(_touched(plan, target, changes, inserts)), lost=lost)
+
+
+def _touched(
     plan: MergePlan, target: WriteTarget, changes: pa.Table, inserts: pa.Table
 ) -> Iterator[Touched]:
-    """What ``write_clauses`` would write of these rows."""
     for number, clause in enumerate(plan.merge.clauses):
         rows = _of_clause(plan, number, changes, inserts)
         if clause.action is MergeAction.INSERT:

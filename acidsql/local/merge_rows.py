@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
+from acidsql.expressions.losses import lost_columns
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import Condition
 from acidsql.local import merge_source
-from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
+from acidsql.local.new_rows import Losing, check_new_rows, key_texts, one_batch
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.local.merge_trees import LocalMerge, of_source, of_target
 from acidsql.planner.bind.local.stores import vector_of
@@ -24,6 +25,7 @@ from acidsql.storage.partitions import key_names
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.stored import arrow_schema, data_names
+from acidsql.storage.write.losses import marked
 
 Numbers = npt.NDArray[np.int64]
 
@@ -71,12 +73,15 @@ class SourceRows:
 
 
 class ClauseRows:
-    """What the clauses of one MERGE make of pairs."""
+    """What the clauses of one MERGE make of pairs. ``counters``: those of the marks of rows."""
 
     def __init__(self, plan: MergePlan, local: LocalMerge) -> None:
         self._plan = plan
         self._local = local
         self._table = plan.table
+        values = [clause.values for clause in local.clauses]
+        self._losing = Losing(values, local.types, local.semantics)
+        self.counters = self._losing.counters
 
     def named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """A batch of the target, the id fields first, under the names that trees have for its
@@ -124,9 +129,8 @@ class ClauseRows:
 
     def _clause_rows(self, number: int, rows: pa.RecordBatch) -> pa.Table:
         table, count, local = self._table, rows.num_rows, self._local
-        values = stored_arrays(
-            local.clauses[number].values, rows, local.types, local.semantics
-        ) or [pa.nulls(count, field.type) for field in arrow_schema(table.columns)]
+        values, marks = self._losing.stored(number, local.clauses[number].values, rows)
+        values = values or [pa.nulls(count, field.type) for field in arrow_schema(table.columns)]
         if len(values) == len(table.columns):  # a changed row stays in its partition
             values += [rows.column(of_target(c.name)) for c in table.partition_columns]
         if local.clauses[number].values:
@@ -141,6 +145,7 @@ class ClauseRows:
             ),
             *values[: len(table.columns)],
             *map(key_texts, values[len(table.columns) :]),
+            *marked(marks, count),
         ]
         return pa.Table.from_arrays(arrays, schema=self._schema())
 
@@ -151,6 +156,12 @@ class ClauseRows:
     def copied(self, pairs: pa.Table, source: pa.Table) -> pa.Table:
         """Pairs that were looked up, with values that are copies of the source's. NotNullError."""
         rows = merge_source.with_copies(self._plan, pairs, source)
+        for name, column in zip(
+            lost_columns(self.counters),
+            marked([None] * len(self.counters), rows.num_rows),
+            strict=True,
+        ):
+            rows = rows.append_column(name, column)
         return rows.select(self._schema().names).cast(self._schema())
 
     def _schema(self) -> pa.Schema:
@@ -159,7 +170,8 @@ class ClauseRows:
         names = data_names(self._table.columns)
         kinds = [field.type for field in arrow_schema(self._table.columns)]
         fields += map(pa.field, names, kinds)
-        return pa.schema([*fields, *(pa.field(n, pa.string()) for n in key_names(self._table))])
+        fields += (pa.field(name, pa.string()) for name in key_names(self._table))
+        return pa.schema([*fields, *(pa.field(n, pa.int64()) for n in lost_columns(self.counters))])
 
 
 def _taken(rows: pa.RecordBatch, positions: Numbers) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql.arrow_arrays import arrow_array, numpy_array
+from acidsql.expressions.losses import Counter
 from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
@@ -43,7 +44,7 @@ from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.storage.stored import needs_java_writer
 from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
-from acidsql.storage.write.touched import Touched
+from acidsql.storage.write.touched import Touching
 
 Marks = npt.NDArray[np.bool_]
 
@@ -72,16 +73,17 @@ class LocalMerges:
             return None
         [step] = [step for step in plan.local if isinstance(step, WriteFiles)]
         with trace.running(step) as figures:
-            written = write_clauses(self._files, plan, target, *gathered)
+            changes, inserts, counters = gathered
+            written = write_clauses(self._files, plan, target, changes, inserts, counters)
             figures.rows, figures.files = sum(written.clauses), len(written.directories)
         return written
 
     def touched(
         self, plan: MergePlan, target: WriteTarget, snapshots: Snapshots
-    ) -> list[Touched] | None:
+    ) -> Touching | None:
         """What ``write`` would write; None, or its errors, as there."""
         gathered = self.rows(plan, target, snapshots)
-        return None if gathered is None else list(touched_by_clauses(plan, target, *gathered))
+        return None if gathered is None else touched_by_clauses(plan, target, *gathered)
 
     def rows(
         self,
@@ -89,8 +91,10 @@ class LocalMerges:
         target: WriteTarget,
         snapshots: Snapshots,
         trace: Trace = UNTRACED,
-    ) -> tuple[pa.Table, pa.Table] | None:
-        """LEADING_COLUMNS and values of the rows to change, and of those to insert."""
+    ) -> tuple[pa.Table, pa.Table, tuple[Counter, ...]] | None:
+        """LEADING_COLUMNS and values of the rows to change, and of those to insert; the counters of
+        their marks.
+        """
         keys = KeyLookup(self._queries.known, self._queries.max_events())
         run = _Run(self._queries, keys, plan, target, snapshots, trace)
         try:
@@ -110,7 +114,7 @@ class LocalMerges:
                 changes = once_each(target, changes, check=True)
         elif not self._settings.flag("hive.merge.cardinality.check"):
             changes = once_each(target, changes, check=False)
-        return changes, inserts
+        return changes, inserts, run.clauses.counters
 
 
 class _Run:

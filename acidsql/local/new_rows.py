@@ -14,24 +14,86 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Table
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
+from acidsql.expressions.losses import Counter, counters_of
+from acidsql.expressions.tree import ColumnRef
+from acidsql.expressions.vectors import Vector
+from acidsql.expressions.vectors.losses import lost
 from acidsql.planner.bind.local.query_trees import Semantics, Stored
-from acidsql.planner.bind.local.stores import checks_of, stored
+from acidsql.planner.bind.local.stores import checks_of, stored, vector_of
 from acidsql.planner.bind.tables import rules_of
+from acidsql.storage.write.losses import Marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _NOWHERE = Span(0, 0)
+_VALUE = "value"
+"""What a value is called that was computed before it is stored."""
 
 
-def stored_arrays(
-    stores: Sequence[Stored],
-    batch: pa.RecordBatch,
-    types: Mapping[str, HiveType],
-    semantics: Semantics,
-) -> list[pa.Array]:
-    """What each column gets of the rows of a batch, whose columns have these types. Uncertain."""
-    return [stored(one, types, semantics).run(batch) for one in stores]
+class Losing:
+    """What columns store of the values of several lists of ``Stored``, and what these can lose,
+    together: ``counters``.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[Sequence[Stored]],
+        types: Mapping[str, HiveType],
+        semantics: Semantics,
+    ) -> None:
+        """NotUnderstood. ``types``: of what the values name."""
+        self._types = types
+        self._semantics = semantics
+        self._given = [
+            [vector_of(one.value, types, semantics) if one.counted else None for one in row]
+            for row in stores
+        ]
+        self.counters = tuple(
+            dict.fromkeys(
+                counter
+                for row, vectors in zip(stores, self._given, strict=True)
+                for one, given in zip(row, vectors, strict=True)
+                if given is not None
+                for counter in counters_of(one.column, given.type)
+            )
+        )
+
+    def stored(
+        self, number: int, stores: Sequence[Stored], batch: pa.RecordBatch
+    ) -> tuple[list[pa.Array], list[Marks | None]]:
+        """What each column gets of the rows of a batch by the list of this number, and for each
+        counter the rows that have its mark. Uncertain.
+        """
+        arrays: list[pa.Array] = []
+        marks: dict[Counter, Marks] = {}
+        for one, given in zip(stores, self._given[number], strict=True):
+            vector = stored(one, self._types, self._semantics)
+            counters = () if given is None else counters_of(one.column, given.type)
+            if given is None or not counters:
+                arrays.append(vector.run(batch))
+                continue
+            values = given.run(batch)
+            arrays.append(self._stored_of(values, given, one))
+            for counter in counters:
+                mask = lost(
+                    counter.loss,
+                    values,
+                    arrays[-1],
+                    (given.type, one.column.type),
+                    zone=self._semantics.zone,
+                )
+                if mask is not None:
+                    marks[counter] = numpy_array(mask)
+        return arrays, [marks.get(counter) for counter in self.counters]
+
+    def _stored_of(self, values: pa.Array, given: Vector, one: Stored) -> pa.Array:
+        """What a column stores of values that are there: they are not computed again."""
+        import pyarrow as pa
+
+        batch = pa.RecordBatch.from_arrays([values], names=[_VALUE])
+        again = Stored(column=one.column, value=ColumnRef((_VALUE,), _NOWHERE))
+        return stored(again, {_VALUE: given.type}, self._semantics).run(batch)
 
 
 def check_new_rows(table: Table, columns: Sequence[pa.Array], semantics: Semantics) -> None:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.arrow_types import arrow_type
+from acidsql.expressions.losses import Counter, counters_of, lost_columns
 from acidsql.expressions.tree import Condition, Constant
+from acidsql.expressions.values import STRING
+from acidsql.local.new_rows import Losing
 from acidsql.local.rows import no_table
 from acidsql.planner.bind.local.query_trees import LocalValues, Stored
-from acidsql.planner.bind.local.stores import stored, vector_of
+from acidsql.planner.bind.local.stores import vector_of
+from acidsql.storage.write.losses import marked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +24,8 @@ def rows_of_values(values: LocalValues) -> pa.Table:
     """The rows. Uncertain."""
     import pyarrow as pa
 
+    if values.stored:
+        return _stored_rows(values)
     [nothing] = no_table()
     columns = list(zip(*values.rows, strict=True))
     arrays = [_column(values, number, cells, nothing) for number, cells in enumerate(columns)]
@@ -39,12 +45,39 @@ def _column(
     import pyarrow as pa
 
     kind = values.outputs[number].type
-    if not values.stored and all(isinstance(c, Constant) and c.type == kind for c in cells):
+    if all(isinstance(c, Constant) and c.type == kind for c in cells):
         return arrow_array([c.value for c in cells if isinstance(c, Constant)], arrow_type(kind))
-    vectors = [
-        stored(Stored(column=values.stored[number], value=cell), {}, values.semantics)
-        if values.stored
-        else vector_of(cell, {}, values.semantics)
-        for cell in cells
-    ]
+    vectors = [vector_of(cell, {}, values.semantics) for cell in cells]
     return pa.concat_arrays([vector.run(nothing) for vector in vectors])
+
+
+def counters_of_values(values: LocalValues) -> tuple[Counter, ...]:
+    """What rows that are stored by themselves may have lost, whatever their types: what text may
+    lose.
+    """
+    return tuple(counter for column in values.stored for counter in counters_of(column, STRING))
+
+
+def _stored_rows(values: LocalValues) -> pa.Table:
+    """The rows as the columns store them, with the marks of ``counters_of_values``. Uncertain."""
+    import pyarrow as pa
+
+    [nothing] = no_table()
+    reported = values.reported or [[False] * len(values.stored)] * len(values.rows)
+    stores = [
+        [
+            Stored(column=column, value=cell, counted=not known)
+            for column, cell, known in zip(values.stored, cells, known_cells, strict=True)
+        ]
+        for cells, known_cells in zip(values.rows, reported, strict=True)
+    ]
+    losing = Losing(stores, {}, values.semantics)
+    every = counters_of_values(values)
+    parts: list[list[pa.Array]] = []
+    for number, row in enumerate(stores):
+        arrays, marks = losing.stored(number, row, nothing)
+        of_counters = dict(zip(losing.counters, marks, strict=True))
+        parts.append([*arrays, *marked([of_counters.get(one) for one in every], 1)])
+    names = [*(output.name for output in values.outputs), *lost_columns(every)]
+    columns = [pa.concat_arrays(list(column)) for column in zip(*parts, strict=True)]
+    return pa.Table.from_arrays(columns, names=names)

@@ -36,6 +36,9 @@ def insert(node: Node, text: str) -> Insert:
     target = _target(node)
     source = node.node("source")
     assert source is not None
+    by_name = _by_name(target, text)
+    if by_name is not None and (values := source.node("values")) is not None:
+        raise ParseError("BY NAME wants a query, whose columns have names", span=values.span)
     return Insert(
         span=node.span,
         target=pieces.table_name(target),
@@ -45,6 +48,7 @@ def insert(node: Node, text: str) -> Insert:
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
+        by_name=by_name,
     )
 
 
@@ -61,6 +65,14 @@ def _if_not_exists(target: Node) -> bool:
     return clause is not None
 
 
+def _by_name(target: Node, text: str) -> Fragment | None:
+    """The words BY NAME, if they are there. ParseError beside a list of columns."""
+    clause, columns = pieces.once(target, "by_name"), target.node("columns")
+    if clause is not None and columns is not None:
+        raise ParseError("BY NAME takes no list of columns", span=columns.span)
+    return None if clause is None else pieces.cut(clause.span, text)
+
+
 def _source(node: Node, text: str) -> Values | Fragment:
     values = node.node("values")
     if values is None:
@@ -74,12 +86,12 @@ def multi_insert(node: Node, text: str) -> MultiInsert:
     return MultiInsert(
         span=node.span,
         from_clause=pieces.fragment(node, "FROM_CLAUSE"),
-        branches=tuple(_branch(branch) for branch in node.nodes("insert_branch")),
+        branches=tuple(_branch(branch, text) for branch in node.nodes("insert_branch")),
         with_clause=pieces.with_clause(node, text),
     )
 
 
-def _branch(node: Node) -> InsertBranch:
+def _branch(node: Node, text: str) -> InsertBranch:
     target = _target(node)
     return InsertBranch(
         span=node.span,
@@ -89,6 +101,7 @@ def _branch(node: Node) -> InsertBranch:
         overwrite=target.has("OVERWRITE"),
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
+        by_name=_by_name(target, text),
     )
 
 

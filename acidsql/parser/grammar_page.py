@@ -11,7 +11,7 @@ from acidsql.parser.grammar import grammar_file
 
 _SECTION = re.compile(r"^// -+ (.*?) -+$", re.MULTILINE)
 _SPAN = re.compile(r"^//   ([A-Z_]+) +(.*)$", re.MULTILINE)
-_WORD = re.compile(r'^([A-Z]+): "(.*)"$', re.MULTILINE)
+_WORD = re.compile(r'^(_?[A-Z]+): "(.*)"$', re.MULTILINE)
 _SYMBOL = re.compile(r'"([^"]*)"|\b([A-Za-z_]+)\b')
 
 _INTRODUCTION = """\

@@ -17,7 +17,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundInsert
 from acidsql.planner.steps.names import words_of
 from acidsql.planner.steps.plans import ChangePlan, WritePlan, legs_of, transactional_reads
-from acidsql.result import Result, Stats
+from acidsql.result import Result, Stats, warnings_of
 from acidsql.session.queries import SessionQueries
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.txn.locks import LockRequest
@@ -25,6 +25,10 @@ from acidsql.txn.read_snapshot import ReadSnapshot
 
 if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
+
+
+def _result(stats: Stats, warnings: Sequence[Warning] = ()) -> Result:
+    return Result((), stats, warnings=(*warnings, *warnings_of(stats)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class SessionChanges:
         work = self.transaction.work()
         legs = self._legs(plan)
         if work is None and (not legs or legs[0].sinks):
-            return Result((), self._write_alone(plan, source) if legs else Stats())
+            return _result(self._write_alone(plan, source) if legs else Stats())
         with self.locks.around(plan, source, work) as locked:
             legs = self._legs(locked)
             if work is not None and (not legs or legs[0].sinks):
@@ -57,13 +61,13 @@ class SessionChanges:
                 if legs:
                     stats = carry_out(legs, work, ends=False, warehouse=self.root)
                 work.statements.append(source)
-                return Result((), stats)
+                return _result(stats)
             if not legs:
                 return Result((), Stats())
             with self.queries.reading(locked, source) as snapshots:
                 plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
                 stats = carry_out(legs, plain, ends=True, warehouse=self.root)
-        return Result((), stats, warnings=self._warnings(legs[0]))
+        return _result(stats, self._warnings(legs[0]))
 
     def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
         """Carries out a statement in a transaction of its own."""

@@ -434,5 +434,4 @@ class Spine:
                 in_transaction=self.transaction.is_open,
                 refuses_definitions=self.transaction.refuses_definitions,
             )
-            lines = dry_run(around, plan)
-        return Result.of_text(Stats(), ["Dry run"], [[line] for line in lines])
+            return dry_run(around, plan)

@@ -99,7 +99,7 @@ OWN: tuple[Setting, ...] = (
         default="false",
         doc=(
             "Refuse what Hive has not: several MATCHED clauses of one kind, NOT MATCHED BY SOURCE,"
-            " UPDATE SET *, INSERT *."
+            " UPDATE SET *, INSERT *, INSERT .. BY NAME."
         ),
         honoured=True,
     ),

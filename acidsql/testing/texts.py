@@ -33,11 +33,17 @@ _NOTHING = (" --- ", "0")
 
 
 def result_text(result: Result, *, sort: bool | None = None) -> str:
-    """A header and rows for a statement that gives rows, else its counts, its notes, or ``ok``.
+    """A header and rows for a statement that gives rows, else its counts, its notes, or ``ok``;
+    then its warnings.
 
     sort: whether the rows are sorted as text; None sorts those of a query that has no ORDER BY of
     its own.
     """
+    warnings = [f"warning: {warning}" for warning in result.warnings]
+    return "\n".join([_outcome(result, sort), *warnings])
+
+
+def _outcome(result: Result, sort: bool | None) -> str:
     if result.columns:
         header = ", ".join(f"{c.name} {c.type}" for c in result.columns)
         rows = _rows(result)

@@ -25,3 +25,11 @@ INSERT INTO TABLE u (`select`) SELECT (SELECT max(x) FROM v) WHERE id > 1;
 INSERT INTO compact (locks, value, partitions) VALUES (1, 2, 3);
 INSERT INTO `insert` VALUES (1);
 INSERT INTO t (map, reduce) VALUES (1, 2);
+-- BY NAME
+INSERT INTO t BY NAME SELECT id, name FROM s;
+INSERT OVERWRITE TABLE p PARTITION (ds = 'x', hr) IF NOT EXISTS BY NAME SELECT * FROM s;
+INSERT INTO by_name BY NAME (SELECT id FROM s);
+FROM s
+INSERT INTO t BY NAME SELECT id
+INSERT INTO u BY NAME SELECT name WHERE id > 1;
+INSERT INTO name (name) SELECT name FROM name;

@@ -42,6 +42,8 @@ def names(warehouse: Path) -> Iterator[SessionNames]:
         ("DELETE FROM trips ", "WHERE"),
         ("INSERT INTO ", "trips"),
         ("INSERT INTO sales.", "sales.orders"),
+        ("INSERT INTO trips B", "BY"),
+        ("insert into trips by n", "name"),
         ("SELECT zz", None),
         ("SELECT * FROM trips WHERE fa", "fare"),
         ("UPDATE trips SET fa", "fare"),

@@ -74,6 +74,7 @@ def test_an_error_in_words_of_ours_points_at_the_users_words_in_them(bound: Bind
     assert isinstance(update, BoundUpdate)
     text = update.query.text
     rendered = text.render(["VIEW"])
+    assert "AS acidsql_given_" in rendered  # the cast is of a value that has a name of its own
     start = rendered.lower().index("cast(")
     assert text.source_span(start, ["VIEW"]) is None
     place = text.only_span(Span(start, rendered.index(")", start) + 1), ["VIEW"])

@@ -701,3 +701,25 @@ def test_spark_has_the_functions_that_it_is_said_to_have(spark: SparkSession) ->
     """No function of Spark's is refused as unknown, and none is offered that it has not."""
     listed = {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     assert {name for name in listed if name.isidentifier()} == SPARK_FUNCTIONS
+
+
+def test_rows_are_observed_on_their_way(spark: SparkSession, tmp_path: Path) -> None:
+    """Aggregates of what a job takes come with it, also of no rows, behind an exchange."""
+    frame = spark.range(0, 1000, 1, 4).selectExpr("id", "id % 10 = 3 AS hit")
+    rows, numbers = jvm.observed(frame.repartition(3), ["count_if(hit)", "count(1)"])
+    rows.select("id").write.orc(str(tmp_path / "rows"))
+    assert numbers() == [100, 1000]
+    nothing, none = jvm.observed(frame.where("id < 0"), ["count_if(hit)"])
+    nothing.select("id").write.orc(str(tmp_path / "nothing"))
+    assert none() == [0]
+
+
+def test_an_observation_that_never_comes(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Spark that has lost its event is not waited for forever: nobody knows the numbers."""
+    if jvm.jvm(spark) is None:
+        pytest.skip("they come with the answer")
+    monkeypatch.setattr("acidsql.spark.jvm.observing._PATIENCE_SECONDS", 0.05)
+    _, numbers = jvm.observed(spark.range(3).toDF("id"), ["count(1)"])
+    assert numbers() is None

@@ -23,9 +23,10 @@ class Values:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """INSERT INTO | OVERWRITE [TABLE] t [PARTITION (..)] [(columns)] [IF NOT EXISTS] source.
+    """INSERT INTO | OVERWRITE [TABLE] t [PARTITION (..)] [(columns) | BY NAME] [IF NOT EXISTS] ..
 
-    ``with_clause`` is the text before INSERT, if any (``WITH q AS (..)``).
+    ``with_clause`` is the text before INSERT, if any (``WITH q AS (..)``). ``by_name``: the words
+    BY NAME.
     """
 
     span: Span
@@ -36,6 +37,7 @@ class Insert:
     overwrite: bool = False
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
+    by_name: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,7 @@ class InsertBranch:
     overwrite: bool = False
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
+    by_name: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

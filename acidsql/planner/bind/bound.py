@@ -65,18 +65,29 @@ def bound_reads(reads: Iterable[Read]) -> tuple[BoundRead, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundValue:
+    """A value of VALUES as it is stored. ``given``: before that, if it may lose something."""
+
+    stored: tuple[Piece, ...]
+    given: tuple[Piece, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuery:
     """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
     knows.
 
-    ``width``: how many columns it gives, None where only Spark can tell. ``local``: the same query
-    as a tree, or why there is none.
+    ``width``: how many columns it gives, and ``names`` what they are called, in lower case, "" for
+    none; None where only Spark can tell. ``values``: of a query that is the rows of VALUES, each of
+    them. ``local``: the same query as a tree, or why there is none.
     """
 
     text: QueryText
     reads: tuple[BoundRead, ...]
     views: tuple[str, ...] = ()
     width: int | None = None
+    names: tuple[str, ...] | None = None
+    values: tuple[tuple[BoundValue, ...], ...] = field(default=(), compare=False, repr=False)
     local: LocalQuery | LocalValues | OnlySpark = field(
         default=NOT_LOOKED_INTO, compare=False, repr=False
     )
@@ -111,10 +122,12 @@ class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others
     become NULL.
 
-    Dynamic partition columns are among them. ``if_not_exists``: nothing is done where the partition
-    is there. ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the
-    partition values that what it empties has. ``stores``: what the table holds of the values of a
-    query's tree, or why there is none.
+    Dynamic partition columns are among them. ``by_name``: the source's columns go to those of their
+    names; where only Spark can tell the names there are no ``columns``. ``by_position``: nobody
+    said which columns they are. ``if_not_exists``: nothing is done where the partition is there.
+    ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partition
+    values that what it empties has. ``stores``: what the table holds of the values of a query's
+    tree, or why there is none.
     """
 
     table: Table
@@ -123,6 +136,8 @@ class BoundInsert:
     span: Span
     overwrite: bool = False
     partition: BoundPartition | None = None
+    by_name: bool = False
+    by_position: bool = False
     if_not_exists: bool = False
     truncate: bool = False
     truncated: tuple[tuple[str, str], ...] = ()
@@ -189,7 +204,8 @@ NOTHING = ""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMergeClause:
     """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target
-    in its order; () for DELETE.
+    in its order; () for DELETE. ``given``: for each of them the value before it is stored, if it
+    may lose something there; else None.
 
     ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the
     column of the source that it is a mere copy of, NOTHING for NULL, None for any other value.
@@ -201,6 +217,7 @@ class BoundMergeClause:
     span: Span
     condition: tuple[Piece, ...] | None = None
     values: tuple[tuple[Piece, ...], ...] = ()
+    given: tuple[tuple[Piece, ...] | None, ...] = ()
     changed: tuple[Column, ...] = ()
     copies: tuple[str | None, ...] = ()
     of_source: bool = False

@@ -11,6 +11,7 @@ from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
+from acidsql.expressions.losses import may_lose
 from acidsql.expressions.plain import NotPlain
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import store_cast
@@ -24,13 +25,15 @@ from acidsql.planner.bind.bound import (
     BoundPartition,
     BoundQuery,
     BoundRows,
+    BoundValue,
 )
 from acidsql.planner.bind.columns import column_not_found
 from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names, is_default
+from acidsql.planner.bind.names import Names, is_default, is_reported
+from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
 from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
 
@@ -43,6 +46,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     partition = bind_partition(names, table, statement)
     columns = insert_columns(names, table, statement.columns, partition)
     source: BoundRows | BoundQuery
+    check_by_name(names, statement)
     if isinstance(statement.source, ast.Values):
         columns, source = values(names, table, columns, statement.source)
     elif statement.with_clause is None:
@@ -64,6 +68,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
         table = insert_target(names, branch)
         partition = bind_partition(names, table, branch)
         columns = insert_columns(names, table, branch.columns, partition)
+        check_by_name(names, branch)
         leg = _bound(
             names,
             branch,
@@ -90,7 +95,12 @@ def _bound(
     span: Span,
 ) -> BoundInsert:
     stores: tuple[Stored, ...] | OnlySpark = ()
-    if isinstance(source, BoundQuery):
+    if statement.by_name is not None:
+        assert isinstance(source, BoundQuery)
+        columns = _by_name(names, table, partition, source, span)
+    elif isinstance(source, BoundQuery) and statement.columns is None:
+        _note_other_order(names, table, columns, source, span)
+    if isinstance(source, BoundQuery) and columns:
         if source.width not in (None, len(columns)):
             raise tables.wrong_column_count(table, columns, source.width or 0, span)
         static = dict(partition.static) if partition is not None else {}
@@ -105,6 +115,8 @@ def _bound(
         span=span,
         overwrite=statement.overwrite,
         partition=partition,
+        by_name=statement.by_name is not None,
+        by_position=statement.by_name is None and statement.columns is None,
         if_not_exists=statement.if_not_exists,
         stores=stores,
     )
@@ -253,6 +265,39 @@ def insert_columns(
     return (*by_name.values(), *(c for c in dynamic if c.name not in by_name))
 
 
+# ---- BY NAME
+
+
+def check_by_name(names: Names, statement: AnyInsert) -> None:
+    """UnsupportedStatementError for BY NAME in strict mode."""
+    if statement.by_name is not None and names.around.settings.flag("acidsql.strict.hive"):
+        raise UnsupportedStatementError(
+            "INSERT .. BY NAME is not Hive SQL",
+            hint="SET acidsql.strict.hive=false allows it.",
+            span=statement.by_name.span,
+        )
+
+
+def _by_name(
+    names: Names,
+    table: Table,
+    partition: BoundPartition | None,
+    source: BoundQuery,
+    span: Span,
+) -> tuple[Column, ...]:
+    """The columns that a query gives by their names; none where only Spark can tell these."""
+    if source.names is None:
+        return ()
+    return columns_by_name(table, partition, source.names, names.source, span)
+
+
+def _note_other_order(
+    names: Names, table: Table, columns: tuple[Column, ...], source: BoundQuery, span: Span
+) -> None:
+    if source.names is not None and in_other_order(columns, source.names):
+        names.around.warn(other_order(table, span))
+
+
 def values(
     names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values
 ) -> tuple[tuple[Column, ...], BoundRows | BoundQuery]:
@@ -303,17 +348,30 @@ def computed_values(
     analysis = Analysis()
     names.parse_ahead(cell for row in source.rows for cell in row)
     legs: list[Piece] = []
+    rows: list[tuple[BoundValue, ...]] = []
     for number, row in enumerate(source.rows):
         legs.append(" UNION ALL SELECT " if number else "SELECT ")
-        for at, (column, cell) in enumerate(zip(columns, row, strict=True)):
-            given = (
-                (default_of(table, column) or "NULL",)
-                if is_default(cell)
-                else names.free_expression(cell, analysis)
-            )
-            legs += [", " if at else "", *store_cast(given, column.type)]
+        bound = tuple(
+            _computed_value(names, table, column, cell, analysis)
+            for column, cell in zip(columns, row, strict=True)
+        )
+        for at, value in enumerate(bound):
+            legs += [", " if at else "", *value.stored]
+        rows.append(bound)
     local = understood(lambda: _trees(names, table, columns, source), source.span)
-    return replace(names.bound_query(tuple(legs), analysis), local=local)
+    query = names.bound_query(tuple(legs), analysis)
+    return replace(query, local=local, values=tuple(rows))
+
+
+def _computed_value(
+    names: Names, table: Table, column: Column, cell: ast.Fragment, analysis: Analysis
+) -> BoundValue:
+    if is_default(cell):
+        given: tuple[Piece, ...] = (default_of(table, column) or "NULL",)
+    else:
+        given = names.free_expression(cell, analysis)
+    counts = not is_reported(names, cell) and may_lose(None, column.type)
+    return BoundValue(stored=store_cast(given, column.type), given=given if counts else None)
 
 
 def _trees(
@@ -327,4 +385,5 @@ def _trees(
         )
         for row in source.rows
     ]
-    return stored_rows(rows, columns, semantics, source.span)
+    reported = tuple(tuple(is_reported(names, cell) for cell in row) for row in source.rows)
+    return stored_rows(rows, columns, semantics, source.span, reported)

@@ -10,12 +10,15 @@ from itertools import pairwise
 
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.path_relation import PathRelation
+from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
+from acidsql.expressions.losses import may_lose
 from acidsql.expressions.predicate import predicates
 from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind import tables
@@ -51,7 +54,7 @@ from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
 from acidsql.planner.bind.local.surroundings import Surroundings
-from acidsql.planner.bind.output_names import Output, outputs
+from acidsql.planner.bind.output_names import Output, output_names, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
 
@@ -67,6 +70,24 @@ FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml"
 def is_default(value: ast.Fragment) -> bool:
     """Whether a value is the word that stands for the column's DEFAULT."""
     return value.text.strip().upper() == "DEFAULT"
+
+
+def is_reported(names: Names, value: ast.Fragment) -> bool:
+    """Whether it is said before rows are written what a column makes of a value: of a literal that
+    is stored, and of DEFAULT, which was when the table was made.
+    """
+    return is_default(value) or value.span in names.losses.reported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewValue:
+    """What a column gets. ``given``: the value before it is stored, if it may lose something.
+    ``facts``: what is known of it; None of DEFAULT.
+    """
+
+    stored: tuple[Piece, ...]
+    given: tuple[Piece, ...] | None = None
+    facts: Facts | None = None
 
 
 class Names:
@@ -230,7 +251,7 @@ class Names:
         local = understand(
             self.source, body.span, analysis.reads, self.outside, self.around.semantics
         )
-        return replace(query, local=local), outputs(tree)
+        return replace(query, local=local, names=output_names(tree, local)), outputs(tree)
 
     def bound_query(
         self, pieces: tuple[Piece, ...], analysis: Analysis, width: int | None = None
@@ -261,7 +282,8 @@ class Names:
             ]
             pieces += [" " if pieces else "", *edited(part, inside)]
         query = self.bound_query(tuple(pieces), analysis, output_width(tree))
-        return replace(query, local=self._local_after(before, body, analysis))
+        local = self._local_after(before, body, analysis)
+        return replace(query, local=local, names=output_names(tree, local))
 
     def _local_after(
         self, before: Sequence[ast.Fragment], body: ast.Fragment, analysis: Analysis
@@ -359,27 +381,21 @@ class Names:
         column: Column,
         visible: Sequence[Visible],
         analysis: Analysis,
-    ) -> tuple[Piece, ...]:
-        """The value of an expression as ``column`` stores it. BindError (10044) where no cast leads
-        from the one type to the other.
+        known: HiveType | None = None,
+    ) -> NewValue:
+        """The value of an expression as ``column`` stores it. ``known``: its type, if others have
+        found that. BindError (10044) where no cast leads from the one type to the other.
         """
-        return self.known_stored(fragment, table, column, visible, analysis)[0]
-
-    def known_stored(
-        self,
-        fragment: ast.Fragment,
-        table: Table,
-        column: Column,
-        visible: Sequence[Visible],
-        analysis: Analysis,
-    ) -> tuple[tuple[Piece, ...], Facts | None]:
-        """The pieces of a value as it is stored, and what is known of it; None for DEFAULT."""
         if is_default(fragment):
-            return default_value(table, column), None
+            return NewValue(stored=default_value(table, column))
         pieces, facts = self.known_expression(fragment, visible, analysis)
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts
-        return store_cast(pieces, column.type), facts
+        given_type = known or (facts.type if facts.mere else None)
+        counts = not is_reported(self, fragment) and may_lose(given_type, column.type)
+        return NewValue(
+            stored=store_cast(pieces, column.type), given=pieces if counts else None, facts=facts
+        )
 
     def tree(self, fragment: ast.Fragment) -> Condition:
         """The expression as a tree. NotUnderstood."""

@@ -4,22 +4,24 @@ column's type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Column, FileFormat, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
+from acidsql.expressions.losses import given_name
 from acidsql.expressions.query_text import Piece, Slot
-from acidsql.expressions.spark_words import identifier, row_id_columns
+from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
-from acidsql.planner.bind.local.query_trees import LocalQuery
+from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.names import Names
+from acidsql.planner.bind.names import Names, is_reported
 
 
 def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
@@ -32,14 +34,12 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     check_writable(read)
     names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
     analysis = Analysis(reads=[read])
-    visible = [Visible.of(read.table, read.alias)]
-    pieces: list[Piece] = ["SELECT ", *row_id_columns(read.alias)]
-    for column in table.columns:
-        pieces += [
-            ", ",
-            *new_value(names, sets.get(column.name), column, read, visible, analysis),
-            f" AS {identifier(column.name)}",
-        ]
+    local = understood(lambda: _updated(names, read, sets, statement.where), read.span)
+    pieces: list[Piece] = [
+        "SELECT ",
+        *row_id_columns(read.alias),
+        *_new_values(names, sets, read, local, analysis),
+    ]
     pieces += [
         partition_of(read),
         " FROM ",
@@ -49,8 +49,8 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     ]
     changed = tuple(c for c in table.columns if c.name in sets)
     query = names.bound_query(tuple(pieces), analysis)
-    local = understood(lambda: _updated(names, read, sets, statement.where), read.span)
-    stores = updated(table, read.span)
+    reported = [name for name, one in sets.items() if is_reported(names, one.value)]
+    stores = updated(table, read.span, reported)
     return BoundUpdate(
         table=table, changed=changed, query=replace(query, local=local), stores=stores
     )
@@ -174,20 +174,33 @@ def assignable(names: Names, table: Table, name: ast.Name) -> Column:
     return column
 
 
-def new_value(
+def _new_values(
     names: Names,
-    assignment: ast.Assignment | None,
-    column: Column,
+    sets: Mapping[str, ast.Assignment],
     read: Read,
-    visible: Sequence[Visible],
+    local: LocalQuery | OnlySpark,
     analysis: Analysis,
-) -> tuple[Piece, ...]:
-    """What the column holds behind the change: the value assigned, cast as a store casts it, else
-    what it held.
+) -> Iterator[Piece]:
+    """What each column holds behind the change: the value assigned, cast as a store casts it, else
+    what it held. In front of them, by names, the values of which more is asked.
     """
-    if assignment is None:
-        return own_value(read, column)
-    return names.stored(assignment.value, read.table, column, visible, analysis)
+    visible = [Visible.of(read.table, read.alias)]
+    before: list[Piece] = []
+    after: list[Piece] = []
+    for ordinal, column in enumerate(read.table.columns):
+        stored = own_value(read, column)
+        if column.name in sets:
+            value, known = sets[column.name].value, None
+            if isinstance(local, LocalQuery):
+                known = local.outputs[len(ID_FIELDS) + ordinal].type
+            new = names.stored(value, read.table, column, visible, analysis, known)
+            stored = new.stored
+            if new.given is not None:
+                name = given_name(ordinal)
+                before += [", (", *new.given, f") AS {name}"]
+                stored = store_cast((name,), column.type)
+        after += [", ", *stored, f" AS {identifier(column.name)}"]
+    yield from (*before, *after)
 
 
 def own_value(read: Read, column: Column) -> tuple[Piece, ...]:

@@ -271,6 +271,8 @@ class Losses:
         self.warn = warn
         self.strict = strict
         self.count = 0
+        self.reported: set[Span] = set()
+        """The places of literals of which it is known what their columns make of them."""
 
     def stored(self, cell: Fragment, column: Column) -> Any:
         """The value of an expression if it is a literal, else COMPUTED.
@@ -281,6 +283,7 @@ class Losses:
             value = stored(cell.text, column.type)
         except NotPlain:
             return COMPUTED
+        self.reported.add(cell.span)
         if not isinstance(value, Lossy):
             return value
         self._note(cell, column, value)

@@ -152,7 +152,9 @@ class Explainer:
         """What no step says: which columns and partitions a statement is about."""
         match plan.action:
             case BoundInsert() as action:
-                if len(action.columns) != len(plan.table.columns):
+                if action.by_name and not action.columns:
+                    yield Node("columns: by name, as the query calls them")
+                elif action.by_name or len(action.columns) != len(plan.table.columns):
                     yield Node(
                         "columns:"
                         f" {'; '.join([_names(action.columns), *_not_named(plan.table, action)])}"

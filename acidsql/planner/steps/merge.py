@@ -13,9 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Column
+from acidsql.expressions.losses import given_name
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.query_text import Piece, QueryText, Slot
-from acidsql.expressions.spark_words import SOURCE_ROW, identifier, row_id_columns, spark_type
+from acidsql.expressions.spark_words import (
+    SOURCE_ROW,
+    identifier,
+    row_id_columns,
+    spark_type,
+    store_cast,
+)
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import BoundMerge, BoundMergeClause, BoundQuery, MergeAction
@@ -247,19 +255,35 @@ def _select(
     pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, ", *_case(clauses, side)]
     pieces += [f" AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
     every = (*merge.table.columns, *merge.table.partition_columns)
+    for number, clause in clauses if values else ():
+        for ordinal, given in enumerate(clause.given):
+            if given is not None:
+                name = given_name(ordinal, number)
+                pieces += [f", CASE {CLAUSE} WHEN {number} THEN (", *given, f") END AS {name}"]
     for ordinal, column in enumerate(every):
         if ordinal < len(merge.table.columns) and not values:
             continue
         pieces.append(f", CASE {CLAUSE} WHEN -1 THEN CAST(NULL AS {spark_type(column.type)})")
         for number, clause in clauses:
             if ordinal < len(clause.values):
-                pieces += [f" WHEN {number} THEN ", *clause.values[ordinal]]
+                pieces += [f" WHEN {number} THEN ", *_value(number, clause, ordinal, column)]
             elif ordinal >= len(merge.table.columns):  # a changed row stays in its partition
                 pieces.append(
                     f" WHEN {number} THEN {identifier(merge.alias)}.{identifier(column.name)}"
                 )
         pieces.append(f" END AS {identifier(column.name)}")
     return tuple(pieces)
+
+
+def _value(
+    number: int, clause: BoundMergeClause, ordinal: int, column: Column
+) -> tuple[Piece, ...]:
+    """What a clause stores in a column; of a value that has a name, because more is asked of it, by
+    that.
+    """
+    if clause.given[ordinal] is None:
+        return clause.values[ordinal]
+    return store_cast((given_name(ordinal, number),), column.type)
 
 
 def _case(clauses: Clauses, side: Side) -> Iterator[Piece]:

@@ -43,6 +43,7 @@ from acidsql.spark.jvm.object_filters import (
     sum_before,
     with_objects,
 )
+from acidsql.spark.jvm.observing import observed
 from acidsql.spark.jvm.plans import (
     estimated_bytes,
     is_literal,
@@ -126,6 +127,7 @@ __all__ = [
     "map_in_tasks",
     "mixed_marks",
     "need_java",
+    "observed",
     "position",
     "position_in",
     "read_files",

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from acidsql.expressions.losses import Counter
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import PartitionCondition
@@ -44,6 +45,7 @@ from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.resources import temporary_view
 from acidsql.spark.write import writer
 from acidsql.spark.write.fetching import fetch, fetch_rows
+from acidsql.spark.write.losses import Counting
 from acidsql.storage.key_lookup import Keys
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names, needs_java_writer
@@ -57,8 +59,12 @@ if TYPE_CHECKING:
 
 class Queries(Protocol):
     """The queries of ``planner.steps.merge`` as DataFrames under the statement's snapshot.
-    ``lookup``: see KeyLookup.pairs.
+    ``lookup``: see KeyLookup.pairs. ``counters``: those of the marks of the rows that they give, as
+    far as they have been asked for.
     """
+
+    @property
+    def counters(self) -> Sequence[Counter]: ...
 
     def source(self) -> DataFrame: ...
     def changes(self, numbered_source: str | None) -> DataFrame: ...
@@ -97,7 +103,7 @@ def merge(
     elif not check:
         changes = once_each(target, changes, check=False)
     with trace.running_a(WriteFiles) as figures:
-        written = write_clauses(io, plan, target, changes, inserts)
+        written = write_clauses(io, plan, target, changes, inserts, queries.counters)
         figures.rows, figures.files = sum(written.clauses), len(written.directories)
     return written
 
@@ -320,11 +326,16 @@ def _merge_by_job(
     *,
     check: bool,
 ) -> Written:
+    whole = queries.whole()
+    counting = Counting(queries.counters)
     with staging(io, target) as directory:
         files, counts = merge_job.stage_merge(
-            spark, io, plan, target, directory, queries.whole(), check=check
+            spark, io, plan, target, directory, whole, counting=counting, check=check
         )
         directories = take_in(target, files)
     return replace(
-        counted(plan, counts, path="big"), directories=directories, partitions=partitions_of(files)
+        counted(plan, counts, path="big"),
+        directories=directories,
+        partitions=partitions_of(files),
+        lost=counting.lost(),
     )

@@ -25,6 +25,7 @@ from acidsql.planner.steps.plans import MergePlan
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks, writer
 from acidsql.spark.write.event_files import delete_files, finish_inserts, staged_ids
+from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_merge
 from acidsql.storage.partitions import key_names
@@ -50,6 +51,7 @@ def stage_merge(
     directory: str,
     whole: DataFrame,
     *,
+    counting: Counting,
     check: bool,
 ) -> tuple[list[StagedFile], dict[int, int]]:
     """Finished files of ``whole`` (``planner.steps.merge.whole_query``), and how many rows each
@@ -66,7 +68,7 @@ def stage_merge(
         for clause, (first, *_) in zip(plan.merge.clauses, plan.clause_sinks, strict=True)
     ]
     root = f"{directory}/rows"
-    parts = _write_events(spark, io, target, root, clauses, rows)
+    parts = _write_events(spark, io, target, root, clauses, rows, counting)
     old = {
         statement: parts.get(sinks.sink(statement, deletes=True), []) for _, statement in clauses
     }
@@ -91,6 +93,7 @@ def _write_events(
     root: str,
     clauses: Sequence[tuple[MergeAction, StatementId]],
     rows: DataFrame,
+    counting: Counting,
 ) -> dict[int, list[PartFile]]:
     """One job that writes flat events below ``root``: the files of each sink."""
     inserting = [
@@ -101,7 +104,7 @@ def _write_events(
     )
     keys = key_names(target.table)
     with refusals(), settings_during(spark, {_LOCAL_READER: "false"}):
-        events = sinks.merge_events(target, clauses, placed)
+        events = sinks.merge_events(target, clauses, counting.of(placed))
         sinks.orc_writer(target, events).partitionBy(sinks.SINK, *keys).orc(spark_url(root))
     folders = {entry.path.partition("/")[0] for entry in io.list_files(root)}
     return {

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from acidsql.expressions.losses import Counter, given_name
 from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.steps.merge import (
+    CLAUSE,
     LEADING_COLUMNS,
     changes_query,
     inserts_query,
@@ -23,6 +26,7 @@ from acidsql.planner.steps.merge import (
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.spark import jvm
 from acidsql.spark.read.resources import temporary_view
+from acidsql.spark.write.losses import Store, types_of, value_at, with_marks
 from acidsql.spark.write.targets import enforced
 
 if TYPE_CHECKING:
@@ -50,6 +54,7 @@ class MergeQueries:
     dataframe: Callable[[BoundQuery], DataFrame]
     snapshot_of: Callable[[BoundRead], TableSnapshot]
     keys: KeyLookup
+    counters: list[Counter] = field(default_factory=list)
 
     def source(self) -> DataFrame:
         return self.dataframe(source_query(self.plan.merge))
@@ -97,4 +102,25 @@ class MergeQueries:
         ]
         exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
         leading = [f"acidsql_{ordinal}" for ordinal in range(len(LEADING_COLUMNS))]
-        return enforced(self.plan.table, self.dataframe(query), *leading, exempt=exempt)
+        return enforced(self.plan.table, self._marked(query), *leading, exempt=exempt)
+
+    def _marked(self, query: BoundQuery) -> DataFrame:
+        """The rows of a query with the marks of what their values lose."""
+        frame = self.dataframe(query)
+        givens = {name: at for at, name in enumerate(frame.columns) if name.startswith(GIVEN)}
+        first = len(LEADING_COLUMNS) + len(givens)
+        every = (*self.plan.table.columns, *self.plan.table.partition_columns)
+        clause = value_at(LEADING_COLUMNS.index(CLAUSE))
+        stores = [
+            Store(
+                given=givens[given],
+                stored=first + ordinal,
+                column=column,
+                when=f"{clause} = {number}",
+            )
+            for number in range(len(self.plan.merge.clauses))
+            for ordinal, column in enumerate(every)
+            if (given := given_name(ordinal, number)) in givens
+        ]
+        types = types_of(frame) if stores else []
+        return with_marks(frame, types, stores, self.counters)

@@ -20,6 +20,7 @@ from acidsql.spark.start.executors import work_on_files
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks
 from acidsql.spark.write.fetching import fetch_rows
+from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_buckets, in_tasks_of_old_rows
 from acidsql.storage.partitions import key_names
@@ -38,12 +39,17 @@ _CONCURRENT_WRITERS = "spark.sql.maxConcurrentOutputFileWriters"
 
 
 def stage_inserts(
-    spark: SparkSession, io: FileIO, target: WriteTarget, folder: str, rows: DataFrame
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    folder: str,
+    rows: DataFrame,
+    counting: Counting,
 ) -> list[StagedFile]:
     """Finished files of insert events of ``rows`` (``data_names``, ``key_names``), written to
     ``folder``.
     """
-    placed = in_tasks_of_buckets(target, rows)
+    placed = counting.of(in_tasks_of_buckets(target, rows))
     with refusals():
         sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(
             *key_names(target.table)
@@ -52,12 +58,17 @@ def stage_inserts(
 
 
 def stage_update(
-    spark: SparkSession, io: FileIO, target: WriteTarget, directory: str, changed: DataFrame
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    directory: str,
+    changed: DataFrame,
+    counting: Counting,
 ) -> tuple[list[StagedFile], list[StagedFile]]:
     """Finished files of delete and of insert events of ``changed`` (ID_FIELDS,
     ``data_names``, ``key_names``), below ``directory``.
     """
-    placed = in_tasks_of_old_rows(target, changed)
+    placed = counting.of(in_tasks_of_old_rows(target, changed))
     keys = key_names(target.table)
     # Without partitions a task may write both sinks at once, instead of sorting its rows by sink
     # first.

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, holds, is_timestamp
+from acidsql.expressions.losses import lost_names
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark import jvm
 from acidsql.spark.write.stored_sql import wall_clock_type
@@ -38,8 +39,8 @@ def fetch_rows(
     columns: Sequence[Column],
     max_bytes: int | None,
 ) -> pa.Table | None:
-    """``leading``, the values of ``columns`` and the partition's; None if the rows weigh too much
-    or need Java's writer.
+    """``leading``, the values of ``columns`` and the partition's, and marks; None if the rows weigh
+    too much or need Java's writer.
 
     Timestamps come as wall clocks of the session's zone.
     """
@@ -48,7 +49,8 @@ def fetch_rows(
     values = [
         _wall_clock(name, c.type) for name, c in zip(data_names(columns), columns, strict=True)
     ]
-    fetched = fetch(target, rows.selectExpr(*leading, *values, *key_names(target.table)), max_bytes)
+    names = [*leading, *values, *key_names(target.table), *lost_names(rows.columns)]
+    fetched = fetch(target, rows.selectExpr(*names), max_bytes)
     return None if fetched is None or needs_java_writer(fetched) else fetched
 
 

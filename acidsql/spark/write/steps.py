@@ -4,15 +4,17 @@ finished files, which the commit publishes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.errors import InternalError
+from acidsql.errors import InternalError, Warning
+from acidsql.expressions.losses import Counter
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.changes import write_files
 from acidsql.local.literal_rows import literal_table
 from acidsql.local.trace import Figures, Trace
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundUpdate
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import (
     Check,
@@ -37,6 +39,7 @@ from acidsql.spark.write.targets import (
     enforced,
     enforcing,
     rows_to_insert,
+    rows_to_update,
     write_target,
 )
 from acidsql.storage.load import loading
@@ -55,10 +58,12 @@ OLD_ROW = ("acidsql_0", "acidsql_1", "acidsql_2")
 @dataclass(slots=True)
 class Rows:
     """What the source steps of a statement have come to: rows of Spark's, rows on the driver, or
-    files that were found.
+    files that were found. ``counters``: those of the marks of rows.
     """
 
     frame: DataFrame | None = None
+    counters: tuple[Counter, ...] = ()
+    warnings: tuple[Warning, ...] = ()
     table: pa.Table | None = None
     sources: tuple[Source, ...] = ()
 
@@ -78,6 +83,8 @@ class WriteSteps:
             written = self._written(plan.writing, target, rows, trace)
         if written is None:
             raise InternalError("no way of the plan went through")
+        if rows.warnings:
+            written = replace(written, warnings=rows.warnings)
         if isinstance(plan.action, BoundLoad) and not plan.action.local:
             return replace(written, moved=tuple(source.path for source in rows.sources))
         return written
@@ -96,9 +103,13 @@ class WriteSteps:
             with trace.running(step) as figures, translated():
                 match step:
                     case Query():
-                        rows.frame = self._queries.planned(step.query, views, snapshots)
-                        if isinstance(plan.action, BoundInsert):
-                            rows.frame = rows_to_insert(rows.frame, plan.action)
+                        rows.frame, rows.counters = self._planned(plan, step, views, snapshots)
+                        match plan.action:
+                            case BoundInsert() as insert:
+                                given = rows_to_insert(rows.frame, insert, rows.counters)
+                                rows.frame, rows.counters, rows.warnings = given
+                            case BoundUpdate() as update:
+                                rows.frame, rows.counters = rows_to_update(rows.frame, update)
                     case Literals():
                         assert isinstance(plan.action, BoundInsert)
                         rows.table = literal_table(plan.action, step.source)
@@ -112,6 +123,22 @@ class WriteSteps:
                     case _:
                         raise InternalError(f"{type(step).__name__} gives no rows")
         return rows
+
+    def _planned(
+        self, plan: WritePlan, step: Query, views: Mapping[int, str], snapshots: Snapshots
+    ) -> tuple[DataFrame, tuple[Counter, ...]]:
+        """The rows of a query, with marks and their counters where its values are stored one by
+        one.
+        """
+
+        def planned(query: BoundQuery) -> DataFrame:
+            return self._queries.planned(query, views, snapshots)
+
+        if not step.query.values or not isinstance(plan.action, BoundInsert):
+            return planned(step.query), ()
+        from acidsql.spark.write.computed_rows import marked_values
+
+        return marked_values(step.query, plan.action.columns, planned)
 
     def _found_files(self, step: FindFiles, figures: Figures) -> tuple[Source, ...]:
         load = step.load
@@ -152,7 +179,8 @@ class WriteSteps:
         match step:
             case WriteFiles():
                 assert rows.table is not None
-                return write_files(self._resources.files, target, rows.table, step.effect)
+                files = self._resources.files
+                return write_files(files, target, rows.table, step.effect, rows.counters)
             case Job():
                 return self._by_job(step, target, rows)
             case TakeFiles(load=load):
@@ -187,7 +215,9 @@ class WriteSteps:
             else writer.literal_rows(spark, target.table, rows.table)
         )
         with running.tagged():
-            return writer.write_by_job(spark, self._resources.files, target, frame, step.effect)
+            return writer.write_by_job(
+                spark, self._resources.files, target, frame, step.effect, rows.counters
+            )
 
 
 def _check(plan: WritePlan, rows: Rows) -> None:

@@ -6,17 +6,27 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
-from acidsql.catalog.model import Partition, Table
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import unescape
-from acidsql.expressions.query_text import Piece
+from acidsql.errors import Warning
+from acidsql.expressions.losses import (
+    Counter,
+    given_name,
+    lost_names,
+    possible_losses,
+)
+from acidsql.expressions.query_text import GIVEN, Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
+from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.tables import (
     MARK,
     default_value,
@@ -27,6 +37,7 @@ from acidsql.planner.bind.tables import (
 from acidsql.planner.steps.plans import MergePlan, WritePlan
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import placed, translated
+from acidsql.spark.write.losses import Store, types_of, with_marks
 from acidsql.storage.partitions import PartitionIndex, check_nameable
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites
@@ -109,17 +120,31 @@ def truncated_partitions(action: BoundInsert, snapshots: Snapshots) -> tuple[Par
     )
 
 
-def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
+def rows_to_insert(
+    df: DataFrame, action: BoundInsert, counters: Sequence[Counter] = ()
+) -> tuple[DataFrame, tuple[Counter, ...], tuple[Warning, ...]]:
     """The source's columns, cast to the target's and put in its order; columns that were not named
-    are NULL or their DEFAULT.
+    are NULL or their DEFAULT. Behind them are the marks of the counters; those with ``counters``
+    have some already. The warnings are of what only Spark can tell of the names of its columns.
     """
-    given = len(df.columns)
+    lost = lost_names(df.columns)
+    given = len(df.columns) - len(lost)
+    warnings: tuple[Warning, ...] = ()
+    if isinstance(action.source, BoundQuery) and action.source.names is None:
+        text = action.source.text.source
+        if action.by_name:
+            columns = columns_by_name(action.table, action.partition, df.columns, text, action.span)
+            action = replace(action, columns=columns)
+        elif action.by_position and in_other_order(action.columns, df.columns):
+            warnings = (other_order(action.table, action.span).at(text),)
     if given != len(action.columns):
         raise wrong_column_count(action.table, action.columns, given, action.span)
     source_names = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
     static = dict(action.partition.static) if action.partition is not None else {}
+    types = types_of(df)
+    losing: list[tuple[int, int, Column]] = []
     casts = []
-    for column in (*action.table.columns, *action.table.partition_columns):
+    for ordinal, column in enumerate((*action.table.columns, *action.table.partition_columns)):
         source_name = source_names.get(column.name)
         if column.name in static:
             pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
@@ -132,8 +157,39 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
         casts.append(
             "".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}"
         )
+        if source_name is not None and column.name not in static:
+            at = int(source_name.removeprefix("_c"))
+            if not lost and possible_losses(types[at], column.type):
+                losing.append((at, ordinal, column))
+    givens = [f"_c{at} AS {GIVEN}{at}" for at, _, _ in losing]
+    every_counter = list(counters)
     with translated(lambda error: placed(error, action)):
-        return df.toDF(*[f"_c{i}" for i in range(given)]).selectExpr(*casts)
+        stored = df.toDF(*[f"_c{i}" for i in range(given)], *lost)
+        stored = stored.selectExpr(*casts, *givens, *lost)
+        stores = [
+            Store(given=len(casts) + number, stored=ordinal, column=column)
+            for number, (_, ordinal, column) in enumerate(losing)
+        ]
+        every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
+        given_types = [types[at] for at, _, _ in losing]
+        marked = with_marks(stored, [*every, *given_types], stores, every_counter)
+        return marked, tuple(every_counter), warnings
+
+
+def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:
+    """The rows of an UPDATE's query as they are stored, with the marks of the counters behind
+    them.
+    """
+    names, counters = df.columns, list[Counter]()
+    givens = {name: at for at, name in enumerate(names) if name.startswith(GIVEN)}
+    first = len(ID_FIELDS) + len(givens)
+    stores = [
+        Store(given=givens[given], stored=first + ordinal, column=column)
+        for ordinal, column in enumerate(action.table.columns)
+        if (given := given_name(ordinal)) in givens
+    ]
+    types = types_of(df) if stores else []
+    return with_marks(df, types, stores, counters), tuple(counters)
 
 
 def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
@@ -141,8 +197,10 @@ def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE"
     which fail where one breaks a rule of it.
     """
     condition = enforcement(table, exempt)
+    if condition is None:
+        return rows
     names = (c.name for c in (*table.columns, *table.partition_columns))
-    return rows if condition is None else rows.toDF(*leading, *names).where(condition)
+    return rows.toDF(*leading, *names, *lost_names(rows.columns)).where(condition)
 
 
 @contextmanager

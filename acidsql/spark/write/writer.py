@@ -18,11 +18,13 @@ protocol decides which task's attempt counts; the files are then finished (event
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Table
 from acidsql.errors import InternalError
+from acidsql.expressions.losses import Counter, lost_names
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.planner.steps.step import Effect
@@ -31,6 +33,7 @@ from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.write import format_writer, sinks
 from acidsql.spark.write.event_files import finish_parts, stage_deletes, stage_inserts, stage_update
 from acidsql.spark.write.fetching import fetch_rows
+from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.tasks import in_tasks_of_buckets
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
@@ -56,19 +59,24 @@ def fetched(
 
 
 def write_by_job(
-    spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame, effect: Effect
+    spark: SparkSession,
+    io: FileIO,
+    target: WriteTarget,
+    rows: DataFrame,
+    effect: Effect,
+    counters: Sequence[Counter] = (),
 ) -> Written:
-    """Files that a job of Spark's writes. ``rows``: see ``as_named``. CardinalityError as
-    ``write_fetched``.
+    """Files that a job of Spark's writes. ``rows``: see ``as_named``; ``counters``: those of their
+    marks. CardinalityError as ``write_fetched``.
     """
-    rows = as_named(target, rows, effect)
+    rows, counting = as_named(target, rows, effect), Counting(counters)
     match effect:
         case Effect.INSERT if target.table.is_full_acid:
-            return _insert(spark, io, target, rows)
+            return _insert(spark, io, target, rows, counting)
         case Effect.INSERT:
-            return _insert_plain(spark, io, target, rows)
+            return _insert_plain(spark, io, target, rows, counting)
         case Effect.UPDATE:
-            return _update(spark, io, target, rows)
+            return _update(spark, io, target, rows, counting)
         case Effect.DELETE:
             return _delete(spark, io, target, rows)
         case Effect.MERGE:
@@ -99,25 +107,34 @@ def _is_known_large(target: WriteTarget, rows: DataFrame, max_bytes: int) -> boo
     )
 
 
-def _insert(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
+def _insert(
+    spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame, counting: Counting
+) -> Written:
     with staging(io, target) as directory:
-        files = stage_inserts(spark, io, target, f"{directory}/rows", rows)
+        files = stage_inserts(spark, io, target, f"{directory}/rows", rows, counting)
         directories = take_in(target, files)
     partitions = partitions_of(files) or target.sure
     return Written(
-        directories=directories, partitions=partitions, inserted=_rows(files), path="big"
+        directories=directories,
+        partitions=partitions,
+        inserted=_rows(files),
+        path="big",
+        lost=counting.lost(),
     )
 
 
-def _update(spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFrame) -> Written:
+def _update(
+    spark: SparkSession, io: FileIO, target: WriteTarget, changed: DataFrame, counting: Counting
+) -> Written:
     with staging(io, target) as directory:
-        deletes, inserts = stage_update(spark, io, target, directory, changed)
+        deletes, inserts = stage_update(spark, io, target, directory, changed, counting)
         directories = take_in(target, [*deletes, *inserts])
     return Written(
         directories=directories,
         partitions=partitions_of(inserts),
         updated=_rows(inserts),
         path="big",
+        lost=counting.lost(),
     )
 
 
@@ -130,12 +147,13 @@ def _delete(spark: SparkSession, io: FileIO, target: WriteTarget, ids: DataFrame
     )
 
 
-def _insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame) -> Written:
+def _insert_plain(
+    spark: SparkSession, io: FileIO, target: WriteTarget, rows: DataFrame, counting: Counting
+) -> Written:
     """Rows without ids, whatever the table's format."""
     with staging(io, target) as directory:
-        format_writer.write_rows(
-            spark, target, in_tasks_of_buckets(target, rows), f"{directory}/rows"
-        )
+        placed = counting.of(in_tasks_of_buckets(target, rows))
+        format_writer.write_rows(spark, target, placed, f"{directory}/rows")
         parts = sinks.part_files(io, f"{directory}/rows")
         files = finish_parts(spark, io, target, finish.finish_plain, parts)
         directories = take_in(target, files)
@@ -145,6 +163,7 @@ def _insert_plain(spark: SparkSession, io: FileIO, target: WriteTarget, rows: Da
         partitions=partitions,
         inserted=_rows(files),
         path="big",
+        lost=counting.lost(),
     )
 
 
@@ -160,13 +179,14 @@ def literal_rows(spark: SparkSession, table: Table, rows: pa.Table) -> DataFrame
 
 
 def named(target: WriteTarget, rows: DataFrame, *leading: str, values: bool = True) -> DataFrame:
-    """``leading``, then ``data_names`` if there are ``values``, then ``key_names`` as texts."""
+    """``leading``, then ``data_names`` if there are ``values``, then ``key_names`` as texts, then
+    marks if there are some.
+    """
     names = [*leading, *(data_names(target.table.columns) if values else ())]
-    keys = key_names(target.table)
-    named = rows.toDF(*names, *keys)
-    return (
-        named.selectExpr(*names, *(f"{key_sql(key)} AS {key}" for key in keys)) if keys else named
-    )
+    keys, lost = key_names(target.table), lost_names(rows.columns)
+    named = rows.toDF(*names, *keys, *lost)
+    texts = [f"{key_sql(key)} AS {key}" for key in keys]
+    return named.selectExpr(*names, *texts, *lost) if keys else named
 
 
 def _rows(files: list[StagedFile]) -> int:

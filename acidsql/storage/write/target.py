@@ -12,11 +12,12 @@ from acidsql.acid.orc_codecs import OrcCodec
 from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
 from acidsql.catalog.model import Partition, Table
-from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.errors import BindError, UnsupportedStatementError, Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import orc_row_type
 
 if TYPE_CHECKING:
+    from acidsql.expressions.losses import Lost
     from acidsql.storage.partitions import PartitionIndex
     from acidsql.storage.write.pending import PendingWrites
 
@@ -182,7 +183,8 @@ class Written:
     """What a statement has written. ``directories``: that the commit makes, none if no row was
     touched. ``partitions``: that were written to.
     ``clauses``: the rows of each clause of a MERGE. ``moved``: files elsewhere that are to go once
-    the rows are there for good.
+    the rows are there for good. ``lost``: what values have lost to their columns' types;
+    ``warnings``: what else the user is to know.
     """
 
     directories: tuple[str, ...] = ()
@@ -193,6 +195,8 @@ class Written:
     clauses: tuple[int, ...] = ()
     moved: tuple[str, ...] = ()
     path: WritePath = "small"
+    lost: tuple[Lost, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 def parse_codec(text: str) -> OrcCodec:

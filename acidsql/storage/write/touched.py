@@ -11,6 +11,8 @@ import numpy as np
 
 from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.catalog.model import Partition
+from acidsql.errors import Warning
+from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import row_ids
@@ -31,6 +33,15 @@ class Touched:
     partition: Partition | None
     bucket: int | None
     rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touching:
+    """All that a statement would touch. ``lost``, ``warnings``: see ``Written``."""
+
+    parts: list[Touched]
+    lost: tuple[Lost, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 def by_new_rows(target: WriteTarget, rows: pa.Table, clause: int = 0) -> Iterator[Touched]:

@@ -43,6 +43,7 @@ def _target(statement: Insert | InsertBranch) -> str:
         qualified(statement.target),
         partition(statement.partition),
         statement.if_not_exists and "IF NOT EXISTS",
+        statement.by_name is not None and "BY NAME",
         None if statement.columns is None else names(statement.columns),
     )
 

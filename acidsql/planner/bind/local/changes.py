@@ -4,7 +4,7 @@ them: neither knows the other's types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import HiveType, PrimitiveType
@@ -66,10 +66,16 @@ def local_update(
     return query
 
 
-def updated(table: Table, span: Span) -> tuple[Stored, ...]:
-    """What the columns of a table store of the values of an UPDATE's query."""
+def updated(table: Table, span: Span, reported: Collection[str] = ()) -> tuple[Stored, ...]:
+    """What the columns of a table store of the values of an UPDATE's query. ``reported``: those of
+    which it is said before.
+    """
     return tuple(
-        Stored(column=column, value=ColumnRef((given_value(number),), span))
+        Stored(
+            column=column,
+            value=ColumnRef((given_value(number),), span),
+            counted=column.name not in reported,
+        )
         for number, column in enumerate(table.columns)
     )
 
@@ -146,7 +152,7 @@ def local_insert(
             if column.name in given
             else default_tree(table, column, semantics, span)
         )
-        every.append(Stored(column=column, value=value))
+        every.append(Stored(column=column, value=value, counted=column.name in given))
     for one in every:
         stored(one, types, semantics)
     return tuple(every)

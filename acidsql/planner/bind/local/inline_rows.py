@@ -170,9 +170,15 @@ def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Spa
 
 
 def stored_rows(
-    rows: Rows, columns: Sequence[Column], semantics: Semantics, span: Span
+    rows: Rows,
+    columns: Sequence[Column],
+    semantics: Semantics,
+    span: Span,
+    reported: tuple[tuple[bool, ...], ...] = (),
 ) -> LocalValues:
-    """The rows of VALUES behind INSERT: each value goes to its column by itself. NotUnderstood."""
+    """The rows of VALUES behind INSERT: each value goes to its column by itself. ``reported``: see
+    ``LocalValues``. NotUnderstood.
+    """
     if semantics.only_spark is not None:
         raise NotUnderstood(semantics.only_spark, span)
     scope = Scope(table=None, alias="", semantics=semantics)
@@ -185,7 +191,11 @@ def stored_rows(
         for column, value in zip(columns, resolved[0], strict=True)
     )
     return LocalValues(
-        outputs=outputs, rows=tuple(resolved), semantics=semantics, stored=tuple(columns)
+        outputs=outputs,
+        rows=tuple(resolved),
+        semantics=semantics,
+        stored=tuple(columns),
+        reported=reported,
     )
 
 

@@ -24,7 +24,7 @@ from acidsql.planner.bind.local.merges import (
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics
 from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.stores import check_rules
-from acidsql.planner.bind.names import Names, is_default
+from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.rows import assigned
 
 
@@ -99,8 +99,11 @@ class MergeTrees:
             condition = scope.resolved(self.names.tree(clause.condition), **sides)
             scope.check_condition(condition)
         table, action, span = self.read.table, clause.action, clause.span
+        reported: set[str] = set()
 
         def value(fragment: ast.Fragment, column: Column) -> Condition:
+            if is_reported(self.names, fragment):
+                reported.add(column.name)
             if is_default(fragment):
                 return scope.default(column, fragment.span)
             return scope.resolved(self.names.tree(fragment), **sides)
@@ -128,7 +131,11 @@ class MergeTrees:
                 every = (*table.columns, *table.partition_columns)
                 columns = every if named is None else self.named_columns(table, named)
                 given = {c.name: value(v, c) for c, v in zip(columns, values or (), strict=True)}
+                reported |= {c.name for c in every if c.name not in given}
                 trees = [given.get(c.name) or scope.default(c, span) for c in every]
         every = (*table.columns, *table.partition_columns)
-        stores = [scope.stored(t, c) for t, c in zip(trees, every, strict=False)]
+        stores = [
+            scope.stored(t, c, counted=c.name not in reported)
+            for t, c in zip(trees, every, strict=False)
+        ]
         return LocalClause(condition=condition, values=tuple(stores))

@@ -230,9 +230,9 @@ class MergeScope:
         if type_of(tree, self.types, self.semantics) != _BOOLEAN:
             raise NotUnderstood("a condition that is not true or false", tree.span)
 
-    def stored(self, tree: Condition, column: Column) -> Stored:
+    def stored(self, tree: Condition, column: Column, *, counted: bool) -> Stored:
         """NotUnderstood."""
-        one = Stored(column=column, value=tree)
+        one = Stored(column=column, value=tree, counted=counted)
         stored(one, self.types, self.semantics)
         return one
 

@@ -130,21 +130,26 @@ class LocalQuery:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalValues:
     """Rows that stand in the statement, as expressions over no column. ``outputs``: names and
-    types. ``stored``: the columns that store them, each value by itself.
+    types. ``stored``: the columns that store them, each value by itself. ``reported``: for each
+    value whether it is a literal of which it is said already what its column makes of it.
     """
 
     outputs: tuple[Output, ...]
     rows: tuple[tuple[Condition, ...], ...]
     semantics: Semantics
     stored: tuple[Column, ...] = ()
+    reported: tuple[tuple[bool, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What a column gets: the value, before it is cast to what the column stores."""
+    """What a column gets: the value, before it is cast to what the column stores. ``counted``: what
+    the cast takes from it is told once the rows are written; of a literal it is told before.
+    """
 
     column: Column
     value: Condition
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Span
 from acidsql.expressions.functions import CANNOT_FAIL
+from acidsql.expressions.losses import may_lose
 from acidsql.expressions.query_text import Piece, edited
 from acidsql.expressions.spark_words import identifier, store_cast
 from acidsql.expressions.tree import Call, ColumnRef, Condition, Unread, conjuncts, parts_of
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.planner.bind import tables
@@ -31,6 +35,8 @@ from acidsql.planner.bind.bound import (
 from acidsql.planner.bind.columns import Facts, Visible
 from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.local.merge_clauses import MergeTrees
+from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
+from acidsql.planner.bind.local.scope import type_of
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.merging.rules import check_clauses
 from acidsql.planner.bind.merging.source_names import column_list, source_columns
@@ -38,9 +44,16 @@ from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bind.tables import default_of, default_value
 
-_Value = tuple[tuple[Piece, ...], str | None]
-"""A value, and the column of the source that it is a mere copy of: see ``BoundMergeClause.copies``.
-"""
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a column stores, the column of the source that it is a mere copy of, and the value
+    before: see ``BoundMergeClause``.
+    """
+
+    stored: tuple[Piece, ...]
+    copy: str | None
+    given: tuple[Piece, ...] | None = None
 
 
 def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
@@ -67,6 +80,8 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         named_columns=binder.named_columns,
     )
     local = understood(lambda: trees.merge(source), statement.span)
+    if isinstance(local, LocalMerge):
+        clauses = tuple(map(partial(_without_sure, local), clauses, local.clauses))
     return BoundMerge(
         table=read.table,
         alias=read.alias,
@@ -83,6 +98,20 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         only_keys=binder.only_keys,
         on_columns=binder.on_columns,
         local=local,
+    )
+
+
+def _without_sure(
+    local: LocalMerge, clause: BoundMergeClause, trees: LocalClause
+) -> BoundMergeClause:
+    """The clause without the values that lose nothing, now that the types of all are known."""
+    kinds = [type_of(one.value, local.types, local.semantics) for one in trees.values]
+    return replace(
+        clause,
+        given=tuple(
+            given if may_lose(kind, one.column.type) else None
+            for given, kind, one in zip(clause.given, kinds, trees.values, strict=True)
+        ),
     )
 
 
@@ -197,7 +226,7 @@ class _Merge:
         if clause.condition is not None:
             condition, of_source = self.condition(clause.condition, visible)
         changed: tuple[Column, ...] = ()
-        values: Sequence[tuple[tuple[Piece, ...], str | None]] = ()
+        values: Sequence[_Value] = ()
         action = clause.action
         match action:
             case ast.MergeDelete():
@@ -213,9 +242,10 @@ class _Merge:
             action=kind,
             span=clause.span,
             condition=condition,
-            values=tuple(value for value, _ in values),
+            values=tuple(value.stored for value in values),
+            given=tuple(value.given for value in values),
             changed=changed,
-            copies=tuple(copy for _, copy in values),
+            copies=tuple(value.copy for value in values),
             of_source=of_source,
         )
 
@@ -282,17 +312,17 @@ class _Merge:
 
     def value(self, value: ast.Fragment, column: Column, visible: Sequence[Visible]) -> _Value:
         """An expression as the column stores it."""
-        pieces, facts = self.names.known_stored(
-            value, self.read.table, column, visible, self.analysis
-        )
-        if facts is None or not facts.mere:
-            return pieces, None
-        [(alias, name)] = facts.columns
-        return pieces, name if alias == self.source.alias else None
+        new = self.names.stored(value, self.read.table, column, visible, self.analysis)
+        copy = None
+        if new.facts is not None and new.facts.mere:
+            [(alias, name)] = new.facts.columns
+            copy = name if alias == self.source.alias else None
+        return _Value(new.stored, copy, new.given)
 
     def default(self, column: Column) -> _Value:
         table = self.read.table
-        return default_value(table, column), NOTHING if default_of(table, column) is None else None
+        copy = NOTHING if default_of(table, column) is None else None
+        return _Value(default_value(table, column), copy)
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
         keys = {c.name for c in table.partition_columns}
@@ -311,19 +341,17 @@ class _Merge:
         if self.source.columns is not None and column.name not in self.source.columns:
             message = f'the source "{self.source.name}" has no column "{column.name}" for *'
             raise BindError(message, code=10002, span=span)
-        return (
-            store_cast(
-                (f"{identifier(self.source.alias)}.{identifier(column.name)}",), column.type
-            ),
-            column.name,
-        )
+        value = (f"{identifier(self.source.alias)}.{identifier(column.name)}",)
+        known = (self.source.columns or {}).get(column.name)
+        given = value if may_lose(known, column.type) else None
+        return _Value(store_cast(value, column.type), column.name, given)
 
     def own(self, column: Column) -> _Value:
         """The target's value, which is the source's where ON says so; 0.0 equals -0.0 and is
         another value.
         """
         exact = column.type not in (PrimitiveType("float"), PrimitiveType("double"))
-        return own_value(self.read, column), self.keys.get(column.name) if exact else None
+        return _Value(own_value(self.read, column), self.keys.get(column.name) if exact else None)
 
 
 def equated(on: Condition | None, target: Visible, source: Visible) -> tuple[dict[str, str], bool]:

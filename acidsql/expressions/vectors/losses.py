@@ -1,0 +1,58 @@
+"""Which values of a batch have lost something to a store cast: ``expressions.losses`` on Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acidsql.catalog.types import TIMESTAMP_NTZ, CharType, HiveType, PrimitiveType, VarcharType
+from acidsql.expressions.coercion import FLOAT
+from acidsql.expressions.losses import Loss
+from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.vectors.casts import cast, is_utc
+from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
+from acidsql.expressions.vectors.vector import Uncertain, Vector
+
+_losses = Kernels("losses")
+_BIGINT = PrimitiveType("bigint")
+
+
+def lost(
+    loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType], *, zone: str
+) -> Any:
+    """A mask of the values that have lost something so, of arrays of these ``types``; None if none
+    has. Uncertain.
+    """
+    given_type, wanted = types
+    utc = is_utc(zone)
+
+    def as_type(array: Any, kind: HiveType, target: HiveType) -> Any:
+        import pyarrow as pa
+
+        batch = pa.RecordBatch.from_arrays([array], names=["v"])
+        vector = Vector(kind, lambda rows: rows.column(0))
+        try:
+            return cast(vector, target, ansi=False, utc=utc).run(batch)
+        except NotUnderstood as signal:
+            raise Uncertain(signal.reason) from None
+
+    match loss:
+        case Loss.NULL:
+            return _losses.became_null(given, stored)
+        case Loss.CUT:
+            assert isinstance(wanted, VarcharType | CharType)
+            return _losses.longer(as_type(given, given_type, STRING), wanted.length)
+        case Loss.CHANGED if given_type == STRING or isinstance(given_type, CharType | VarcharType):
+            if bits_of(wanted):
+                return _losses.has_point(given, stored)
+            return _losses.infinite_text(given, stored)
+        case Loss.CHANGED if given_type in (FLOAT, DOUBLE):
+            if not bits_of(wanted):
+                return _losses.became_infinite(given, stored)
+            numbers = as_type(given, given_type, DOUBLE)
+            return _losses.other_double(numbers, as_type(stored, wanted, DOUBLE), bits_of(wanted))
+        case Loss.CHANGED:
+            is_time = given_type in (TIMESTAMP, TIMESTAMP_NTZ)
+            whole = as_type(given, given_type, _BIGINT) if is_time else given
+            kind = _BIGINT if is_time else given_type
+            return _losses.other(whole, as_type(stored, wanted, kind))
+    raise AssertionError(loss)

@@ -1,0 +1,124 @@
+"""What store casts take from the values of rows that Spark computes.
+
+Each row carries its marks (``expressions.losses``) as far as the place where it is written: on the
+driver they are counted beside the rows, in a job right under the sink. There every row is written
+by the one attempt of a task that counts, so the numbers are those of the rows that are stored,
+whatever was tried again, and nothing is read or computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.types import HiveType
+from acidsql.expressions.losses import (
+    LOST,
+    Counter,
+    Lost,
+    counted,
+    counters_of,
+    counts_sql,
+    lost_sql,
+    marks_sql,
+    uncounted,
+)
+from acidsql.expressions.query_text import GIVEN
+from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.tree import VOID
+from acidsql.lazy_dataclass import dataclass
+from acidsql.spark import jvm
+from acidsql.spark.read.answers import columns_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_AT = "acidsql_at_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A value of a frame and what its column stores of it, by their places. ``when``: SQL over
+    ``place`` that is true for the rows that store this value.
+    """
+
+    given: int
+    stored: int
+    column: Column
+    when: str | None = None
+
+
+def value_at(ordinal: int) -> str:
+    """What conditions of ``Store`` call a column of the frame."""
+    return f"{_AT}{ordinal}"
+
+
+def types_of(frame: DataFrame) -> list[HiveType]:
+    """The types of the columns of a frame as Hive's."""
+    kinds = [field.dataType.typeName() for field in frame.schema.fields]
+    return [
+        VOID if kind == "void" else hive_type
+        for kind, (_, hive_type) in zip(kinds, columns_of(frame), strict=True)
+    ]
+
+
+def with_marks(
+    frame: DataFrame,
+    types: Sequence[HiveType],
+    stores: Sequence[Store],
+    counters: list[Counter],
+) -> DataFrame:
+    """The frame without the values before they are stored (columns GIVEN), and with the marks of
+    what they lose behind the others. ``types``: of its columns. New counters join ``counters``.
+    """
+    names = frame.columns
+    conditions: dict[int, list[str]] = {}
+    for store in stores:
+        given = types[store.given]
+        for counter in counters_of(store.column, given):
+            if counter not in counters:
+                counters.append(counter)
+            condition = lost_sql(
+                counter.loss,
+                value_at(store.given),
+                value_at(store.stored),
+                (given, store.column.type),
+            )
+            whole = condition if store.when is None else f"{store.when} AND ({condition})"
+            conditions.setdefault(counters.index(counter), []).append(whole)
+    kept = [
+        f"{value_at(ordinal)} AS {identifier(name)}"
+        for ordinal, name in enumerate(names)
+        if not name.startswith(GIVEN)
+    ]
+    if len(kept) == len(names) and not conditions:
+        return frame
+    marks = marks_sql(
+        {number: " OR ".join(f"({one})" for one in ones) for number, ones in conditions.items()}
+    )
+    lost = [f"{sql} AS {LOST}{number}" for number, sql in enumerate(marks)]
+    return frame.toDF(*map(value_at, range(len(names)))).selectExpr(*kept, *lost)
+
+
+class Counting:
+    """The count of marks in one job."""
+
+    def __init__(self, counters: Sequence[Counter] = ()) -> None:
+        self._counters = counters
+        self._counts: Callable[[], Sequence[int] | None] | None = None
+
+    def of(self, rows: DataFrame) -> DataFrame:
+        """Rows that the next job is to write, counted on their way. No exchange may follow: behind
+        one a row may pass twice.
+        """
+        if self._counters:
+            rows, self._counts = jvm.observed(rows, counts_sql(self._counters))
+        return rows
+
+    def lost(self) -> tuple[Lost, ...]:
+        """What the rows of the job that has been done have lost."""
+        if self._counts is None:
+            return ()
+        counts = self._counts()
+        return uncounted(self._counters) if counts is None else counted(self._counters, counts)
