@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from acidsql.result import Result, Stats
 
 
-def done() -> Result:
-    return Result((), Stats())
+def done(notes: Iterable[str] = ()) -> Result:
+    return Result((), Stats(), notes=notes)
 
 
 def one_column(column: str, values: Iterable[str]) -> Result:

@@ -37,19 +37,22 @@ def lies_elsewhere(table: Table, partition: Partition) -> bool:
 
 def check_partition_location(
     warehouse: Warehouse, table: Table, partition: Partition, others: Sequence[Partition]
-) -> None:
+) -> tuple[str, ...]:
     """Raises BindError if the directory of a partition to be is, holds or lies in one where files
     belong to another table or partition.
+
+    Returns what is to be said of it: see ``check_apart``.
 
     ``others``: the table's other partitions; of those that lie where their names say, a partition
     that does so too needs none. Partitions of one table may share files as long as dropping one
     deletes none.
     """
     elsewhere = lies_elsewhere(table, partition)
+    notes: tuple[str, ...] = ()
     if elsewhere:
-        check_apart(warehouse, replace(table, location=partition.location))
+        notes = check_apart(warehouse, replace(table, location=partition.location))
     if not table.owns_files:
-        return
+        return notes
     near = others if elsewhere else [other for other in others if lies_elsewhere(table, other)]
     path = real_path(partition.location)
     for other in near:
@@ -61,6 +64,7 @@ def check_partition_location(
             raise BindError(message, hint="Choose a directory of its own.")
     if elsewhere:
         _check_free(table, partition, path)
+    return notes
 
 
 def _check_free(table: Table, partition: Partition, path: str) -> None:
