@@ -195,7 +195,9 @@ class Cleaner:
     def _carry_out(self, job: _Job) -> bool:
         chosen = self._chosen(job)
         if chosen.obsolete:
-            if not self.store.begin_cleaning(job.compaction, _history_lost(job, chosen)):
+            directories = [path for path in chosen.obsolete if is_reserved(path)]
+            lost = _history_lost(job, chosen)
+            if not self.store.begin_cleaning(job.compaction, lost, directories):
                 return False
             self._remove(job, chosen.obsolete)
             left = self._chosen(job).obsolete

@@ -115,17 +115,10 @@ def ids_at(io: FileIO, location: str) -> HighestIds:
 
 
 def check_ids(
-    warehouse: Warehouse,
-    table: Table,
-    ids_by_location: Mapping[str, HighestIds],
-    *,
-    seed: bool = False,
+    warehouse: Warehouse, table: Table, ids_by_location: Mapping[str, HighestIds]
 ) -> None:
     """Raises BindError if files would be seen only later, when their write id or transaction id is
-    given to somebody else's rows.
-
-    ``ids_by_location``: those in the names of files. ``seed``: a table nobody has written to takes
-    over the write ids of its files instead.
+    given to somebody else's rows. ``ids_by_location``: those in the names of files.
     """
     ids_by_location = {location: ids for location, ids in ids_by_location.items() if ids != NO_IDS}
     if not table.is_transactional or not ids_by_location:
@@ -143,10 +136,6 @@ def check_ids(
             )
             raise BindError(message, hint=hint)
     given_out = warehouse.store.valid_write_ids(table.name, txns).high_watermark
-    highest = max(ids.write_id for ids in ids_by_location.values())
-    if seed and given_out == 0 and highest > 0:
-        warehouse.store.seed_write_id(table.name, highest)
-        return
     for location, ids in ids_by_location.items():
         if ids.write_id > given_out:
             message = (

@@ -17,14 +17,16 @@ from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
+from acidsql.catalog.statistics import BYTES, ROWS, Filled, is_accurate, whole_number
 from acidsql.errors import TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
+from acidsql.storage.lost_files import check_lost, shows_less
 from acidsql.storage.scan.moved_files import MovedFiles
+from acidsql.storage.undeclared import names_above, unread_warning
 from acidsql.storage.write.pending import PendingRoot
 
 
@@ -48,6 +50,19 @@ class PartitionSnapshot:
     def size(self) -> int:
         """The bytes of all files."""
         return sum(f.file.size for f in (*self.insert_files(0), *self.delete_files(0)))
+
+    @property
+    def filled(self) -> Filled:
+        """All files but the transaction's own."""
+        if self.directory is None:
+            return Filled(len(self.files), sum(file.size for file in self.files))
+        base, current = self.directory.base, self.directory.current
+        chosen = [directory.files for directory in current if directory.files]
+        if base is not None:
+            chosen.append(base.files)
+        if self.directory.originals:
+            chosen.append(self.directory.originals)
+        return Filled(sum(map(len, chosen)), sum(file.size for files in chosen for file in files))
 
     def insert_files(self, number: int) -> Iterator[FoundFile]:
         """The files with rows; ``number``: the partition's in the table snapshot."""
@@ -127,6 +142,7 @@ class Visibility(Protocol):
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
     def is_latest(self, table: TableName) -> bool: ...
+    def highest_given(self, table: TableName) -> WriteId: ...
     def confirm(self) -> None: ...
 
 
@@ -191,10 +207,15 @@ class Snapshots:
         missing = [pair for pair in wanted if pair[0] not in self._taken]
         for root, _ in missing:
             self.files.add_root(root)
-        for partition in look_at_all(lambda pair: self._take(table, *pair, write_ids), missing):
+        looks = look_at_all(lambda pair: self._take(table, *pair, write_ids), missing)
+        for partition, _ in looks:
             self._taken[partition.root] = partition
         if missing or not all(self.files.is_kept(root) for root, _ in wanted):
             self.check_unchanged(table)
+        if write_ids is not None and looks:
+            self._tell_unread(table, looks, write_ids)
+            for partition, listing in looks:
+                self._check_whole(table, partition, listing, write_ids)
         seen = (self._with_own(self._taken[root]) for root, _ in wanted)
         now = (
             replace(one, root=root)
@@ -286,17 +307,51 @@ class Snapshots:
         root: str,
         partition: Partition | None,
         write_ids: ValidWriteIdList | None,
-    ) -> PartitionSnapshot:
+    ) -> tuple[PartitionSnapshot, Listing]:
+        listing = self._io.listing(root)
         if write_ids is None:
-            return PartitionSnapshot(
-                root=root, partition=partition, files=self._io.listing(root).files
-            )
-        directory = acid_directory(self._io, root, write_ids, events=table.is_full_acid)
+            return PartitionSnapshot(root=root, partition=partition, files=listing.files), listing
+        directory = acid_directory(
+            self._io, root, write_ids, events=table.is_full_acid, listing=listing
+        )
         if table.is_insert_only:
-            return PartitionSnapshot(
-                root=root, partition=partition, files=visible_files(directory, write_ids)
+            files = visible_files(directory, write_ids)
+            return PartitionSnapshot(root=root, partition=partition, files=files), listing
+        return PartitionSnapshot(root=root, partition=partition, directory=directory), listing
+
+    def _tell_unread(
+        self,
+        table: Table,
+        looks: Sequence[tuple[PartitionSnapshot, Listing]],
+        write_ids: ValidWriteIdList,
+    ) -> None:
+        """Warns of directories that nobody sees because others wrote them. Those of writers who
+        came after the snapshot are told apart by a look at what was given out by now.
+        """
+        above = {
+            f"{seen.root}/{name}": ends
+            for seen, listing in looks
+            for name, ends in names_above(listing.directories, write_ids.high_watermark)
+        }
+        if above:
+            given_out = self._visible.highest_given(table.name)
+            unread = {path: ends for path, ends in above.items() if max(ends) > given_out}
+            if unread:
+                self.warnings.append(unread_warning(table, unread))
+
+    def _check_whole(
+        self,
+        table: Table,
+        seen: PartitionSnapshot,
+        listing: Listing,
+        write_ids: ValidWriteIdList,
+    ) -> None:
+        """Raises FormatError if files are lost, where less is there than statistics say."""
+        of = table.statistics if seen.partition is None else seen.partition.statistics
+        if shows_less(of, seen.filled):
+            check_lost(
+                self._catalog, self._io, table, seen.partition, seen.root, listing, write_ids
             )
-        return PartitionSnapshot(root=root, partition=partition, directory=directory)
 
     def _with_own(self, partition: PartitionSnapshot) -> PartitionSnapshot:
         """The partition as the transaction has left it."""

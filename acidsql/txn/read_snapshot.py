@@ -14,7 +14,7 @@ from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import InterfaceError, MetastoreError
-from acidsql.txn.manager import TxnManager
+from acidsql.txn.manager import TxnManager, highest_given
 from acidsql.txn.readers import OpenedReader, ReadRequest, lost_error
 
 DEFAULT_LEASE = 86_400.0
@@ -71,6 +71,10 @@ class ReadSnapshot:
         return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(
             table
         )
+
+    def highest_given(self, table: TableName) -> WriteId:
+        """The highest write id that was given out by now."""
+        return highest_given(self._manager, table)
 
     def confirm(self) -> None:
         """Raises SnapshotTooOldError if its files are not kept any more, so that what was read may

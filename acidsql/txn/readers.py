@@ -176,8 +176,11 @@ class Readers(Protocol):
     def list_readers(self) -> tuple[ReaderInfo, ...]:
         """All living registrations, the oldest first."""
 
-    def begin_cleaning(self, compaction: Compaction, base: WriteId | None) -> bool:
+    def begin_cleaning(
+        self, compaction: Compaction, base: WriteId | None, directories: Collection[str] = ()
+    ) -> bool:
         """Claims what the compaction has made obsolete: whether it may be removed now, because no
         living registration of the table is older than the compaction's commit. ``base``: what lies
         below it is what goes, None for no such; no older snapshot is given the table from then on.
+        ``directories``: the names of those that go, which are missed by nobody from then on.
         """

@@ -15,6 +15,7 @@ from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -41,7 +42,11 @@ from acidsql.metastore.rows.partitions import (
     update_partition,
 )
 from acidsql.metastore.rows.readers import part_readers, readers_of
-from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
+from acidsql.metastore.rows.statistics import (
+    alter_statistics,
+    forget_statistics,
+    record_directories,
+)
 from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
     delete_table,
@@ -137,6 +142,7 @@ class EmbeddedCatalog:
         partitions: Iterable[Partition] = (),
         *,
         write_id: WriteId = FIRST_WRITE_ID,
+        written: Iterable[StatisticsChange] = (),
     ) -> Iterator[None]:
         with self._store.write() as connection:
             stored = self._create_table(connection, table)
@@ -145,6 +151,7 @@ class EmbeddedCatalog:
             )
             if stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
+            record_directories(connection, stored.table_id, tuple(written))
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:

@@ -5,6 +5,7 @@ change is lost.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -14,7 +15,13 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog import statistics
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table
-from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange, nothing_yet
+from acidsql.catalog.statistics import (
+    Analyzed,
+    ColumnStatistics,
+    Filled,
+    StatisticsChange,
+    nothing_yet,
+)
 from acidsql.catalog.types import parse_type
 from acidsql.errors import TableNotFoundError, WriteConflictError
 from acidsql.testing.contracts.store import OpenStore, StoreContract, T, write
@@ -35,10 +42,22 @@ FOUND = Analyzed(
 
 
 def inserted(
-    table: Table, rows: int, partition: Partition | None = None, **facts: bool
+    table: Table,
+    rows: int,
+    partition: Partition | None = None,
+    *,
+    replaces: bool = False,
+    directories: Mapping[str, Filled] | None = None,
 ) -> StatisticsChange:
     return StatisticsChange(
-        table=table, partition=partition, rows=rows, files=1, bytes=100 * rows, raw_bytes=0, **facts
+        table=table,
+        partition=partition,
+        rows=rows,
+        files=1,
+        bytes=100 * rows,
+        raw_bytes=0,
+        replaces=replaces,
+        directories=directories or {},
     )
 
 
