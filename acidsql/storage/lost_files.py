@@ -132,7 +132,7 @@ def missing(
     filled: dict[str, Filled] = {}
     for file in listing.files:
         directory, slash, _ = file.path.partition("/")
-        if slash and directory in names:
+        if slash and directory in names and file.size:
             before = filled.get(directory, Filled(0, 0))
             filled[directory] = Filled(before.files + 1, before.bytes + file.size)
     for one in written:

@@ -18,7 +18,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import BYTES, ROWS, Filled, is_accurate, whole_number
-from acidsql.errors import TransactionAbortedError, Warning
+from acidsql.errors import SnapshotTooOldError, TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
@@ -26,7 +26,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.lost_files import check_lost, shows_less
 from acidsql.storage.scan.moved_files import MovedFiles
-from acidsql.storage.undeclared import names_above, unread_warning
+from acidsql.storage.undeclared import names_above, unread_error, unread_warning
 from acidsql.storage.write.pending import PendingRoot
 
 
@@ -311,9 +311,15 @@ class Snapshots:
         listing = self._io.listing(root)
         if write_ids is None:
             return PartitionSnapshot(root=root, partition=partition, files=listing.files), listing
-        directory = acid_directory(
-            self._io, root, write_ids, events=table.is_full_acid, listing=listing
-        )
+        try:
+            directory = acid_directory(
+                self._io, root, write_ids, events=table.is_full_acid, listing=listing
+            )
+        except SnapshotTooOldError as error:
+            unread = self._unread(table, [(root, listing)], write_ids)
+            if not unread:
+                raise
+            raise unread_error(table, unread) from error
         if table.is_insert_only:
             files = visible_files(directory, write_ids)
             return PartitionSnapshot(root=root, partition=partition, files=files), listing
@@ -328,16 +334,20 @@ class Snapshots:
         """Warns of directories that nobody sees because others wrote them. Those of writers who
         came after the snapshot are told apart by a look at what was given out by now.
         """
+        unread = self._unread(table, [(seen.root, listing) for seen, listing in looks], write_ids)
+        if unread:
+            self.warnings.append(unread_warning(table, unread))
+
+    def _unread(
+        self, table: Table, looks: Sequence[tuple[str, Listing]], write_ids: ValidWriteIdList
+    ) -> Mapping[str, set[WriteId]]:
         above = {
-            f"{seen.root}/{name}": ends
-            for seen, listing in looks
+            f"{root}/{name}": ends
+            for root, listing in looks
             for name, ends in names_above(listing.directories, write_ids.high_watermark)
         }
-        if above:
-            given_out = self._visible.highest_given(table.name)
-            unread = {path: ends for path, ends in above.items() if max(ends) > given_out}
-            if unread:
-                self.warnings.append(unread_warning(table, unread))
+        given_out = self._visible.highest_given(table.name) if above else WriteId(0)
+        return {path: ends for path, ends in above.items() if max(ends) > given_out}
 
     def _check_whole(
         self,

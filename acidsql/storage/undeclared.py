@@ -163,6 +163,17 @@ def unread_warning(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> Warn
     )
 
 
+def unread_error(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> OperationalError:
+    """The error of whoever would read a table of which all but what he does not see may be gone."""
+    warning = unread_warning(table, paths)
+    return OperationalError(
+        f"nothing can be read of table {table.name}: others wrote and compacted it",
+        detail=f"{warning.message}: {warning.detail}",
+        hint=f"acidsql doctor {table.name} --repair takes over what the files prove; "
+        + what_to_say(table),
+    )
+
+
 def undeclared_error(table: Table, undeclared: Undeclared) -> OperationalError:
     """The error of whoever would write to a table with files that others wrote."""
     proven = f"acidsql doctor {table.name} --repair takes them over: the files prove what counts."

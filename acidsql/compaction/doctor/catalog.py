@@ -57,7 +57,7 @@ def _missing(path: str, detail: str) -> Finding:
         detail=detail,
         hive3="reads no rows",
         hive4="reads no rows",
-        acidsql="reads no rows",
+        acidsql="refuses it if rows were committed there, else reads no rows",
         mend="mount or restore it; of a partition that is to go, MSCK REPAIR TABLE .. SYNC"
         " PARTITIONS",
     )
@@ -111,6 +111,9 @@ def findings_of_lost(
 ) -> Iterator[Finding]:
     """Directories that were committed and are not there, or have lost files."""
     for partition in partitions if table.partition_columns else [None]:
+        location = path_of(table.location if partition is None else partition.location)
+        if io.renames(location) and not io.exists(location):
+            continue  # that is a finding of its own
         for lost in find_lost(catalog, io, table, partition, write_ids):
             yield Finding(
                 severity=Severity.ERROR,

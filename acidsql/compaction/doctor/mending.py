@@ -71,9 +71,8 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
             store.declare_write_ids(table.name, committed=[highest], aborted=[])
             return f"write ids up to {highest} count as committed"
         case RewriteTail(root=root, path=path):
-            before = _size(io, f"{root}/{path}")
             done = rewrite_tail(io, root, path)
-            _record_size(store, table, root, path, _size(io, f"{root}/{path}") - before)
+            _record_filled(store, io, table, root, path.partition("/")[0])
             return done
         case _:
             assert_never(finding.cure)
@@ -165,25 +164,23 @@ def rewrite_tail(io: FileIO, root: str, path: str) -> str:
     return "footer keys computed from the rows"
 
 
-def _size(io: FileIO, path: str) -> int:
-    return io.read_tail(path, 0)[1]
-
-
-def _record_size(store: Store, table: Table, root: str, path: str, more: int) -> None:
-    """Has the store know that a file has another size, which is no loss."""
-    directory = path.partition("/")[0]
+def _record_filled(store: Store, io: FileIO, table: Table, root: str, directory: str) -> None:
+    """Has the store know what a directory holds whose files are of other sizes now, which is no
+    loss.
+    """
     partition = next((p for p in store.list_partitions(table) if path_of(p.location) == root), None)
     name = None if partition is None else name_of(table, partition)
+    files = [f for f in io.list_files(f"{root}/{directory}") if f.size]
+    filled = Filled(len(files), sum(file.size for file in files))
     for one in store.written_directories(table):
-        if (one.partition, one.directory) == (name, directory):
+        if (one.partition, one.directory) == (name, directory) and one.filled.files == filled.files:
             store.forget_written(table, partition, [directory])
-            filled = Filled(one.filled.files, one.filled.bytes + more)
             change = StatisticsChange(
                 table=table,
                 partition=partition,
                 rows=0,
                 files=0,
-                bytes=more,
+                bytes=filled.bytes - one.filled.bytes,
                 raw_bytes=0,
                 directories={directory: filled},
             )
