@@ -34,6 +34,7 @@ from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.txn.readers import UnwritableError
 
 FORGET = "--forget-lost"
 """The option of ``acidsql doctor`` that takes lost files off the record."""
@@ -100,19 +101,37 @@ def find_lost(
     """What is lost of a table without partitions, or of a partition, as it is at this moment;
     nothing of one that is not what it was any more.
     """
-    with catalog.alone():
-        stored = catalog.find_table(table.name)
-        if stored is None or stored.table_id != table.table_id:
+
+    def look() -> list[LostFiles]:
+        return _look(catalog, io, table, partition, write_ids)
+
+    try:
+        with catalog.alone():
+            return look()
+    except UnwritableError:  # nobody can be kept out: what two looks miss is missing
+        again = look()
+        return [one for one in look() if one in again]
+
+
+def _look(
+    catalog: Catalog,
+    io: FileIO,
+    table: Table,
+    partition: Partition | None,
+    write_ids: ValidWriteIdList,
+) -> list[LostFiles]:
+    stored = catalog.find_table(table.name)
+    if stored is None or stored.table_id != table.table_id:
+        return []
+    location, name = stored.location, None
+    if partition is not None:
+        now = catalog.find_partition(stored, name_of(table, partition))
+        if now is None:
             return []
-        location, name = stored.location, None
-        if partition is not None:
-            now = catalog.find_partition(stored, name_of(table, partition))
-            if now is None:
-                return []
-            location, name = now.location, name_of(table, partition)
-        written = [w for w in catalog.written_directories(stored) if w.partition == name]
-        root = path_of(location)
-        return list(missing(root, written, io.listing(root), write_ids)) if written else []
+        location, name = now.location, name_of(table, partition)
+    written = [w for w in catalog.written_directories(stored) if w.partition == name]
+    root = path_of(location)
+    return list(missing(root, written, io.listing(root), write_ids)) if written else []
 
 
 def missing(

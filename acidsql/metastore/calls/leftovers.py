@@ -94,6 +94,12 @@ class EmbeddedReaders(EmbeddedTxns):
             insert_reader(connection, reader_id, request, txns, seen, self._observer(now))
             return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen, locks=answer)
 
+    def read_unknown(self, request: ReadRequest) -> OpenedReader:
+        with self._store.read() as connection:
+            txns = valid_txns(connection, None)
+            seen = self._requested(connection, txns, request)
+            return OpenedReader(reader_id=None, txns=txns, write_ids=seen)
+
     def read_also(
         self, reader_id: int | None, txns: ValidTxnList, request: ReadRequest
     ) -> OpenedReader:
