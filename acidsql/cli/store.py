@@ -18,8 +18,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "copy moves the metastore of a warehouse from a file into a PostgreSQL database, back, or"
         " into another database, while nobody has a transaction open. FROM can no longer be opened"
         " then. backup copies the metastore in the file of the warehouse FROM into the new file TO,"
-        " as it is at one moment, while others go on using it; to restore it, put it in the place of"
-        " FROM/_acidsql/metastore.db while nobody has that open, and run acidsql doctor."
+        " as it is at one moment, while others go on using it; to restore it, put it in the place"
+        " of FROM/_acidsql/metastore.db while nobody has that open, and run acidsql doctor."
     )
     parser.add_argument("action", choices=["copy", "backup"], help="what to do")
     doc = "the directory of the warehouse, or the URL of a database"

@@ -86,5 +86,5 @@ def opened_store(
         pool_timeout_seconds=settings.number("metastore.compactor.worker.pool.timeout"),
         mode=int(settings.text("acidsql.store.mode"), 8),
         durable=settings.flag("acidsql.durable"),
-        create=Create(settings.text("acidsql.store.create")),
+        create=Create(str(settings.get("acidsql.store.create"))),
     )

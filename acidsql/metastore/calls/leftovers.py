@@ -60,10 +60,17 @@ from acidsql.metastore.rows.statistics import partition_ids
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.rows.txns import require_open, valid_txns
 from acidsql.metastore.rows.written import forget_written
+from acidsql.metastore.store import CommitFailedError
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
 from acidsql.txn.locks import NO_TXN, LockRequest, LockState
-from acidsql.txn.readers import OpenedReader, ReaderInfo, ReadRequest, lost_error
+from acidsql.txn.readers import (
+    OpenedReader,
+    ReaderInfo,
+    ReadRequest,
+    UnwritableError,
+    lost_error,
+)
 
 LONG_AGO = 12
 """After so many times hive.txn.timeout without a heartbeat, a process nobody knows of writes
@@ -78,8 +85,21 @@ class EmbeddedReaders(EmbeddedTxns):
     host that all of them run on.
     """
 
+    @contextmanager
+    def _registering(self) -> Iterator[Connection]:
+        """A write transaction that puts a reader on record; UnwritableError where it cannot, also
+        if the COMMIT finds no room.
+        """
+        try:
+            with self._store.write(durable=not self._store.one_host) as connection:
+                yield connection
+        except CommitFailedError as error:
+            if any(mark in error.message for mark in self._store.full):
+                raise UnwritableError(error.message) from error
+            raise
+
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
-        with self._store.write(durable=not self._store.one_host) as connection:
+        with self._registering() as connection:
             now = self._time(connection)
             answer = None if locks is None else self._ask(connection, locks, NO_TXN, now)
             if answer is not None and answer.state is not LockState.ACQUIRED:
@@ -103,7 +123,7 @@ class EmbeddedReaders(EmbeddedTxns):
     def read_also(
         self, reader_id: int | None, txns: ValidTxnList, request: ReadRequest
     ) -> OpenedReader:
-        with self._store.write(durable=not self._store.one_host) as connection:
+        with self._registering() as connection:
             if reader_id is None:
                 reader_id = next_lock_id(connection)
             elif not registered(connection, [reader_id]):

@@ -54,7 +54,8 @@ def back_up(warehouse: str, target: str) -> BackedUp:
                 raise MetastoreError(f'the metastore "{source}" is empty')
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(part)) as copy:
-                driver: sqlite3.Connection = connection.connection.driver_connection
+                driver = connection.connection.driver_connection
+                assert isinstance(driver, sqlite3.Connection)
                 driver.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # all in the one file
         _put_in_place(part, final)

@@ -113,6 +113,8 @@ class SQLiteStore(Store):
         self._is_open = self._is_read_only = False
         self._durable = _engine(self.path, synchronous="FULL" if durable else "OFF")
         self._brief = _engine(self.path, synchronous="NORMAL" if durable else "OFF")
+        if create is Create.ALWAYS:
+            self._prepare()
 
     @property
     def is_made(self) -> bool:
@@ -120,17 +122,23 @@ class SQLiteStore(Store):
         return is_warehouse(self.warehouse)
 
     def open_up(self) -> None:
+        self._prepare()
+        try:
+            super().open_up()
+        except BaseException:
+            self._is_open = False
+            raise
+
+    def _prepare(self) -> None:
+        """Makes the file where it is missing, and may be made."""
+        if self._is_open:
+            return
         if not self.path.exists():
             self._check_new()
         self._is_read_only = is_read_only(self.path)
         if not self._is_read_only:
             self._prepared()
         self._is_open = True
-        try:
-            super().open_up()
-        except BaseException:
-            self._is_open = False
-            raise
 
     def make(self) -> None:
         if not self._is_open:
