@@ -125,6 +125,14 @@ def is_accurate(parameters: Parameters) -> bool:
     return _read_state(parameters).get(_BASIC) == _TRUE
 
 
+def shows_less(statistics: Parameters, seen: Filled) -> bool:
+    """Whether a reader sees less of a table or partition than its statistics say; False where they
+    say nothing.
+    """
+    files, size = (whole_number(statistics.get(key)) for key in (FILES, BYTES))
+    return (files is not None and seen.files < files) or (size is not None and seen.bytes < size)
+
+
 def accurate_columns(parameters: Parameters) -> list[str]:
     """The columns whose statistics hold, sorted."""
     columns = _read_state(parameters).get(_COLUMNS)

@@ -22,7 +22,6 @@ from acidsql.spark.start.translation import translated
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
-from acidsql.storage.undeclared import find_undeclared, undeclared_error
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.publish import TakenError
 from acidsql.storage.write.target import Written
@@ -145,6 +144,8 @@ class TransactionWork(UnitOfWork):
         """Raises OperationalError where the first write id of a table is that of files that others
         wrote: theirs would be taken for this transaction's. The id is given back.
         """
+        from acidsql.storage.undeclared import find_undeclared, undeclared_error
+
         table, files = leg.table, self._engine.files
         locations = [p.location for p in self._store.list_partitions(table)]
         with translated():

@@ -22,14 +22,7 @@ from acidsql.acid.write_ids import RangeResponse, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
-from acidsql.catalog.statistics import (
-    BYTES,
-    FILES,
-    Filled,
-    Parameters,
-    WrittenDirectory,
-    whole_number,
-)
+from acidsql.catalog.statistics import Filled, WrittenDirectory
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import path_of
@@ -61,14 +54,6 @@ class LostFiles:
         if self.left.files < self.committed.files:
             return f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}'
         return f'"{self.path}" has {self.left.bytes:,} of {self.committed.bytes:,} bytes'
-
-
-def shows_less(statistics: Parameters, seen: Filled) -> bool:
-    """Whether a reader sees less of a table or partition than its statistics say; False where they
-    say nothing.
-    """
-    files, size = (whole_number(statistics.get(key)) for key in (FILES, BYTES))
-    return (files is not None and seen.files < files) or (size is not None and seen.bytes < size)
 
 
 def check_lost(

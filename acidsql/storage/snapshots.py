@@ -12,21 +12,27 @@ from typing import Protocol
 from acidsql.acid.acid_directory import AcidDirectory, DataFile, FileEntry
 from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
+from acidsql.acid.listed import names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.catalog.statistics import BYTES, ROWS, Filled, is_accurate, whole_number
+from acidsql.catalog.statistics import (
+    BYTES,
+    ROWS,
+    Filled,
+    is_accurate,
+    shows_less,
+    whole_number,
+)
 from acidsql.errors import SnapshotTooOldError, TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
-from acidsql.storage.lost_files import check_lost, shows_less
 from acidsql.storage.scan.moved_files import MovedFiles
-from acidsql.storage.undeclared import names_above, unread_error, unread_warning
 from acidsql.storage.write.pending import PendingRoot
 
 
@@ -319,6 +325,8 @@ class Snapshots:
             unread = self._unread(table, [(root, listing)], write_ids)
             if not unread:
                 raise
+            from acidsql.storage.undeclared import unread_error
+
             raise unread_error(table, unread) from error
         if table.is_insert_only:
             files = visible_files(directory, write_ids)
@@ -336,6 +344,8 @@ class Snapshots:
         """
         unread = self._unread(table, [(seen.root, listing) for seen, listing in looks], write_ids)
         if unread:
+            from acidsql.storage.undeclared import unread_warning
+
             self.warnings.append(unread_warning(table, unread))
 
     def _unread(
@@ -359,6 +369,8 @@ class Snapshots:
         """Raises FormatError if files are lost, where less is there than statistics say."""
         of = table.statistics if seen.partition is None else seen.partition.statistics
         if shows_less(of, seen.filled):
+            from acidsql.storage.lost_files import check_lost
+
             check_lost(
                 self._catalog, self._io, table, seen.partition, seen.root, listing, write_ids
             )

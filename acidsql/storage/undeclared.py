@@ -10,7 +10,7 @@ nothing: a stream's holds rows of aborted transactions, too.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from acidsql.acid.acid_directory import id_range
 from acidsql.acid.bases import BaseKind, parse_marker
@@ -183,18 +183,3 @@ def undeclared_error(table: Table, undeclared: Undeclared) -> OperationalError:
         detail=named(undeclared.undecided, path_of(table.location)) or None,
         hint=what_to_say(table) if undeclared.undecided else proven,
     )
-
-
-def names_above(directories: Iterable[str], highest: WriteId) -> Iterator[tuple[str, set[WriteId]]]:
-    """The ACID directories of a listing that reach above a write id, with the ends of their
-    ranges.
-    """
-    for path in directories:
-        if "/" in path or not is_reserved(path):
-            continue
-        name = parse_directory(path)
-        if name is None:
-            continue
-        low, high, _ = id_range(name)
-        if high > highest:
-            yield path, {low, high}

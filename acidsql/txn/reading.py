@@ -70,15 +70,15 @@ class Reads:
         self._readers: set[int] = set()
         self._locks: set[int] = set()
         self._dropped: deque[int] = deque()
-        self._told: set[str] = set()
+        self._said: set[str] = set()
         self._in_txn: WeakSet[Hold] = WeakSet()
         self._heartbeat: Heartbeat | None = None
 
     def tell_unknown(self, snapshot: ReadSnapshot) -> Iterator[Warning]:
         """What the user is told, once, of reads that nobody knows of."""
         unknown = snapshot.unknown
-        if unknown is not None and unknown.message not in self._told:
-            self._told.add(unknown.message)
+        if unknown is not None and unknown.message not in self._said:
+            self._said.add(unknown.message)
             yield Warning(
                 f"read without locks: {unknown.message}",
                 hint="Nobody waits for this session: files that a compaction takes away, or a"

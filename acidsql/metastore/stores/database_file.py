@@ -114,9 +114,9 @@ def read_only_error(warehouse: str) -> UnwritableError:
 
 def no_warehouse_error(warehouse: str) -> MetastoreError:
     """The error of whoever looks for tables where no warehouse is."""
-    there = "" if os.path.isdir(warehouse) else ", nor such a directory"
+    addition = "" if os.path.isdir(warehouse) else ", nor such a directory"
     return MetastoreError(
-        f'there is no warehouse in "{warehouse}"{there}',
+        f'there is no warehouse in "{warehouse}"{addition}',
         hint="Name it by --warehouse or $ACIDSQL_WAREHOUSE. CREATE TABLE or CREATE DATABASE makes"
         " one.",
     )

@@ -8,6 +8,7 @@ and no busy time-out helps.)
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
@@ -37,7 +38,6 @@ from sqlalchemy.util import LRUCache
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.store import VERSION_OF_STORE, Clock, Create, Store
-from acidsql.metastore.stores.beside import check_no_tables
 from acidsql.metastore.stores.database_file import (
     OWNER_ONLY,
     changed_meanwhile_error,
@@ -110,11 +110,13 @@ class SQLiteStore(Store):
         super().__init__(warehouse, str(self.path), clock)
         self._create = create
         self._prepared = partial(prepare, warehouse, mode, anywhere=anywhere)
-        self._is_open = self._is_read_only = False
+        self._is_open = self._is_at_it = self._is_read_only = False
+        self._opening = threading.RLock()
         self._durable = _engine(self.path, synchronous="FULL" if durable else "OFF")
         self._brief = _engine(self.path, synchronous="NORMAL" if durable else "OFF")
         if create is Create.ALWAYS:
             self._prepare()
+            self._is_open = True
 
     @property
     def is_made(self) -> bool:
@@ -122,23 +124,22 @@ class SQLiteStore(Store):
         return is_warehouse(self.warehouse)
 
     def open_up(self) -> None:
-        self._prepare()
-        try:
-            super().open_up()
-        except BaseException:
-            self._is_open = False
-            raise
+        with self._opening:
+            self._prepare()
+            self._is_at_it = True
+            try:
+                super().open_up()
+                self._is_open = True
+            finally:
+                self._is_at_it = False
 
     def _prepare(self) -> None:
         """Makes the file where it is missing, and may be made."""
-        if self._is_open:
-            return
         if not self.path.exists():
             self._check_new()
         self._is_read_only = is_read_only(self.path)
         if not self._is_read_only:
             self._prepared()
-        self._is_open = True
 
     def make(self) -> None:
         if not self._is_open:
@@ -146,6 +147,8 @@ class SQLiteStore(Store):
 
     def _check_new(self) -> None:
         if self._create is not Create.ALWAYS:
+            from acidsql.metastore.stores.beside import check_no_tables
+
             check_no_tables(self.warehouse, self.path)
 
     def drop_connections(self) -> None:
@@ -174,10 +177,13 @@ class SQLiteStore(Store):
         """Opens the store if somebody has made one since. MetastoreError if there is none."""
         if self._is_open:
             return
-        if not self.is_made:
-            self._check_new()
-            raise no_warehouse_error(self.warehouse)
-        self.open_up()
+        with self._opening:  # whoever comes while another thread opens it waits
+            if self._is_open or self._is_at_it:
+                return
+            if not self.is_made:
+                self._check_new()
+                raise no_warehouse_error(self.warehouse)
+            self.open_up()
 
     def _version_now(self, connection: Connection) -> str | None:
         version: str | None = connection.exec_driver_sql(_VERSION).scalar()

@@ -348,10 +348,10 @@ class StatisticsContract(StoreContract):
         """From the commit on; an aborted transaction has none. What is taken off is missed no
         more, and a dropped table leaves nothing to the next of its name.
         """
-        made = {"delta_0000001_0000001_0000": Filled(2, 300)}
+        directories = {"delta_0000001_0000001_0000": Filled(2, 300)}
         for ends in (manager.abort, None):
             opened = manager.begin([T])
-            change = inserted(table, 3, directories=made)
+            change = inserted(table, 3, directories=directories)
             assert catalog.written_directories(table) == ()
             if ends is not None:
                 ends(opened.txn_id)
@@ -365,7 +365,7 @@ class StatisticsContract(StoreContract):
         assert catalog.written_directories(table) == (one,)
         catalog.forget_written(table, None, [one.directory])
         assert catalog.written_directories(table) == ()
-        catalog.change_statistics([inserted(table, 3, directories=made)])
+        catalog.change_statistics([inserted(table, 3, directories=directories)])
         catalog.drop_table(T)
         again = catalog.create_table(replace(table, table_id=0))
         assert catalog.written_directories(again) == ()
@@ -375,8 +375,8 @@ class StatisticsContract(StoreContract):
         self, catalog: Catalog, partitioned: Table
     ) -> None:
         """They follow a partition to another name, and go with it."""
-        made = {"base_0000001": Filled(1, 300)}
-        catalog.change_statistics([inserted(partitioned, 3, DAY, directories=made)])
+        directories = {"base_0000001": Filled(1, 300)}
+        catalog.change_statistics([inserted(partitioned, 3, DAY, directories=directories)])
         [one] = catalog.written_directories(partitioned)
         assert (one.partition, one.directory) == (name_of(partitioned, DAY), "base_0000001")
         later = replace(DAY, values=("later",), location="/data/t/ds=later")
@@ -386,12 +386,12 @@ class StatisticsContract(StoreContract):
         elsewhere = replace(later, location="/data/elsewhere")
         catalog.alter_partition(partitioned, later, elsewhere)
         assert catalog.written_directories(partitioned) == ()
-        catalog.change_statistics([inserted(partitioned, 3, elsewhere, directories=made)])
+        catalog.change_statistics([inserted(partitioned, 3, elsewhere, directories=directories)])
         catalog.drop_partitions(partitioned, [elsewhere])
         assert catalog.written_directories(partitioned) == ()
 
     def test_a_dropped_table_is_not_analyzed(self, catalog: Catalog, table: Table) -> None:
-        """And one made anew under its name is another."""
+        """And one directories anew under its name is another."""
         catalog.drop_table(T)
         catalog.create_table(replace(table, table_id=0))
         with pytest.raises(TableNotFoundError):

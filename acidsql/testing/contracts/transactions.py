@@ -146,8 +146,8 @@ class SnapshotContract(StoreContract):
             manager.seed_write_id(T, WriteId(9))
 
     def test_it_is_said_what_became_of_others_write_ids(self, manager: TxnManager) -> None:
-        """Of some that they were committed, of some that they were aborted; what is in between was
-        nobody's. The next writer gets the one after, and what was given out is not declared.
+        """Some were committed, some aborted; what is in between was nobody's. The next writer gets
+        the one after, and what was given out is not declared.
         """
         insert(manager)
         manager.declare_write_ids(T, committed=[WriteId(3), WriteId(7)], aborted=[WriteId(5)])
