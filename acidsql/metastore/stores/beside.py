@@ -12,7 +12,7 @@ from pathlib import Path
 from acidsql.acid.paths import is_hidden, original_bucket, parse_directory
 from acidsql.errors import MetastoreError
 
-_MOST_LOOKED_AT = 20_000
+_MOST_LOOKED_AT = 5_000
 """The most directories that are looked into: a warehouse in somebody's home has many others."""
 _MOST_NAMED = 3
 

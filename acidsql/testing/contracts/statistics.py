@@ -391,7 +391,7 @@ class StatisticsContract(StoreContract):
         assert catalog.written_directories(partitioned) == ()
 
     def test_a_dropped_table_is_not_analyzed(self, catalog: Catalog, table: Table) -> None:
-        """And one directories anew under its name is another."""
+        """And one made anew under its name is another."""
         catalog.drop_table(T)
         catalog.create_table(replace(table, table_id=0))
         with pytest.raises(TableNotFoundError):
