@@ -33,6 +33,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Directories are as a test has made them: sessions compact by the way only where a test is about it.
 values._DEFAULTS["acidsql.compactor.auto"] = False
 
+# Tests look at warehouses of their own before they make tables in them.
+values._DEFAULTS["acidsql.store.create"] = "open"
+
 # How fast an example runs is the machine's business, not a promise of ours.
 settings.register_profile("acidsql", deadline=None)
 settings.load_profile("acidsql")

@@ -103,6 +103,19 @@ def missing_inputs(
     """The paths of what the directory at ``path`` was made from that are not ``known`` any more;
     None for a directory that does not say what that was. FormatError if it says so in other words.
     """
+    inputs = _inputs(path, read_hidden)
+    return None if inputs is None else tuple(one for one in inputs if one not in known)
+
+
+def is_final(path: str, known: Collection[str], read_hidden: ReadHidden) -> bool:
+    """Whether the directory at ``path`` says what it was made from, and nothing of that is
+    ``known`` any more: nobody can go on with it, so that it need not be said.
+    """
+    inputs = _inputs(path, read_hidden)
+    return inputs is not None and not any(one in known for one in inputs)
+
+
+def _inputs(path: str, read_hidden: ReadHidden) -> list[str] | None:
     content = read_hidden(f"{path}/{INPUTS_FILE}")
     if content is None:
         return None
@@ -112,7 +125,7 @@ def missing_inputs(
         inputs = None
     if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
         raise FormatError(f'unknown content of "{path}/{INPUTS_FILE}"')
-    return tuple(one for one in inputs if one not in known)
+    return inputs
 
 
 def nothing_hidden(_path: str) -> bytes | None:

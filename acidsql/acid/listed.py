@@ -4,11 +4,12 @@ with which files, and which of them a reader may know of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Generic, TypeVar
 
 from acidsql.acid.acid_directory import Directory, FileEntry, file_name, id_range
+from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import (
     NO_VISIBILITY,
     Base,
@@ -164,3 +165,18 @@ def _holds_originals(
         default=None,
     )
     return probe is not None and (is_original is None or is_original(probe))
+
+
+def names_above(directories: Iterable[str], highest: WriteId) -> Iterator[tuple[str, set[WriteId]]]:
+    """The ACID directories of a listing that reach above a write id, with the ends of their
+    ranges.
+    """
+    for path in directories:
+        if "/" in path or not is_reserved(path):
+            continue
+        name = parse_directory(path)
+        if name is None:
+            continue
+        low, high, _ = id_range(name)
+        if high > highest:
+            yield path, {low, high}

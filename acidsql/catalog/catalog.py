@@ -4,14 +4,19 @@ case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange
+from acidsql.catalog.statistics import (
+    Analyzed,
+    ColumnStatistics,
+    StatisticsChange,
+    WrittenDirectory,
+)
 
 
 class Catalog(Protocol):
@@ -39,9 +44,11 @@ class Catalog(Protocol):
         partitions: Iterable[Partition] = (),
         *,
         write_id: WriteId = FIRST_WRITE_ID,
+        written: Iterable[StatisticsChange] = (),
     ) -> AbstractContextManager[None]:
         """Creates a table that comes with files: it exists, with its partitions, when the block
-        ends that publishes them.
+        ends that publishes them. ``written``: the directories of these changes go on record, their
+        numbers are those of the table and its partitions already.
 
         If the block fails it has never been. ``write_id`` of a transactional table counts as
         committed: that of the files, its ``first_write_id``; WriteConflictError if it is not any
@@ -147,6 +154,20 @@ class Catalog(Protocol):
         """Changes statistics of tables without transactions; a commit brings its own. Tables and
         partitions that are there no more are passed over.
         """
+
+    def written_directories(self, table: Table) -> tuple[WrittenDirectory, ...]:
+        """The ACID directories of a stored table that are on record: those of commits and
+        compactions that nobody has taken away since. A directory is there before its record is, and
+        until after that is gone; but what ``alone`` keeps out may be half-way in between.
+        """
+
+    def forget_written(
+        self, table: Table, partition: Partition | None, directories: Collection[str]
+    ) -> None:
+        """Takes directories off the record: their files are lost for good."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """The context in which nobody else changes the store. It should be short."""
 
     def put_statistics(
         self,

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
+from typing import NamedTuple
 
 from acidsql.catalog.model import Column, Partition, Table
 from acidsql.lazy_dataclass import dataclass
@@ -27,13 +28,32 @@ _SUMS = (FILES, ROWS, BYTES, RAW_BYTES)
 Parameters = Mapping[str, str]
 
 
+class Filled(NamedTuple):
+    """The files of a directory, and their bytes."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenDirectory:
+    """An ACID directory, by its name in a table without partitions or in the ``partition`` of this
+    name, that a transaction or compaction has made and no cleaner has taken away.
+    """
+
+    partition: str | None
+    directory: str
+    filled: Filled
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsChange:
     """The change by a statement: what it has added to a table without partitions, or to one
     partition; less than nothing for what it took away.
 
     ``rows``: None if nobody counted them.  ``replaces``: the numbers are those of all there is.
-    ``raw_bytes``: None where it is not known.
+    ``raw_bytes``: None where it is not known.  ``directories``: the ACID directories that are new
+    there, by their names.
     """
 
     table: Table
@@ -43,6 +63,7 @@ class StatisticsChange:
     bytes: int
     raw_bytes: int | None = None
     replaces: bool = False
+    directories: Mapping[str, Filled] = field(default_factory=dict)
 
 
 def nothing_yet(columns: Sequence[Column]) -> dict[str, str]:
@@ -102,6 +123,14 @@ def doubted(before: Parameters) -> dict[str, str]:
 def is_accurate(parameters: Parameters) -> bool:
     """Whether numRows, numFiles and totalSize hold. Hive: StatsSetupConst.areBasicStatsUptoDate."""
     return _read_state(parameters).get(_BASIC) == _TRUE
+
+
+def shows_less(statistics: Parameters, seen: Filled) -> bool:
+    """Whether a reader sees less of a table or partition than its statistics say; False where they
+    say nothing.
+    """
+    files, size = (whole_number(statistics.get(key)) for key in (FILES, BYTES))
+    return (files is not None and seen.files < files) or (size is not None and seen.bytes < size)
 
 
 def accurate_columns(parameters: Parameters) -> list[str]:

@@ -122,7 +122,12 @@ class NewTableWork(PlainWork):
             self._engine.files.make_directory(self._table.location)
         table, partitions = self._engine.publisher.new_table(self._table, self._pending)
         self._is_creating = True
-        with self._store.creating_table(table, partitions, write_id=self._write_id):
+        with self._store.creating_table(
+            table,
+            partitions,
+            write_id=self._write_id,
+            written=self._engine.publisher.statistics(self._pending),
+        ):
             try:
                 yield
                 crash_points.reached("files of new table in place")

@@ -27,6 +27,9 @@ from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
 from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
+_FILES_AT_ONCE = 256
+"""The most files that are deleted while everybody waits."""
+
 
 def dropped_name(path: str) -> str:
     """The hidden name by which a directory is deleted."""
@@ -135,6 +138,9 @@ def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
     if path.rpartition("/")[2].startswith(HIDDEN):
         io.delete_tree(path)
         return
+    if not io.renames(path):
+        _delete_slowly(store, io, path)
+        return
     with store.alone():
         if not _is_free(store, path):
             return
@@ -142,12 +148,30 @@ def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
             is_hidden = rename_directory(io, path, hidden)
         except FileNotFoundError:
             return
-        is_deleted = not is_hidden and io.renames(path)
-        if is_deleted:
+        if not is_hidden:
             io.delete_tree(path)
     crash_points.reached("directory taken away")
-    if not is_deleted:  # where a move is a copy that takes too long to keep all others out
-        io.delete_tree(hidden if is_hidden else path)
+    if is_hidden:
+        io.delete_tree(hidden)
+
+
+def _delete_slowly(store: Store, io: FileIO, path: str) -> None:
+    """Deletes a directory where nothing can be renamed, a few files at a time: only while the store
+    lets nobody make a table there, so that none of these files is a new table's; and never for long
+    at once, since all others wait.
+    """
+    while True:
+        with store.alone():
+            if not _is_free(store, path):
+                return
+            files = io.list_files(path)
+            for file in files[:_FILES_AT_ONCE]:
+                io.delete_file(f"{path}/{file.path}")
+            if len(files) <= _FILES_AT_ONCE:  # what is hidden, and what is hardly more than a name
+                io.delete_tree(path)
+                break
+        crash_points.reached("some files deleted")
+    crash_points.reached("directory taken away")
 
 
 def _is_free(store: Store, location: str) -> bool:

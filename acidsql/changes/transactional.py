@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 from acidsql import crash_points, interrupts
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.changes.recovery import hide
@@ -18,10 +18,12 @@ from acidsql.engine import Engine
 from acidsql.errors import Error, ExecutionError, FormatError
 from acidsql.local.trace import Trace
 from acidsql.planner.steps.step import ENDING, Commit
+from acidsql.spark.start.translation import translated
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.targets import Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
+from acidsql.storage.write.publish import TakenError
 from acidsql.storage.write.target import Written
 from acidsql.txn.leftovers import AbortedWrite
 from acidsql.txn.locking import Patience
@@ -41,6 +43,7 @@ class TransactionWork(UnitOfWork):
         super().__init__(store, engine)
         self._partitions: dict[TableName, dict[str, Partition]] = {}
         self._changed = (0, 0, 0)
+        self._found_others = False
         self.txn = txn
         self.request: RunRequest | None = None
         """What its commit is recorded as, if it has carried out ``statements`` that change rows."""
@@ -120,6 +123,7 @@ class TransactionWork(UnitOfWork):
         """TransactionAbortedError where files failed because others have aborted the transaction:
         whoever writes next may have taken them away.
         """
+        self._found_others |= isinstance(error, TakenError)
         return self.txn.find_abort() if isinstance(error, ExecutionError) else None
 
     def _work_on(self, leg: Leg, before: Roots) -> Work:
@@ -127,12 +131,28 @@ class TransactionWork(UnitOfWork):
         # before the look at the table: one that has its name later is not written to under this id
         write_id = self.txn.write_id(leg.table.name)
         snapshots.check_unchanged(leg.table)
+        if write_id == FIRST_WRITE_ID:
+            self._check_own(leg)
         return Work(
             snapshots=snapshots,
             txn_id=self.txn.txn_id,
             write_id=write_id,
             pending=self._pending,
         )
+
+    def _check_own(self, leg: Leg) -> None:
+        """Raises OperationalError where the first write id of a table is that of files that others
+        wrote: theirs would be taken for this transaction's. The id is given back.
+        """
+        from acidsql.storage.undeclared import find_undeclared, undeclared_error
+
+        table, files = leg.table, self._engine.files
+        locations = [p.location for p in self._store.list_partitions(table)]
+        with translated():
+            undeclared = find_undeclared(files, table, locations, WriteId(0))
+        if undeclared is not None:
+            self.txn.give_back(table.name)
+            raise undeclared_error(table, undeclared)
 
     def _note(self, leg: Leg, written: Written, work: Work) -> None:
         known = self._partitions.setdefault(leg.table.name, {})
@@ -191,6 +211,8 @@ class TransactionWork(UnitOfWork):
             if self.txn.state is TransactionState.ABORTED:
                 self._take_back()
                 super().rollback()
+                if self._found_others:
+                    self._store.leave_writes(self.txn_id)
 
     def _take_back(self) -> None:
         """Hides what has its name already, while the store tells that it is on record and its table

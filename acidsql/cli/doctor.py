@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 
 from acidsql.catalog.model import Table
 from acidsql.cli.console import counted
+from acidsql.cli.declaring import declare
 from acidsql.cli.main import open_existing
 from acidsql.cli.options import add_output_format
 from acidsql.cli.tables import absolute, find_table, is_path, print_rows, tell_kept
 from acidsql.compaction.doctor.finding import Cure, Finding
-from acidsql.compaction.doctor.mending import mend
+from acidsql.compaction.doctor.mending import forget_lost, mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table, tables_of
 from acidsql.compaction.picture import visible
 from acidsql.errors import Error, ExecutionError, ProgrammingError
 from acidsql.files.local_files import LOCAL
 from acidsql.session import Session
+from acidsql.storage.lost_files import FORGET
 
 _COLUMNS = tuple(
     (name, "string")
@@ -26,6 +28,9 @@ _COLUMNS = tuple(
         "repair",
     )
 )  # fmt: skip
+
+_OF_TABLES = ("committed", "aborted", "forget_lost")
+"""The options that say something of one table."""
 
 _ROUNDS = 3
 """What is mended may let more be seen: files of write ids that were not given out, say."""
@@ -39,28 +44,46 @@ def add_arguments(parser: ArgumentParser) -> None:
         "Without a table: all of the warehouse. Exit code 0: nothing is wrong, or nothing is any"
         " more; 1: something is. --repair deletes no row and guesses nothing: what readers pass"
         " over is moved into the hidden directory .acidsql_strays, footer keys are computed from"
-        " the rows, staged files of ended transactions go."
+        " the rows, staged files of ended transactions go. What only you can know you say of one"
+        " table: --committed and --aborted, what became of the transactions of whoever wrote its"
+        f" files; {FORGET}, that files are gone for good."
     )
     doc = "a table (t, db.t) or a directory that no catalog knows"
     parser.add_argument("table", metavar="TABLE", nargs="?", help=doc)
     parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+    for what in ("committed", "aborted"):
+        parser.add_argument(
+            f"--{what}",
+            metavar="IDS",
+            help=f"of TABLE, whose files others wrote: these write ids (1,4-6; rest) were {what}",
+        )
+    parser.add_argument(
+        FORGET,
+        action="store_true",
+        help="have TABLE go on without the files that are lost",
+    )
     add_output_format(parser, "a paragraph for each finding")
 
 
 def run(args: Namespace) -> int:
     """Examines, mends if asked to, prints what is left; 0 if nothing is. Error if it cannot."""
     try:
+        asked = [o for o in ("repair", *_OF_TABLES) if getattr(args, o)]
         if args.table and is_path(args.table) and "://" not in args.table:
             path = absolute(args.table)
-            if args.repair:
+            if asked:
                 raise ProgrammingError(
-                    "--repair is for tables of the catalog",
+                    f"--{asked[0].replace('_', '-')} is for tables of the catalog",
                     hint="Whose files these are, and who uses them, nobody knows here.",
                 )
             if not LOCAL.exists(path):
                 raise ProgrammingError(f'there is no directory "{path}"')
             left = [(path, finding) for finding in examine_path(LOCAL, path)]
             return _report(args, left, mended=0)
+        if not args.table and any(option in _OF_TABLES for option in asked):
+            raise ProgrammingError(
+                f"--{asked[-1].replace('_', '-')} is for one table", hint="Name it."
+            )
         with open_existing(args) as session:
             return _examine(args, session)
     except OSError as error:
@@ -75,6 +98,11 @@ def _examine(args: Namespace, session: Session) -> int:
     left: list[Row] = []
     mended = 0
     for table in tables:
+        if args.committed or args.aborted:
+            _say(declare(session, table, args.committed, args.aborted))
+        if args.forget_lost:
+            for path in forget_lost(session.store, session.files, table):
+                _say(f"{path}: off the record")
         findings = examine_table(session.store, session.files, table)
         for _ in range(_ROUNDS if args.repair else 0):
             cured = _repair(session, table, findings)

@@ -24,10 +24,18 @@ from typing import Protocol
 from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory, id_range
 from acidsql.acid.bases import BaseKind, parse_marker
+from acidsql.acid.compacted import INPUTS_FILE, is_final
 from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.paths import METADATA_FILE, Base, is_reserved, parse_directory
+from acidsql.acid.listed import group_files
+from acidsql.acid.paths import (
+    METADATA_FILE,
+    Base,
+    DirectoryName,
+    is_reserved,
+    parse_directory,
+)
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidCleanerWriteIdList
+from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.changes.recovery import Recovery, hide, remove_staging
 from acidsql.changes.unit_of_work import Store
@@ -195,18 +203,43 @@ class Cleaner:
     def _carry_out(self, job: _Job) -> bool:
         chosen = self._chosen(job)
         if chosen.obsolete:
-            if not self.store.begin_cleaning(job.compaction, _history_lost(job, chosen)):
+            directories = [path for path in chosen.obsolete if is_reserved(path)]
+            lost = _history_lost(job, chosen)
+            if not self.store.begin_cleaning(job.compaction, lost, directories):
                 return False
             self._remove(job, chosen.obsolete)
             left = self._chosen(job).obsolete
             if left:
                 raise OSError(f'"{job.root}/{left[0]}" could not be removed')
+        self._tidy(job)
         remove_staging(self.store, self.files, job.table)
         crash_points.reached("obsolete removed")
         return self._succeed(job.compaction)
 
-    def _chosen(self, job: _Job) -> AcidDirectory:
-        """What a reader would choose of what the compaction has looked at and made."""
+    def _tidy(self, job: _Job) -> None:
+        """Takes away what outputs of compactions say of their inputs, once these are gone. Of a
+        range with an aborted write id it still says that no row of that is in it, to who cleans up
+        behind transactions.
+        """
+        read_hidden = self._reader_of(job)
+        listing = self.files.listing(job.root)
+        known = group_files(listing.files, listing.directories).paths
+        chosen = self._chosen(job)
+        final = [
+            directory.path
+            for directory in (chosen.base, *chosen.current)
+            if directory is not None
+            and is_final(directory.path, known, read_hidden)
+            and not _may_hold_aborted(directory.name, job.write_ids)
+        ]
+        if final:
+            with self.store.cleaning(job.compaction, job.table, job.partition):
+                for path in final:
+                    self.files.delete_file(f"{job.root}/{path}/{INPUTS_FILE}")
+            crash_points.reached("outputs final")
+
+    def _reader_of(self, job: _Job) -> Callable[[str], bytes | None]:
+        """What reads hidden files below the job's directory."""
 
         def read_hidden(path: str) -> bytes | None:
             file = f"{job.root}/{path}"
@@ -214,6 +247,11 @@ class Cleaner:
                 return self.files.read(file) if self.files.exists(file) else None
             return None
 
+        return read_hidden
+
+    def _chosen(self, job: _Job) -> AcidDirectory:
+        """What a reader would choose of what the compaction has looked at and made."""
+        read_hidden = self._reader_of(job)
         listing = self.files.listing(job.root)
         later: Mapping[str, bool] = {
             name: self._is_later(job, name, read_hidden)
@@ -297,6 +335,13 @@ def _history_lost(job: _Job, chosen: AcidDirectory) -> WriteId | None:
         return job.write_ids.high_watermark
     base = chosen.base
     return base.name.write_id if base is not None and isinstance(base.name, Base) else None
+
+
+def _may_hold_aborted(name: DirectoryName, write_ids: ValidCleanerWriteIdList) -> bool:
+    """Whether names alone do not tell that a directory has no rows of aborted write ids."""
+    if isinstance(name, Base):
+        return False
+    return write_ids.range_aborted(name.min_write_id, name.max_write_id) is not RangeResponse.NONE
 
 
 def _is_compacted(marker: bytes | None) -> bool:

@@ -15,7 +15,7 @@ from acidsql.acid.acid_directory import AcidDirectory, FileEntry, id_range
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.errors import FormatError
+from acidsql.errors import FormatError, SnapshotTooOldError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.lazy_dataclass import dataclass
@@ -120,7 +120,7 @@ def take_layout(
     hidden = tuple(hidden_entries(io, root, txns)) if hides else ()
     try:
         chosen = acid_directory(io, root, write_ids, events=events, listing=listing)
-    except FormatError as error:
+    except (FormatError, SnapshotTooOldError) as error:
         laid = tuple(_laid(listing, {}, State.UNDECIDED))
         return Layout(root=root, directories=laid, hidden=hidden, problem=_words(error))
     laid = tuple(_laid(listing, _states(chosen), State.UNDECIDED))
@@ -293,5 +293,5 @@ def size_of(io: FileIO, path: str) -> tuple[int, int]:
     return 0, 0
 
 
-def _words(error: FormatError) -> str:
+def _words(error: FormatError | SnapshotTooOldError) -> str:
     return error.message if error.detail is None else f"{error.message} ({error.detail})"

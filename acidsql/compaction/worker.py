@@ -40,6 +40,7 @@ from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.start.running import SparkNotStartedError
+from acidsql.storage.lost_files import find_lost, lost_error
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (
     NOT_ENOUGH,
@@ -214,6 +215,7 @@ class Worker:
         remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)
         settings = overridden_settings(self._settings, subject.table, entry.request.properties)
         seen = self._look(subject, opened)
+        self._check_whole(subject, opened)
         inputs = self._choose(entry, subject, seen, opened, settings)
         if inputs is None and _type(entry, subject.table) is CompactionType.REBALANCE:
             inputs = self._under_own_write_id(entry, subject, seen, opened)
@@ -261,6 +263,16 @@ class Worker:
             events=subject.table.is_full_acid,
         )
 
+    def _check_whole(self, subject: _Subject, opened: OpenedCompaction) -> None:
+        """Raises FormatError if files are lost: the rows that are left would be all there ever
+        were.
+        """
+        lost = find_lost(
+            self._store, self._files, subject.table, subject.partition, opened.write_ids
+        )
+        if lost:
+            raise lost_error(subject.table, lost)
+
     def _choose(
         self,
         entry: Compaction,
@@ -306,16 +318,18 @@ class Worker:
         return isinstance(base, Base) and base.write_id > inputs.max_write_id
 
     def _count(self, settings: Settings, subject: _Subject, merged: Merged) -> None:
-        """Puts the numbers of files and bytes right; those of rows are what they were."""
-        if not settings.flag("hive.stats.autogather"):
-            return
+        """Puts the numbers of files and bytes right, and the outputs on record; the numbers of rows
+        are what they were.
+        """
+        counted = settings.flag("hive.stats.autogather")
         change = StatisticsChange(
             table=subject.table,
             partition=subject.partition,
             rows=0,
-            files=merged.files - merged.files_before,
-            bytes=merged.bytes - merged.bytes_before,
+            files=merged.files - merged.files_before if counted else 0,
+            bytes=merged.bytes - merged.bytes_before if counted else 0,
             raw_bytes=0,
+            directories=merged.directories,
         )
         with suppress(Error):  # the rows are where they should be
             self._store.change_statistics([change])

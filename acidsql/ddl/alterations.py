@@ -20,9 +20,10 @@ from acidsql.result import Result
 
 
 def alter_table(warehouse: Warehouse, action: BoundAlterTable) -> Result:
-    if action.after.kind is not action.before.kind:
-        check_apart(warehouse, action.after)
-    warehouse.store.alter_table(action.before, action.after)
+    before, after = action.before, action.after
+    if after.kind is not before.kind or (after.owns_files and not before.owns_files):
+        check_apart(warehouse, after)
+    warehouse.store.alter_table(before, after)
     return done()
 
 
@@ -121,8 +122,7 @@ def convert_table(warehouse: Warehouse, action: BoundConvertTable) -> Result:
         crash_points.reached("files moved")
 
     with at_span(action.span):
-        if after.kind is not before.kind:
-            check_apart(warehouse, after)
+        check_apart(warehouse, after)
         for location in locations:
             check_originals(warehouse.files, after, location, moving_to=action.directory)
     try:

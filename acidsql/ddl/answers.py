@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from acidsql.result import Result, Stats
 
 
-def done(note: str | None = None) -> Result:
-    return Result((), Stats(), notes=() if note is None else (note,))
+def done(notes: Iterable[str] = ()) -> Result:
+    return Result((), Stats(), notes=notes)
 
 
 def one_column(column: str, values: Iterable[str]) -> Result:

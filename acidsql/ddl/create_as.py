@@ -50,14 +50,14 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
     table, insert = new_table(action, engine.new_columns(action.query, snapshots))
     first = plan_insert(insert, warehouse.settings)
     check_runnable(first)
-    check_location(warehouse, table, action.location_span)
+    notes = check_location(warehouse, table, action.location_span)
     with file_errors("CREATE TABLE"):
         _check_empty(warehouse, table, action)
         was_there = io.exists(table.location)
     work = NewTableWork(warehouse.store, engine, table, snapshots, new_directory=not was_there)
     try:
         stats = carry_out([first], work, ends=True, warehouse=warehouse.root)
-        return Result((), stats, warnings=warnings_of(stats))
+        return Result((), stats, notes=notes, warnings=warnings_of(stats))
     except BaseException:
         if not was_there:
             _tidy(warehouse, table)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import Base, parse_directory
+from acidsql.acid.write_ids import ValidTxnList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_values
 from acidsql.ddl.tables import check_apart
@@ -37,19 +38,22 @@ def lies_elsewhere(table: Table, partition: Partition) -> bool:
 
 def check_partition_location(
     warehouse: Warehouse, table: Table, partition: Partition, others: Sequence[Partition]
-) -> None:
+) -> tuple[str, ...]:
     """Raises BindError if the directory of a partition to be is, holds or lies in one where files
     belong to another table or partition.
+
+    Returns what is to be said of it: see ``check_apart``.
 
     ``others``: the table's other partitions; of those that lie where their names say, a partition
     that does so too needs none. Partitions of one table may share files as long as dropping one
     deletes none.
     """
     elsewhere = lies_elsewhere(table, partition)
+    notes: tuple[str, ...] = ()
     if elsewhere:
-        check_apart(warehouse, replace(table, location=partition.location))
+        notes = check_apart(warehouse, replace(table, location=partition.location))
     if not table.owns_files:
-        return
+        return notes
     near = others if elsewhere else [other for other in others if lies_elsewhere(table, other)]
     path = real_path(partition.location)
     for other in near:
@@ -61,6 +65,7 @@ def check_partition_location(
             raise BindError(message, hint="Choose a directory of its own.")
     if elsewhere:
         _check_free(table, partition, path)
+    return notes
 
 
 def _check_free(table: Table, partition: Partition, path: str) -> None:
@@ -110,43 +115,44 @@ def ids_at(io: FileIO, location: str) -> HighestIds:
     return highest_ids(path for path in listing.directories if "/" not in path)
 
 
-def check_ids(
-    warehouse: Warehouse,
-    table: Table,
-    ids_by_location: Mapping[str, HighestIds],
-    *,
-    seed: bool = False,
-) -> None:
-    """Raises BindError if files would be seen only later, when their write id or transaction id is
-    given to somebody else's rows.
+_HINT = (
+    "INSERT the rows from a table of their own: files keep their meaning only where their"
+    " transactions are known."
+)
 
-    ``ids_by_location``: those in the names of files. ``seed``: a table nobody has written to takes
-    over the write ids of its files instead.
+
+def check_visibility(
+    warehouse: Warehouse, table: Table, ids_by_location: Mapping[str, HighestIds]
+) -> ValidTxnList:
+    """Raises BindError if files were compacted by a transaction that is still to come here. Returns
+    those there are.
     """
-    ids_by_location = {location: ids for location, ids in ids_by_location.items() if ids != NO_IDS}
-    if not table.is_transactional or not ids_by_location:
-        return
     txns = warehouse.store.valid_txns()
-    hint = (
-        "INSERT the rows from a table of their own: files keep their meaning only where their"
-        " transactions are known."
-    )
     for location, ids in ids_by_location.items():
-        if ids.visibility > txns.high_watermark:
+        if table.is_transactional and ids.visibility > txns.high_watermark:
             message = (
                 f'directory "{location}" was compacted by transaction {ids.visibility}, and'
                 f" {txns.high_watermark} is the highest here"
             )
-            raise BindError(message, hint=hint)
-    given_out = warehouse.store.valid_write_ids(table.name, txns).high_watermark
-    highest = max(ids.write_id for ids in ids_by_location.values())
-    if seed and given_out == 0 and highest > 0:
-        warehouse.store.seed_write_id(table.name, highest)
+            raise BindError(message, hint=_HINT)
+    return txns
+
+
+def check_ids(
+    warehouse: Warehouse, table: Table, ids_by_location: Mapping[str, HighestIds]
+) -> None:
+    """Raises BindError if files would be seen only later, when their write id or transaction id is
+    given to somebody else's rows. ``ids_by_location``: those in the names of files.
+    """
+    ids_by_location = {location: ids for location, ids in ids_by_location.items() if ids != NO_IDS}
+    if not table.is_transactional or not ids_by_location:
         return
+    txns = check_visibility(warehouse, table, ids_by_location)
+    given_out = warehouse.store.valid_write_ids(table.name, txns).high_watermark
     for location, ids in ids_by_location.items():
         if ids.write_id > given_out:
             message = (
                 f'directory "{location}" has rows of write id {ids.write_id}, and {given_out} is'
                 f" the highest of table {table.name}"
             )
-            raise BindError(message, hint=hint)
+            raise BindError(message, hint=_HINT)

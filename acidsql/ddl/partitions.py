@@ -46,34 +46,36 @@ from acidsql.txn.leftovers import hidden_name
 
 
 def run_partition_command(warehouse: Warehouse, action: PartitionAction) -> Result:
+    notes: tuple[str, ...] = ()
     match action:
         case BoundAddPartitions():
-            add_partitions(warehouse, action)
+            notes = add_partitions(warehouse, action)
         case BoundDropPartitions():
             drop_partitions(warehouse, action)
-            return done(action.note)
+            return done(filter(None, [action.note]))
         case BoundRenamePartition():
             rename_partition(warehouse, action)
         case BoundSetPartitionLocation():
-            set_partition_location(warehouse, action)
+            notes = set_partition_location(warehouse, action)
         case BoundSetTableLocation():
-            set_table_location(warehouse, action)
+            notes = set_table_location(warehouse, action)
         case _:
             return repair_table(warehouse, action)
-    return done()
+    return done(notes)
 
 
 # ---- ADD
 
 
-def add_partitions(warehouse: Warehouse, action: BoundAddPartitions) -> None:
-    """All or none; of directories that were not there, none stays if it fails."""
+def add_partitions(warehouse: Warehouse, action: BoundAddPartitions) -> tuple[str, ...]:
+    """All or none; of directories that were not there, none stays if it fails. Returns notes."""
+    notes: list[str] = []
     table = action.table
     known = list(warehouse.store.list_partitions(table))
     elsewhere = [partition for partition in known if lies_elsewhere(table, partition)]
     for partition, span in zip(action.partitions, action.spans, strict=True):
         with at_span(span), file_errors("ADD PARTITION"):
-            check_partition_location(
+            notes += check_partition_location(
                 warehouse,
                 table,
                 partition,
@@ -100,6 +102,7 @@ def add_partitions(warehouse: Warehouse, action: BoundAddPartitions) -> None:
             for path in reversed(new_directories):
                 warehouse.files.remove_empty_directory(path)
         raise
+    return tuple(dict.fromkeys(notes))
 
 
 def _with_statistics(
@@ -271,27 +274,31 @@ def _is_there(warehouse: Warehouse, table: Table, partition: Partition) -> bool:
 # ---- SET LOCATION
 
 
-def set_partition_location(warehouse: Warehouse, action: BoundSetPartitionLocation) -> None:
+def set_partition_location(
+    warehouse: Warehouse, action: BoundSetPartitionLocation
+) -> tuple[str, ...]:
     table, before, after = action.table, action.before, action.after
     others = [p for p in warehouse.store.list_partitions(table) if p.values != before.values]
     with at_span(action.span), file_errors("SET LOCATION"):
-        check_partition_location(warehouse, table, after, others)
+        notes = check_partition_location(warehouse, table, after, others)
         check_ids(warehouse, table, {after.location: ids_at(warehouse.files, after.location)})
     warehouse.store.reap()
     warehouse.store.alter_partition(table, before, after)
+    return notes
 
 
-def set_table_location(warehouse: Warehouse, action: BoundSetTableLocation) -> None:
+def set_table_location(warehouse: Warehouse, action: BoundSetTableLocation) -> tuple[str, ...]:
     before, after = action.before, action.after
     partitions = warehouse.store.list_partitions(before)
     with at_span(action.span), file_errors("SET LOCATION"):
-        check_apart(warehouse, after)
+        notes = check_apart(warehouse, after)
         if after.owns_files:
             _check_outside(after, partitions)
         if not after.partition_columns:
             check_ids(warehouse, after, {after.location: ids_at(warehouse.files, after.location)})
     warehouse.store.reap()
     warehouse.store.alter_table(before, after)
+    return notes
 
 
 def _check_outside(table: Table, partitions: Sequence[Partition]) -> None:

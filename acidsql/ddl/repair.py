@@ -20,7 +20,7 @@ from acidsql.catalog.partitions import (
 )
 from acidsql.ddl.answers import one_column
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.locations import HighestIds, at_span, check_ids, highest_ids
+from acidsql.ddl.locations import HighestIds, at_span, check_ids, check_visibility, highest_ids
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
@@ -28,6 +28,8 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundRepairTable
 from acidsql.planner.bind.partitions import canonical
 from acidsql.result import Result
+from acidsql.storage.undeclared import find_undeclared, named, runs, what_to_say
+from acidsql.txn.manager import highest_given
 
 
 def repair_table(warehouse: Warehouse, action: BoundRepairTable) -> Result:
@@ -50,7 +52,9 @@ def repair_table(warehouse: Warehouse, action: BoundRepairTable) -> Result:
     lines += _reported(warehouse, findings.problems, action.span)
     if action.add and findings.partitions:
         with at_span(action.span):
-            check_ids(warehouse, table, findings.ids, seed=True)
+            check_visibility(warehouse, table, findings.ids)
+            _take_over(warehouse, table, known)
+            check_ids(warehouse, table, findings.ids)
         new = [
             Partition(values=p.values, location=p.location, created_at=action.now)
             for p in findings.partitions
@@ -67,6 +71,29 @@ def repair_table(warehouse: Warehouse, action: BoundRepairTable) -> Result:
             for partition in dropped
         ]
     return _answer(lines)
+
+
+def _take_over(warehouse: Warehouse, table: Table, known: Sequence[Partition]) -> None:
+    """Gives a table the write ids of files that others wrote, where these prove that all of them
+    count. BindError where it is to be decided; see ``storage.undeclared``.
+    """
+    if not table.is_transactional:
+        return
+    store = warehouse.store
+    given_out = highest_given(store, table.name)
+    locations = [partition.location for partition in known]
+    with file_errors("MSCK"):
+        undeclared = find_undeclared(warehouse.files, table, locations, given_out)
+    if undeclared is None:
+        return
+    if undeclared.undecided:
+        raise BindError(
+            f"it is not known which of the write ids {runs(undeclared.write_ids)} of table"
+            f" {table.name} were committed: others wrote its files",
+            detail=named(undeclared.undecided, table.location),
+            hint=what_to_say(table),
+        )
+    store.declare_write_ids(table.name, committed=[undeclared.highest], aborted=[])
 
 
 def _answer(lines: Iterable[str]) -> Result:

@@ -29,20 +29,22 @@ def create_table(warehouse: Warehouse, action: BoundCreateTable) -> Result:
     """Creates a table. A managed one never takes over a directory with files in it: they would
     become rows of the new table, and go with it.
     """
+    notes: tuple[str, ...] = ()
     if not action.exists:
         try:
-            _create_table(warehouse, action)
+            notes = _create_table(warehouse, action)
         except BindError:
             # another session may have made one, and filled it, since the statement was bound
             if not action.if_not_exists or warehouse.store.find_table(action.table.name) is None:
                 raise
-    return done()
+    return done(notes)
 
 
-def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
+def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> tuple[str, ...]:
+    """Makes the table; what is to be said of its directory."""
     table = action.table
     io = warehouse.files
-    check_location(warehouse, table, action.span)
+    notes = check_location(warehouse, table, action.span)
     with file_errors("CREATE TABLE"):
         if table.kind is TableKind.MANAGED and holds_rows(warehouse, table.location):
             raise BindError(
@@ -62,6 +64,7 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> None:
             raise
         # somebody who failed to make the same table may have taken it away
         io.make_directory(table.location)
+    return notes
 
 
 def holds_rows(warehouse: Warehouse, location: str) -> bool:
@@ -90,13 +93,14 @@ NOT_EMPTY = (
 )
 
 
-def check_location(warehouse: Warehouse, table: Table, span: Span | None) -> None:
+def check_location(warehouse: Warehouse, table: Table, span: Span | None) -> tuple[str, ...]:
     """Does ``check_apart``, and sees whether the location can be opened; a refusal points to
     LOCATION, which is at ``span``, if there is one.
     """
     try:
-        check_apart(warehouse, table)
+        notes = check_apart(warehouse, table)
         warehouse.files.renames(table.location)
+        return notes
     except (BindError, UnsupportedStatementError) as error:
         error.span = span
         raise
@@ -126,7 +130,7 @@ def drop_table(warehouse: Warehouse, action: BoundDropTable) -> Result:
         directories = own_directories(table, partitions)
         crash_points.reached("table dropped")
         delete_noted(warehouse, directories, f"dropped table {table.name}", hint)
-    return done(action.note)
+    return done(filter(None, [action.note]))
 
 
 def partitions_of(warehouse: Warehouse, name: TableName) -> tuple[Partition, ...]:
@@ -137,24 +141,35 @@ def partitions_of(warehouse: Warehouse, name: TableName) -> tuple[Partition, ...
     return () if table is None else warehouse.store.list_partitions(table)
 
 
-def check_apart(warehouse: Warehouse, table: Table, *, formerly: Table | None = None) -> None:
+def check_apart(
+    warehouse: Warehouse, table: Table, *, formerly: Table | None = None
+) -> tuple[str, ...]:
     """Raises BindError if the table's directory is, holds or lies in that of another table or a
     metastore's own, or holds a database's.
 
-    Whoever drops or fills the one would delete or change the rows of the other. ``formerly``: the
-    table under the name it is to lose. UnsupportedStatementError for a URL that names no host.
+    Whoever drops or fills the one would delete or change the rows of the other. Two tables whose
+    files nobody but their owner looks after may have one directory, as in Hive: the notes say so.
+    ``formerly``: the table under the name it is to lose. UnsupportedStatementError for a URL that
+    names no host.
     """
     path = real_path(path_of(table.location))
     check_no_stores(table.location)
     mine_too = {table.name, (formerly or table).name}
+    sharing: list[str] = []
     for name, location in warehouse.store.list_locations():
-        if name not in mine_too and (
-            is_inside(path, other_path := real_path(location)) or is_inside(other_path, path)
-        ):
+        other_path = real_path(location)
+        if name in mine_too or not (is_inside(path, other_path) or is_inside(other_path, path)):
+            continue
+        other = warehouse.store.find_table(name) if _leaves_files_alone(table) else None
+        if path != other_path or other is None or not _leaves_files_alone(other):
             raise BindError(
                 f'directory "{table.location}" overlaps that of table {name}',
                 hint="Choose a directory of its own.",
             )
+        sharing.append(
+            f'directory "{table.location}" is that of table {name}, too: what is written to the one'
+            " is read in the other"
+        )
     holders = [
         warehouse.root,
         *(
@@ -169,6 +184,15 @@ def check_apart(warehouse: Warehouse, table: Table, *, formerly: Table | None = 
                 f'directory "{table.location}" holds other tables',
                 hint="Choose a directory of its own.",
             )
+    return tuple(sharing)
+
+
+def _leaves_files_alone(table: Table) -> bool:
+    """Whether nothing but statements about its rows changes what lies in a table's directory, and
+    no file of it has an id.
+    """
+    external = table.kind is TableKind.EXTERNAL
+    return external and not table.is_transactional and not table.owns_files
 
 
 def check_no_stores(location: str) -> None:

@@ -46,7 +46,7 @@ def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
 def drop_view(warehouse: Warehouse, action: BoundDropView) -> Result:
     if action.name is not None:
         warehouse.store.drop_table(action.name)
-    return done(action.note)
+    return done(filter(None, [action.note]))
 
 
 def _with_columns(action: BoundCreateView, given: Sequence[tuple[str, HiveType]]) -> Table:

@@ -20,7 +20,7 @@ from acidsql.metastore.calls.daemons import EmbeddedDaemons
 from acidsql.metastore.calls.leftovers import EmbeddedLeftovers
 from acidsql.metastore.calls.statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
-from acidsql.metastore.store import Clock
+from acidsql.metastore.store import Clock, Create
 from acidsql.metastore.stores import open_store
 from acidsql.metastore.stores.database_file import OWNER_ONLY
 from acidsql.utf8 import check_text
@@ -50,7 +50,7 @@ class EmbeddedMetastore(
     are deleted so by whoever waits for them. A compactor's worker without a heartbeat for
     ``worker_timeout_seconds`` loses its entry; one that no pool has served for
     ``pool_timeout_seconds`` is anybody's. ``mode``: of a store that is made, as for chmod.
-    ``durable``: see open_store. MetastoreError if the warehouse cannot be used.
+    ``durable``, ``create``: see open_store. MetastoreError if the warehouse cannot be used.
     """
 
     def __init__(
@@ -68,9 +68,12 @@ class EmbeddedMetastore(
         pool_timeout_seconds: float = POOL_TIMEOUT_SECONDS,
         mode: int = OWNER_ONLY,
         durable: bool = True,
+        create: Create = Create.OPEN,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
-        store = open_store(self.warehouse, metastore, mode=mode, clock=clock, durable=durable)
+        store = open_store(
+            self.warehouse, metastore, mode=mode, clock=clock, durable=durable, create=create
+        )
         EmbeddedCatalog.__init__(self, store)
         EmbeddedStatistics.__init__(self, store)
         self._worker_timeout = worker_timeout_seconds
@@ -89,6 +92,10 @@ class EmbeddedMetastore(
     def metastore(self) -> str | None:
         """The URL it was opened by, its password and all: not to be shown. None for the file."""
         return self._store.url
+
+    def make(self) -> None:
+        """Makes the warehouse if there is none yet. MetastoreError if it may not be."""
+        self._store.make()
 
     @property
     def host(self) -> str:

@@ -126,6 +126,11 @@ def add_kept_directories(connection: Connection) -> None:
     create_missing_tables(connection)
 
 
+def add_written_directories(connection: Connection) -> None:
+    """Adds the table of directories that are there; those of before are in none."""
+    create_missing_tables(connection)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_tables,
     add_definitions,
@@ -139,6 +144,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_leases,
     add_runs,
     add_kept_directories,
+    add_written_directories,
 )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import NotSupportedError
 from acidsql.metastore.process import Process
@@ -124,6 +124,14 @@ def allocate_first(connection: Connection, txn_id: TxnId, table: TableName) -> W
         )
     else:
         connection.execute(_ADVANCE, name)
+    insert_write_id(connection, txn_id, table, WriteId(write_id))
+    return WriteId(write_id)
+
+
+def insert_write_id(
+    connection: Connection, txn_id: TxnId, table: TableName, write_id: WriteId
+) -> None:
+    """Stores that a transaction has a write id."""
     connection.execute(
         _INSERT_WRITE_ID,
         {
@@ -133,7 +141,32 @@ def allocate_first(connection: Connection, txn_id: TxnId, table: TableName) -> W
             "T2W_WRITEID": write_id,
         },
     )
-    return WriteId(write_id)
+
+
+def take_back(connection: Connection, txn_id: TxnId, table: TableName) -> WriteId | None:
+    """Has the write id of a transaction be nobody's again; returns it where that cannot be, as
+    later ones were given out.
+    """
+    name = {"database": table.database, "table": table.table}
+    write_id = _find_write_id(connection, txn_id, table)
+    if write_id is None:
+        return None
+    if connection.scalar(_NEXT_WRITE_ID, name) != write_id + 1:
+        return write_id
+    t2w = TXN_TO_WRITE_ID.c
+    connection.execute(
+        delete(TXN_TO_WRITE_ID).where(
+            t2w.T2W_TXNID == txn_id,
+            t2w.T2W_DATABASE == table.database,
+            t2w.T2W_TABLE == table.table,
+        )
+    )
+    if write_id == FIRST_WRITE_ID:
+        connection.execute(delete(NEXT_WRITE_ID).where(_OF_TABLE), name)
+    else:
+        back = update(NEXT_WRITE_ID).where(_OF_TABLE).values(NWI_NEXT=write_id)
+        connection.execute(back, name)
+    return None
 
 
 def seed(connection: Connection, table: TableName, write_id: WriteId) -> bool:

@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import cache
 from typing import ClassVar
 
@@ -20,13 +21,28 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from acidsql.errors import InternalError, MetastoreError
 from acidsql.metastore.forking import no_fork, watch
-from acidsql.metastore.migrations import changed_error, is_current, mark_as_moved, migrate
+from acidsql.metastore.migrations import (
+    changed_error,
+    is_current,
+    mark_as_moved,
+    migrate,
+    schema_version,
+)
 from acidsql.metastore.tables import VERSION
+from acidsql.txn.readers import UnwritableError
 
 Clock = Callable[[], float]
 """Gives epoch seconds."""
 
 VERSION_OF_STORE = select(VERSION.c.SCHEMA_VERSION).where(VERSION.c.VER_ID == 1)
+
+
+class Create(StrEnum):
+    """What makes a store where there is none, see ``acidsql.store.create``."""
+
+    NEEDED = "needed"
+    OPEN = "open"
+    ALWAYS = "always"
 
 
 class CommitFailedError(MetastoreError):
@@ -43,6 +59,9 @@ class Store(ABC):
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Pairs of a part of a database's error, and what can be done about it."""
+
+    full: ClassVar[tuple[str, ...]] = ()
+    """Parts of errors that say that nothing can be written, though all can be read."""
 
     one_host: ClassVar[bool]
     """Whether all its processes run on the host that holds it: its clock is theirs, and none lives
@@ -120,6 +139,12 @@ class Store(ABC):
         with no_fork():
             self.drop_connections()
 
+    def make(self) -> None:  # noqa: B027 (most are made when they are opened)
+        """Makes the store, where that waits until somebody needs one."""
+
+    def _check_new(self) -> None:  # noqa: B027 (most have no say)
+        """MetastoreError if a store that is found empty may not be filled."""
+
     def open_up(self) -> None:
         """Makes or migrates what there is. MetastoreError if it may not be used; all is closed
         then.
@@ -195,6 +220,8 @@ class Store(ABC):
                 self._version = connection.scalar(VERSION_OF_STORE)
                 return
         with self._creating() as connection:
+            if schema_version(connection) == 0:
+                self._check_new()
             migrate(connection)
             self._version = connection.scalar(VERSION_OF_STORE)
 
@@ -210,7 +237,8 @@ class Store(ABC):
     def _error(self, verb: str, error: BaseException | None) -> MetastoreError:
         reason = self._reason(error)
         hint = next((hint for mark, hint in self.hints if mark in reason), None)
-        return MetastoreError(
+        is_full = any(mark in reason for mark in self.full)
+        return (UnwritableError if is_full else MetastoreError)(
             f'the metastore "{self.name}" could not be {verb}: {reason}', hint=hint
         )
 

@@ -287,6 +287,21 @@ did. KD_READ_AT: where it was, and he looks for it; KD_LOCATION: where it is fro
 be, if it is not KD_MOVED yet.
 """
 
+WRITTEN_DIRECTORIES = Table(
+    "WRITTEN_DIRECTORIES",
+    METADATA,
+    Column("WD_TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), nullable=False),
+    Column("WD_PART_ID", Id, ForeignKey(PARTITIONS.c.PART_ID, ondelete="CASCADE")),
+    Column("WD_DIRECTORY", String(128), nullable=False),
+    Column("WD_FILES", BigInteger, nullable=False),
+    Column("WD_BYTES", BigInteger, nullable=False),
+    Index("WRITTEN_DIRECTORIES_TABLE_INDEX", "WD_TBL_ID", "WD_PART_ID"),
+    Index("WRITTEN_DIRECTORIES_PARTITION_INDEX", "WD_PART_ID"),
+)
+"""Ours: the ACID directories of committed transactions and compactions, by their names, with what
+they hold, until a cleaner takes them away: so that files which get lost are missed.
+"""
+
 KEY_CONSTRAINTS = Table(
     "KEY_CONSTRAINTS",
     METADATA,

@@ -73,6 +73,7 @@ def opened_store(
     the file in the warehouse, None for the default.
     """
     from acidsql.metastore.embedded import EmbeddedMetastore
+    from acidsql.metastore.store import Create
 
     return EmbeddedMetastore(
         warehouse,
@@ -85,4 +86,5 @@ def opened_store(
         pool_timeout_seconds=settings.number("metastore.compactor.worker.pool.timeout"),
         mode=int(settings.text("acidsql.store.mode"), 8),
         durable=settings.flag("acidsql.durable"),
+        create=Create(str(settings.get("acidsql.store.create"))),
     )

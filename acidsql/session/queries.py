@@ -101,6 +101,7 @@ class SessionQueries:
             snapshots = self.engine.snapshots(visible)
             with self._told_if_gone(locked, snapshots):
                 answer = self.engine.answer(locked, snapshots, trace)
+            snapshots.warnings += self.reads.tell_unknown(visible)
             if answer.late and stored_reads(locked):
                 holds.append(Hold(stored_reads(locked), source))
         hold = holds[0] if holds else None

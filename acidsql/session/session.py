@@ -49,7 +49,9 @@ class Session:
     parent has it. Ctrl-C in a statement raises KeyboardInterrupt when its Spark jobs have ended;
     nothing of the statement is visible then, unless a note says otherwise.
 
-    warehouse: a directory, made when missing; None is $ACIDSQL_WAREHOUSE, else ``./warehouse``.
+    warehouse: a directory; where it has no metastore the first CREATE makes one (see the setting
+    acidsql.store.create), and reading is a MetastoreError. None is $ACIDSQL_WAREHOUSE, else
+    ``./warehouse``.
     metastore: the URL of a PostgreSQL database, ``postgresql+psycopg://..``; None is
     $ACIDSQL_METASTORE, else a file in the warehouse, which "" stands for.
     spark: a SparkSession to work on; its settings are left as they are and its temporary views can

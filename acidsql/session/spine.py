@@ -20,6 +20,12 @@ from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
+from acidsql.parser.statements.tables import (
+    CreateDatabase,
+    CreateTable,
+    CreateTableLike,
+    CreateView,
+)
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
@@ -73,6 +79,8 @@ if TYPE_CHECKING:
 _HEALTH = "DESCRIBE HEALTH "
 _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
+_MAKING = (CreateDatabase, CreateTable, CreateTableLike, CreateView)
+"""Statements that make a warehouse where there is none."""
 
 
 def _asks_for_compaction(plan: Plan) -> bool:
@@ -160,6 +168,8 @@ class Spine:
         with placed_in(source):
             with interrupts.at_once():
                 statement = parse(source)
+            if isinstance(statement, _MAKING):
+                self.store.make()
             bound = bind(statement, source, self._surroundings(warn))
             return source, plan(bound, self.settings)
 

@@ -207,6 +207,17 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.store.create",
+        kind=("needed", "open", "always"),
+        default="needed",
+        doc=(
+            "What makes a warehouse where there is none: the first CREATE (needed), or whoever"
+            " opens a session (open). Neither does beside directories of tables, whose metastore"
+            " was lost; always does. Read when a session is opened."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.durable",
         kind="bool",
         default="true",

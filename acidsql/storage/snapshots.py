@@ -12,14 +12,22 @@ from typing import Protocol
 from acidsql.acid.acid_directory import AcidDirectory, DataFile, FileEntry
 from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
+from acidsql.acid.listed import names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import attached_txns
+from acidsql.catalog.attached import attached_txns, is_attached
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
-from acidsql.errors import TransactionAbortedError, Warning
+from acidsql.catalog.statistics import (
+    BYTES,
+    ROWS,
+    Filled,
+    is_accurate,
+    shows_less,
+    whole_number,
+)
+from acidsql.errors import SnapshotTooOldError, TransactionAbortedError, Warning
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
@@ -49,6 +57,19 @@ class PartitionSnapshot:
     def size(self) -> int:
         """The bytes of all files."""
         return sum(f.file.size for f in (*self.insert_files(0), *self.delete_files(0)))
+
+    @property
+    def filled(self) -> Filled:
+        """All files but the transaction's own."""
+        if self.directory is None:
+            return Filled(len(self.files), sum(file.size for file in self.files))
+        base, current = self.directory.base, self.directory.current
+        chosen = [directory.files for directory in current if directory.files]
+        if base is not None:
+            chosen.append(base.files)
+        if self.directory.originals:
+            chosen.append(self.directory.originals)
+        return Filled(sum(map(len, chosen)), sum(file.size for files in chosen for file in files))
 
     def insert_files(self, number: int) -> Iterator[FoundFile]:
         """The files with rows; ``number``: the partition's in the table snapshot."""
@@ -128,6 +149,7 @@ class Visibility(Protocol):
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
     def is_latest(self, table: TableName) -> bool: ...
+    def highest_given(self, table: TableName) -> WriteId: ...
     def confirm(self) -> None: ...
 
 
@@ -192,10 +214,15 @@ class Snapshots:
         missing = [pair for pair in wanted if pair[0] not in self._taken]
         for root, _ in missing:
             self.files.add_root(root)
-        for partition in look_at_all(lambda pair: self._take(table, *pair, write_ids), missing):
+        looks = look_at_all(lambda pair: self._take(table, *pair, write_ids), missing)
+        for partition, _ in looks:
             self._taken[partition.root] = partition
         if missing or not all(self.files.is_kept(root) for root, _ in wanted):
             self.check_unchanged(table)
+        if write_ids is not None and looks and not is_attached(table):
+            self._tell_unread(table, looks, write_ids)
+            for partition, listing in looks:
+                self._check_whole(table, partition, listing, write_ids)
         seen = (self._with_own(self._taken[root]) for root, _ in wanted)
         now = (
             replace(one, root=root)
@@ -287,19 +314,72 @@ class Snapshots:
         root: str,
         partition: Partition | None,
         write_ids: ValidWriteIdList | None,
-    ) -> PartitionSnapshot:
+    ) -> tuple[PartitionSnapshot, Listing]:
+        listing = self._io.listing(root)
         if write_ids is None:
-            return PartitionSnapshot(
-                root=root, partition=partition, files=self._io.listing(root).files
+            return PartitionSnapshot(root=root, partition=partition, files=listing.files), listing
+        try:
+            directory = acid_directory(
+                self._io,
+                root,
+                write_ids,
+                attached_txns(table),
+                events=table.is_full_acid,
+                listing=listing,
             )
-        directory = acid_directory(
-            self._io, root, write_ids, attached_txns(table), events=table.is_full_acid
-        )
+        except SnapshotTooOldError as error:
+            unread = self._unread(table, [(root, listing)], write_ids)
+            if not unread:
+                raise
+            from acidsql.storage.undeclared import unread_error
+
+            raise unread_error(table, unread) from error
         if table.is_insert_only:
-            return PartitionSnapshot(
-                root=root, partition=partition, files=visible_files(directory, write_ids)
+            files = visible_files(directory, write_ids)
+            return PartitionSnapshot(root=root, partition=partition, files=files), listing
+        return PartitionSnapshot(root=root, partition=partition, directory=directory), listing
+
+    def _tell_unread(
+        self,
+        table: Table,
+        looks: Sequence[tuple[PartitionSnapshot, Listing]],
+        write_ids: ValidWriteIdList,
+    ) -> None:
+        """Warns of directories that nobody sees because others wrote them. Those of writers who
+        came after the snapshot are told apart by a look at what was given out by now.
+        """
+        unread = self._unread(table, [(seen.root, listing) for seen, listing in looks], write_ids)
+        if unread:
+            from acidsql.storage.undeclared import unread_warning
+
+            self.warnings.append(unread_warning(table, unread))
+
+    def _unread(
+        self, table: Table, looks: Sequence[tuple[str, Listing]], write_ids: ValidWriteIdList
+    ) -> Mapping[str, set[WriteId]]:
+        above = {
+            f"{root}/{name}": ends
+            for root, listing in looks
+            for name, ends in names_above(listing.directories, write_ids.high_watermark)
+        }
+        given_out = self._visible.highest_given(table.name) if above else WriteId(0)
+        return {path: ends for path, ends in above.items() if max(ends) > given_out}
+
+    def _check_whole(
+        self,
+        table: Table,
+        seen: PartitionSnapshot,
+        listing: Listing,
+        write_ids: ValidWriteIdList,
+    ) -> None:
+        """Raises FormatError if files are lost, where less is there than statistics say."""
+        of = table.statistics if seen.partition is None else seen.partition.statistics
+        if shows_less(of, seen.filled):
+            from acidsql.storage.lost_files import check_lost
+
+            check_lost(
+                self._catalog, self._io, table, seen.partition, seen.root, listing, write_ids
             )
-        return PartitionSnapshot(root=root, partition=partition, directory=directory)
 
     def _with_own(self, partition: PartitionSnapshot) -> PartitionSnapshot:
         """The partition as the transaction has left it."""

@@ -4,12 +4,12 @@ partitions they go to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.acid.acid_directory import FileEntry
 from acidsql.catalog.model import Partition, Table
-from acidsql.catalog.statistics import StatisticsChange, changed, nothing_yet
+from acidsql.catalog.statistics import Filled, StatisticsChange, changed, nothing_yet
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.storage.snapshots import Snapshots
@@ -26,7 +26,12 @@ def of_published(roots: Iterable[PendingRoot], *, counted: bool) -> Iterator[Sta
         rows = sum(file.rows for file in root.inserts) - sum(file.rows for file in root.deletes)
         change = _change(root.table, root.partition, root.files, replaces=root.overwritten)
         raw_bytes = 0 if root.table.is_full_acid else None  # Hive counts none of ACID tables
-        yield replace(change, rows=rows if known else None, raw_bytes=raw_bytes)
+        yield replace(
+            change,
+            rows=rows if known else None,
+            raw_bytes=raw_bytes,
+            directories=_directories(root),
+        )
 
 
 def _change(
@@ -40,6 +45,17 @@ def _change(
         bytes=sum(file.size for file in files),
         replaces=replaces,
     )
+
+
+def _directories(root: PendingRoot) -> Mapping[str, Filled]:
+    """The ACID directories that a root gets, by their names."""
+    if not root.table.is_transactional:
+        return {}
+    filled = {path: Filled(0, 0) for path in root.directories}
+    for file in root.files:
+        before = filled[file.directory]
+        filled[file.directory] = Filled(before.files + 1, before.bytes + file.size)
+    return {path.rpartition("/")[2]: of_one for path, of_one in filled.items()}
 
 
 def as_begun(

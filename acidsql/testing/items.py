@@ -22,7 +22,7 @@ ROOT_FOLDER = "."
 """What stands for the root itself where a folder is named."""
 ALONE = {"acidsql.compactor.auto": "false"}
 """Nobody compacts by the way, so that files are the same each time."""
-THROWN_AWAY = {"acidsql.durable": "false"}
+THROWN_AWAY = {"acidsql.durable": "false", "acidsql.store.create": "open"}
 """Nobody keeps the warehouse of a test: no commit need wait for the disk."""
 NO_SPARK = "none"
 """The value of ``acidsql_spark`` under which nothing may start Spark."""

@@ -131,5 +131,10 @@ class Leftovers(Protocol):
         once nothing is on record of it. Hive: MarkCleanedFunction.
         """
 
+    def leave_writes(self, txn_id: TxnId) -> None:
+        """Has nobody remove what lies under the write ids of an aborted transaction: others' files
+        do, and it has taken its own away. The write ids stay aborted for ever.
+        """
+
     def recorded_write_ids(self, table: TableName) -> RecordedWriteIds | None:
         """Which write ids of a table are on record; None if none is."""

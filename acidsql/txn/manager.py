@@ -191,6 +191,21 @@ class TxnManager(Readers, Protocol):
         WriteConflictError if a write id was given out meanwhile. Hive: TxnHandler.seedWriteId.
         """
 
+    def declare_write_ids(
+        self, table: TableName, *, committed: Collection[WriteId], aborted: Collection[WriteId]
+    ) -> None:
+        """Says what became of write ids of files that are another store's, all of them above those
+        that were given out here; others below the highest count as committed.
+
+        WriteConflictError if one of them was given out meanwhile.
+        """
+
+    def give_back(self, txn_id: TxnId, table: TableName) -> None:
+        """Has a write id be nobody's again, of a transaction that has written nothing under it. If
+        later ones were given out it is an aborted one for ever, whose files nobody touches, and so
+        is the transaction.
+        """
+
     def first_write_id(self, table: TableName) -> WriteId:
         """The first one of a table to come: behind those of the one that had its name before, if
         somebody read that when it was dropped or renamed, so that no file of it is looked for where
@@ -254,3 +269,9 @@ class TxnManager(Readers, Protocol):
 
     def forget_run(self, run_id: str) -> bool:
         """Has a run id be used again; whether something was on record under it."""
+
+
+def highest_given(manager: TxnManager, table: TableName) -> WriteId:
+    """The highest write id that was given out on a table by now; 0 for none."""
+    now = manager.valid_write_ids(table, manager.valid_txns())
+    return max((now.high_watermark, *now.exceptions))

@@ -14,8 +14,8 @@ from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import InterfaceError, MetastoreError
-from acidsql.txn.manager import TxnManager
-from acidsql.txn.readers import OpenedReader, ReadRequest, lost_error
+from acidsql.txn.manager import TxnManager, highest_given
+from acidsql.txn.readers import OpenedReader, ReadRequest, UnwritableError, lost_error
 
 DEFAULT_LEASE = 86_400.0
 """The default of acidsql.reader.lease; seconds."""
@@ -25,7 +25,8 @@ class ReadSnapshot:
     """The visibility of a read outside of a transaction: everything committed when it was taken.
     Registered from when it is first asked for a table until ``close``, or the end of its context.
 
-    ``opened``: if that is so already.
+    ``opened``: if that is so already. ``unknown``: why it is not registered, where the store cannot
+    be written.
     """
 
     def __init__(
@@ -33,14 +34,29 @@ class ReadSnapshot:
         manager: TxnManager,
         request: ReadRequest | None = None,
         opened: OpenedReader | None = None,
+        unknown: UnwritableError | None = None,
     ) -> None:
         self._manager = manager
+        self.unknown = unknown
         self._request = request or ReadRequest(tables=(), lease_seconds=DEFAULT_LEASE)
         self._write_ids: dict[TableName, ValidWriteIdList] = {}
         self.reader_id: int | None = None
-        self.txns: ValidTxnList = manager.valid_txns() if opened is None else opened.txns
+        self._txns: ValidTxnList | None = None
+        if opened is None and (request is None or request.tables):
+            self._txns = manager.valid_txns()
+        if opened is not None:
+            self._txns = opened.txns
         if opened is not None:
             self._follow(opened)
+
+    @property
+    def txns(self) -> ValidTxnList:
+        """The valid transactions. A read that names no tables, and so may need no store, is fixed
+        when it first asks.
+        """
+        if self._txns is None:
+            self._txns = self._manager.valid_txns()
+        return self._txns
 
     def _follow(self, opened: OpenedReader) -> None:
         self.reader_id = opened.reader_id
@@ -52,7 +68,11 @@ class ReadSnapshot:
         """
         if table not in self._write_ids:
             request = replace(self._request, tables=(table,))
-            self._follow(self._manager.read_also(self.reader_id, self.txns, request))
+            try:
+                self._follow(self._manager.read_also(self.reader_id, self.txns, request))
+            except UnwritableError as error:
+                self.unknown = error
+                self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
     def check_given(self, tables: Iterable[TableName], write_id: WriteId) -> None:
@@ -71,6 +91,10 @@ class ReadSnapshot:
         return self._manager.valid_write_ids(table, self._manager.valid_txns()) == self.write_ids(
             table
         )
+
+    def highest_given(self, table: TableName) -> WriteId:
+        """The highest write id that was given out by now."""
+        return highest_given(self._manager, table)
 
     def confirm(self) -> None:
         """Raises SnapshotTooOldError if its files are not kept any more, so that what was read may

@@ -27,7 +27,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.errors import SnapshotTooOldError
+from acidsql.errors import MetastoreError, SnapshotTooOldError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockAnswer, LockRequest
@@ -80,6 +80,10 @@ class ReaderInfo:
     statement: str
 
 
+class UnwritableError(MetastoreError):
+    """The store cannot be written, but it can be read: who reads does so without being known."""
+
+
 def too_old(message: str) -> SnapshotTooOldError:
     return SnapshotTooOldError(
         message,
@@ -120,6 +124,11 @@ class Readers(Protocol):
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
         """Takes a snapshot of now and registers its tables in the same step; with ``locks``, that
         as well, if they are free. SnapshotTooOldError if what it needs ``as_of`` may be gone.
+        """
+
+    def read_unknown(self, request: ReadRequest) -> OpenedReader:
+        """Takes a snapshot of now, and registers nothing: for a store that cannot be written, where
+        no cleaner waits for who reads.
         """
 
     def read_also(
@@ -176,8 +185,11 @@ class Readers(Protocol):
     def list_readers(self) -> tuple[ReaderInfo, ...]:
         """All living registrations, the oldest first."""
 
-    def begin_cleaning(self, compaction: Compaction, base: WriteId | None) -> bool:
+    def begin_cleaning(
+        self, compaction: Compaction, base: WriteId | None, directories: Collection[str] = ()
+    ) -> bool:
         """Claims what the compaction has made obsolete: whether it may be removed now, because no
         living registration of the table is older than the compaction's commit. ``base``: what lies
         below it is what goes, None for no such; no older snapshot is given the table from then on.
+        ``directories``: the names of those that go, which are missed by nobody from then on.
         """

@@ -17,13 +17,13 @@ from weakref import WeakSet, finalize, ref
 
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import TableName
-from acidsql.errors import Error, ExecutionError, FormatError, MetastoreError
+from acidsql.errors import Error, ExecutionError, FormatError, MetastoreError, Warning
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locking import Patience, wait
 from acidsql.txn.locks import LockRequest, LockState
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.read_snapshot import ReadSnapshot
-from acidsql.txn.readers import ReadRequest, lost_error
+from acidsql.txn.readers import ReadRequest, UnwritableError, lost_error
 from acidsql.txn.transaction import Transaction, TransactionState
 
 
@@ -37,8 +37,15 @@ class Hold:
         self.statement = statement
         self.reader_id: int | None = None
         self.txn: Transaction | None = None
+        self.is_unknown = False
+        """The store could not be written: nobody knows of the read, and so none has given it up."""
         self.is_handed_out = False
         self.is_over = False
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nothing is registered any more that was to be."""
+        return self.reader_id is None and not self.is_unknown
 
     @property
     def is_of_open_txn(self) -> bool:
@@ -63,8 +70,20 @@ class Reads:
         self._readers: set[int] = set()
         self._locks: set[int] = set()
         self._dropped: deque[int] = deque()
+        self._said: set[str] = set()
         self._in_txn: WeakSet[Hold] = WeakSet()
         self._heartbeat: Heartbeat | None = None
+
+    def tell_unknown(self, snapshot: ReadSnapshot) -> Iterator[Warning]:
+        """What the user is told, once, of reads that nobody knows of."""
+        unknown = snapshot.unknown
+        if unknown is not None and unknown.message not in self._said:
+            self._said.add(unknown.message)
+            yield Warning(
+                f"read without locks: {unknown.message}",
+                hint="Nobody waits for this session: files that a compaction takes away, or a"
+                " statement that removes rows, fail its reads.",
+            )
 
     def request(
         self, tables: Sequence[TableName], statement: str, as_of: WriteId | None = None
@@ -109,7 +128,11 @@ class Reads:
     ) -> tuple[ReadSnapshot, int | None, bool]:
         if locks is None and not request.tables:
             return ReadSnapshot(manager, request), None, False
-        opened = manager.open_reader(request, locks)
+        try:
+            opened = manager.open_reader(request, locks)
+        except UnwritableError as error:
+            opened = manager.read_unknown(request)
+            return ReadSnapshot(manager, request, opened, unknown=error), None, False
         answer = opened.locks
         if locks is None or answer is None:
             return ReadSnapshot(manager, request, opened), None, False
@@ -142,7 +165,10 @@ class Reads:
             if lost and isinstance(error, ExecutionError | FormatError):
                 raise lost_error() from error
             raise
-        if holds and snapshot.reader_id is not None:
+        if snapshot.unknown is not None:
+            for hold in holds or ():
+                hold.is_unknown = True
+        elif holds and snapshot.reader_id is not None:
             self._begin(snapshot.reader_id, None)
             for hold in holds:
                 hold.reader_id = snapshot.reader_id
@@ -173,6 +199,9 @@ class Reads:
         self, hold: Hold, locks: LockRequest | None, patience: Patience
     ) -> Iterator[None]:
         manager, lock_id = self._open_store(), None
+        if hold.is_unknown:
+            yield
+            return
         if hold.reader_id is None:
             raise lost_error()
         if locks is not None:
@@ -231,7 +260,7 @@ class Reads:
             self.check_txn(hold)
         elif not hold.is_over:
             hold.is_over = True
-            if hold.reader_id is None or self._end(self._open_store(), hold.reader_id, None):
+            if hold.is_given_up or self._end(self._open_store(), hold.reader_id, None):
                 raise lost_error()
 
     def moved(self, hold: Hold, behind: bool) -> Mapping[str, str]:
@@ -254,9 +283,7 @@ class Reads:
             return True
         if hold.is_over:
             return False
-        if not hold.is_of_open_txn and (
-            hold.reader_id is None or self._open_store().renew_readers([hold.reader_id])
-        ):
+        if not hold.is_of_open_txn and (hold.is_given_up or self.is_lost(hold)):
             raise lost_error()
         hold.is_handed_out = True
         return True

@@ -41,7 +41,7 @@ from acidsql.errors import (
 from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.locking import Patience, wait
 from acidsql.txn.locks import LockComponent, LockRequest, LockState
-from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager
+from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager, highest_given
 from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
 from acidsql.txn.runs import Run
 
@@ -223,6 +223,16 @@ class Transaction:
     def is_latest(self, table: TableName) -> bool:
         """Never true: what it has written itself is in no metastore."""
         return False
+
+    def highest_given(self, table: TableName) -> WriteId:
+        """The highest write id that was given out by now."""
+        return highest_given(self._manager, table)
+
+    def give_back(self, table: TableName) -> None:
+        """Gives its write id on a table back: nothing was written under it."""
+        self._manager.give_back(self.txn_id, table)
+        self._own.pop(table, None)
+        self._write_ids.pop(table, None)
 
     def record(
         self, components: Iterable[TxnComponent], statistics: Iterable[StatisticsChange] = ()

@@ -585,7 +585,7 @@ def test_a_process_keeps_foreign_output_off_stdout(tmp_path: Path) -> None:
 def test_rows_that_cannot_be_written_are_no_bug(tmp_path: Path) -> None:
     """A full disk behind standard output is told as such."""
     with open("/dev/full", "w") as full:
-        process = acidsql_process("-e", "SHOW DATABASES", cwd=tmp_path, stdout=full)
+        process = acidsql_process("-e", "SELECT 1", cwd=tmp_path, stdout=full)
         _, err = process.communicate()
     assert err == "acidsql: cannot write the rows: No space left on device\n"
     assert process.returncode == ExitCode.FAILED

@@ -24,6 +24,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.compaction.doctor.finding import Finding, Severity
 from acidsql.compaction.doctor.mending import STRAYS, mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table
+from acidsql.compaction.merging.publishing import COMPACTED
 from acidsql.errors import Error, OperationalError
 from acidsql.files.local_files import LOCAL
 from acidsql.metastore.opening import PURGED_BELOW
@@ -323,7 +324,7 @@ DAMAGES = {
         does=events(columns={"name": pa.array(["a"] * 3), "id": pa.array([1] * 3, pa.int32())}),
         title="columns that are not the table's",
     ),
-    "behind the files": Damage(does=copy("delta_0000009_0000009_0000"), title="write ids behind the files"),
+    "behind the files": Damage(does=copy("delta_0000009_0000009_0000"), title="write ids that were never given out"),
     "table gone": Damage(does=shutil.rmtree, title="missing directory"),
 }  # fmt: skip
 
@@ -424,18 +425,28 @@ def test_staging_of_ended_transactions_goes(session: Session, warehouse: Path) -
     assert left == {f".acidsql_{still_open}_x", ".acidsql_999_x"}
 
 
-def test_write_ids_are_taken_over_from_files(session: Session, warehouse: Path) -> None:
-    """A table that nobody has written to here takes over the write ids of files that were put
-    there; one that has some does not.
+def test_write_ids_are_taken_over_where_the_files_prove_them(
+    session: Session, warehouse: Path
+) -> None:
+    """A base that was compacted holds what was committed; of all else only its writer's metastore
+    knows, and it is named.
     """
     session.sql(f"CREATE TABLE copied (id INT, name STRING) {ACID}")
     shutil.copytree(warehouse / "t" / FIRST, warehouse / "copied" / FIRST)
+    shutil.copytree(warehouse / "t" / FIRST, warehouse / "copied" / "delta_0000003_0000004")
     (finding,) = examine(session, "copied")
-    assert finding.title == "write ids behind the files"
-    assert repair(session, "copied") == ["write ids up to 1 count as committed"]
-    assert examine(session, "copied") == []
-    copy("delta_0000009_0000009_0000")(warehouse / "t")
-    assert "others have write ids here already" in repair(session)[0]
+    assert finding.title == "write ids that were never given out"
+    assert f'"{FIRST}", "delta_0000003_0000004"' in finding.detail
+    assert "write ids 1, 3-4" in finding.detail
+    assert repair(session, "copied")[0].startswith("not mended: acidsql doctor default.copied")
+    base = warehouse / "copied" / "base_0000005"
+    shutil.copytree(warehouse / "t" / FIRST, base)
+    assert "not mended" in repair(session, "copied")[0]  # an INSERT OVERWRITE, aborted perhaps
+    (base / "_metadata_acid").write_bytes(COMPACTED)
+    assert repair(session, "copied") == ["write ids up to 5 count as committed"]
+    assert session.store.begin([table_of(session, "copied").name]).write_ids == {
+        table_of(session, "copied").name: 6
+    }
 
 
 def test_directories_and_partitions_apart(session: Session, warehouse: Path) -> None:
@@ -581,7 +592,7 @@ def test_files_without_events_are_looked_into(session: Session, warehouse: Path)
     path = warehouse / "m" / FIRST / "000000_0"
     orc.write_table(pa.table({"id": [[1]]}), path)
     assert [f.title for f in examine(session, "m")] == ["columns that are not the table's"]
-    path.write_bytes(b"nonsense")
+    path.write_bytes(b"nonsense" * 100)
     assert [f.title for f in examine(session, "m")] == ["file that cannot be read"]
     add("000000_0", b"nonsense")(warehouse / "t")
     assert [f.title for f in examine(session)] == ["file that cannot be read"]

@@ -5,6 +5,7 @@ change is lost.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -14,7 +15,15 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog import statistics
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table
-from acidsql.catalog.statistics import Analyzed, ColumnStatistics, StatisticsChange, nothing_yet
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import (
+    Analyzed,
+    ColumnStatistics,
+    Filled,
+    StatisticsChange,
+    WrittenDirectory,
+    nothing_yet,
+)
 from acidsql.catalog.types import parse_type
 from acidsql.errors import TableNotFoundError, WriteConflictError
 from acidsql.txn.manager import OperationType, TxnComponent, TxnManager
@@ -35,10 +44,22 @@ FOUND = Analyzed(
 
 
 def inserted(
-    table: Table, rows: int, partition: Partition | None = None, **facts: bool
+    table: Table,
+    rows: int,
+    partition: Partition | None = None,
+    *,
+    replaces: bool = False,
+    directories: Mapping[str, Filled] | None = None,
 ) -> StatisticsChange:
     return StatisticsChange(
-        table=table, partition=partition, rows=rows, files=1, bytes=100 * rows, raw_bytes=0, **facts
+        table=table,
+        partition=partition,
+        rows=rows,
+        files=1,
+        bytes=100 * rows,
+        raw_bytes=0,
+        replaces=replaces,
+        directories=directories or {},
     )
 
 
@@ -320,6 +341,54 @@ class StatisticsContract(StoreContract):
         )
         assert catalog.list_column_statistics(partitioned, ID) == ()
         assert catalog.list_partitions(partitioned)[0].statistics["COLUMN_STATS_ACCURATE"] == BASIC
+
+    def test_directories_are_on_record_until_they_go(
+        self, manager: TxnManager, catalog: Catalog, table: Table
+    ) -> None:
+        """From the commit on; an aborted transaction has none. What is taken off is missed no
+        more, and a dropped table leaves nothing to the next of its name.
+        """
+        directories = {"delta_0000001_0000001_0000": Filled(2, 300)}
+        for ends in (manager.abort, None):
+            opened = manager.begin([T])
+            change = inserted(table, 3, directories=directories)
+            assert catalog.written_directories(table) == ()
+            if ends is not None:
+                ends(opened.txn_id)
+            else:
+                manager.commit(opened.txn_id, written(manager, opened.txn_id), [change])
+        [one] = catalog.written_directories(table)
+        assert one == WrittenDirectory(
+            partition=None, directory="delta_0000001_0000001_0000", filled=Filled(2, 300)
+        )
+        catalog.forget_written(table, None, ["delta_0000002_0000002_0000"])
+        assert catalog.written_directories(table) == (one,)
+        catalog.forget_written(table, None, [one.directory])
+        assert catalog.written_directories(table) == ()
+        catalog.change_statistics([inserted(table, 3, directories=directories)])
+        catalog.drop_table(T)
+        again = catalog.create_table(replace(table, table_id=0))
+        assert catalog.written_directories(again) == ()
+        assert catalog.written_directories(table) == ()
+
+    def test_directories_of_partitions_are_on_record(
+        self, catalog: Catalog, partitioned: Table
+    ) -> None:
+        """They follow a partition to another name, and go with it."""
+        directories = {"base_0000001": Filled(1, 300)}
+        catalog.change_statistics([inserted(partitioned, 3, DAY, directories=directories)])
+        [one] = catalog.written_directories(partitioned)
+        assert (one.partition, one.directory) == (name_of(partitioned, DAY), "base_0000001")
+        later = replace(DAY, values=("later",), location="/data/t/ds=later")
+        catalog.alter_partition(partitioned, DAY, later, move=lambda: None)
+        [moved] = catalog.written_directories(partitioned)
+        assert moved.partition == "ds=later"
+        elsewhere = replace(later, location="/data/elsewhere")
+        catalog.alter_partition(partitioned, later, elsewhere)
+        assert catalog.written_directories(partitioned) == ()
+        catalog.change_statistics([inserted(partitioned, 3, elsewhere, directories=directories)])
+        catalog.drop_partitions(partitioned, [elsewhere])
+        assert catalog.written_directories(partitioned) == ()
 
     def test_a_dropped_table_is_not_analyzed(self, catalog: Catalog, table: Table) -> None:
         """And one made anew under its name is another."""

@@ -14,7 +14,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.txn.manager import OperationType, TxnManager, TxnState, TxnWrite
-from tests.contracts.store import OTHER, StoreContract, T, write
+from tests.contracts.store import OTHER, StoreContract, T, insert, write
 
 CALLS: tuple[Callable[[TxnManager, TxnId], object], ...] = (
     lambda manager, txn_id: manager.commit(txn_id),
@@ -144,6 +144,35 @@ class SnapshotContract(StoreContract):
         assert str(manager.valid_write_ids(T, manager.valid_txns())) == "default.t:8:8:8:"
         with pytest.raises(WriteConflictError, match="began to write"):
             manager.seed_write_id(T, WriteId(9))
+
+    def test_it_is_said_what_became_of_others_write_ids(self, manager: TxnManager) -> None:
+        """Some were committed, some aborted; what is in between was nobody's. The next writer gets
+        the one after, and what was given out is not declared.
+        """
+        insert(manager)
+        manager.declare_write_ids(T, committed=[WriteId(3), WriteId(7)], aborted=[WriteId(5)])
+        valid = manager.valid_write_ids(T, manager.valid_txns())
+        assert (valid.high_watermark, valid.open, valid.aborted) == (7, (), (5,))
+        writer = manager.open_txn()
+        assert manager.allocate_write_id(writer, T) == 8
+        manager.abort(writer)
+        with pytest.raises(WriteConflictError, match="was given out here"):
+            manager.declare_write_ids(T, committed=[WriteId(8), WriteId(9)], aborted=[])
+
+    def test_a_write_id_is_given_back(self, manager: TxnManager) -> None:
+        """The next writer gets it; where there was one meanwhile it is aborted for ever."""
+        early, late = manager.open_txn(), manager.open_txn()
+        assert manager.allocate_write_id(early, T) == 1
+        manager.give_back(early, T)
+        assert manager.first_write_id(T) == 1
+        assert manager.allocate_write_id(early, T) == 1
+        assert manager.allocate_write_id(late, T) == 2
+        manager.give_back(early, T)
+        [info] = [info for info in manager.list_txns() if info.txn_id == early]
+        assert info.state is TxnState.ABORTED
+        manager.commit(late, [write(manager, late)])
+        valid = manager.valid_write_ids(T, manager.valid_txns())
+        assert (valid.high_watermark, valid.aborted) == (2, (1,))
 
 
 class EndContract(StoreContract):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
-from acidsql.acid.acid_directory import id_range
 from acidsql.acid.ids import WriteId
-from acidsql.acid.paths import METADATA_FILE, parse_directory
+from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.doctor.finding import (
@@ -17,12 +18,14 @@ from acidsql.compaction.doctor.finding import (
     Finding,
     RemoveStaging,
     Root,
-    SeedWriteIds,
     Severity,
+    TakeOverWriteIds,
 )
 from acidsql.compaction.layout import Kind, LaidDirectory, State, hidden_entries
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import is_inside, path_of
+from acidsql.storage.lost_files import FORGET, find_lost
+from acidsql.storage.undeclared import find_undeclared, named, runs, what_to_say
 from acidsql.txn.leftovers import RecordedWriteIds
 
 
@@ -54,7 +57,7 @@ def _missing(path: str, detail: str) -> Finding:
         detail=detail,
         hive3="reads no rows",
         hive4="reads no rows",
-        acidsql="reads no rows",
+        acidsql="refuses it if rows were committed there, else reads no rows",
         mend="mount or restore it; of a partition that is to go, MSCK REPAIR TABLE .. SYNC"
         " PARTITIONS",
     )
@@ -96,6 +99,36 @@ def _apart(table: Table, home: str, root: str, path: str) -> Finding:
     )
 
 
+# ---- files on record
+
+
+def findings_of_lost(
+    catalog: Catalog,
+    io: FileIO,
+    table: Table,
+    partitions: Sequence[Partition],
+    write_ids: ValidWriteIdList,
+) -> Iterator[Finding]:
+    """Directories that were committed and are not there, or have lost files."""
+    for partition in partitions if table.partition_columns else [None]:
+        location = path_of(table.location if partition is None else partition.location)
+        if io.renames(location) and not io.exists(location):
+            continue  # that is a finding of its own
+        for lost in find_lost(catalog, io, table, partition, write_ids):
+            yield Finding(
+                severity=Severity.ERROR,
+                title="lost files",
+                path=lost.path,
+                detail=f"{lost}; committed there: {lost.committed.files} files,"
+                f" {lost.committed.bytes:,} bytes",
+                hive3="reads what is left",
+                hive4="reads what is left",
+                acidsql="refuses the table",
+                mend=f"restore them from a copy; acidsql doctor {table.name} {FORGET} has the table"
+                " go on without them",
+            )
+
+
 # ---- staging
 
 
@@ -121,38 +154,40 @@ def findings_of_staging(io: FileIO, table: Table, txns: ValidTxnList) -> Iterato
 
 
 def findings_of_write_ids(
-    table: Table, roots: Sequence[Root], write_ids: ValidWriteIdList
+    io: FileIO, table: Table, partitions: Sequence[Partition], write_ids: ValidWriteIdList
 ) -> Iterator[Finding]:
-    """Directories whose write id was never given out. ``write_ids``: taken after the roots were
-    listed.
-    """
+    """Directories whose write id was never given out. ``write_ids``: taken after the catalog."""
     given_out = max((write_ids.high_watermark, *write_ids.exceptions))
-    behind: list[tuple[WriteId, str]] = []
-    for root in roots:
-        for directory in root.acid_directories:
-            name = parse_directory(directory)
-            if name is None:
-                continue
-            if id_range(name)[1] > given_out:
-                behind.append((id_range(name)[1], root.full(directory)))
-    if behind:
-        highest, path = max(behind)
-        nobody = given_out == 0
-        yield Finding(
-            severity=Severity.ERROR,
-            title="write ids behind the files",
-            path=path,
-            detail=f"it has rows of write id {highest}, and {given_out} is the highest of table"
-            f" {table.name} here; {len(behind)} directories are like it",
-            hive3="does not see it, until the id is given to somebody else's rows",
-            hive4="does not see it, until the id is given to somebody else's rows",
-            acidsql="does not see it, until the id is given to somebody else's rows",
-            mend=(
-                f"take over the write ids up to {highest}"
-                if nobody
-                else "INSERT the rows from a table of their own: others have write ids here already"
-            ),
-            cure=SeedWriteIds(highest=highest) if nobody else None,
+    locations = [partition.location for partition in partitions]
+    undeclared = find_undeclared(io, table, locations, given_out)
+    if undeclared is None:
+        return
+    unseen = "does not see it, until the id is given to somebody else's rows"
+    finding = partial(
+        Finding,
+        severity=Severity.ERROR,
+        title="write ids that were never given out",
+        hive3=unseen,
+        hive4=unseen,
+        acidsql="does not see it, and warns; refuses to write",
+    )
+    home = path_of(table.location)
+    if undeclared.undecided:
+        yield finding(
+            path=min(undeclared.undecided),
+            detail=f"others wrote {len(undeclared.undecided)} directories"
+            f" ({named(undeclared.undecided, home)}), and which of the write ids"
+            f" {runs(undeclared.write_ids)} were committed is not in the files;"
+            f" {given_out} is the highest of table {table.name} here",
+            mend=what_to_say(table),
+        )
+    else:
+        yield finding(
+            path=home,
+            detail=f"its directories go up to write id {undeclared.highest}, and prove that all of"
+            f" it counts; {given_out} is the highest of table {table.name} here",
+            mend=f"take over the write ids up to {undeclared.highest}",
+            cure=TakeOverWriteIds(highest=undeclared.highest),
         )
 
 

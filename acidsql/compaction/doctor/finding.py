@@ -49,8 +49,8 @@ class WriteVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeedWriteIds:
-    """Has a table that nobody has written to here take over the write ids of its files."""
+class TakeOverWriteIds:
+    """Has a table take over the write ids of its files, which prove that all of them count."""
 
     highest: WriteId
 
@@ -65,7 +65,7 @@ class RewriteTail:
     path: str
 
 
-Cure = MoveAside | RemoveStaging | WriteVersion | SeedWriteIds | RewriteTail
+Cure = MoveAside | RemoveStaging | WriteVersion | TakeOverWriteIds | RewriteTail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ from acidsql.acid.paths import (
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import Filled, StatisticsChange
 from acidsql.changes.recovery import remove_staging
 from acidsql.changes.unit_of_work import Store
 from acidsql.compaction.doctor.finding import (
@@ -33,14 +35,15 @@ from acidsql.compaction.doctor.finding import (
     MoveAside,
     RemoveStaging,
     RewriteTail,
-    SeedWriteIds,
+    TakeOverWriteIds,
     WriteVersion,
 )
 from acidsql.errors import OperationalError
 from acidsql.files.fileio import FileIO
-from acidsql.files.urls import parent, real_path, split_url
+from acidsql.files.urls import parent, path_of, real_path, split_url
 from acidsql.storage.columns import read_columns
 from acidsql.storage.footers import read_footer
+from acidsql.storage.lost_files import find_lost
 from acidsql.storage.row_ids import row_ids
 
 STRAYS = ".acidsql_strays"
@@ -67,11 +70,13 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
         case WriteVersion(directory=directory):
             write_version(io, directory)
             return f"{ACID_VERSION_FILE} added"
-        case SeedWriteIds(highest=highest):
-            store.seed_write_id(table.name, highest)
+        case TakeOverWriteIds(highest=highest):
+            store.declare_write_ids(table.name, committed=[highest], aborted=[])
             return f"write ids up to {highest} count as committed"
         case RewriteTail(root=root, path=path):
-            return rewrite_tail(io, root, path)
+            done = rewrite_tail(io, root, path)
+            _record_filled(store, io, table, root, path.partition("/")[0])
+            return done
         case _:
             assert_never(finding.cure)
 
@@ -97,6 +102,32 @@ def write_version(io: FileIO, directory: str) -> None:
     if not io.exists(path):
         io.write(path, ACID_VERSION)
         io.sync_directory(directory)
+
+
+def forget_lost(store: Store, io: FileIO, table: Table) -> list[str]:
+    """Takes files that are lost off the record, so that the table is read without them; returns the
+    paths of their directories. Of a directory that is still there what it holds is kept on record.
+    """
+    write_ids = store.valid_write_ids(table.name, store.valid_txns())
+    partitions = store.list_partitions(table) if table.partition_columns else [None]
+    paths: list[str] = []
+    for partition in partitions:
+        lost = find_lost(store, io, table, partition, write_ids)
+        if not lost:
+            continue
+        left = {one.directory: one.left for one in lost if one.left is not None}
+        store.forget_written(table, partition, [one.directory for one in lost])
+        change = StatisticsChange(
+            table=table,
+            partition=partition,
+            rows=None,
+            files=sum(f.files for f in left.values()) - sum(o.committed.files for o in lost),
+            bytes=sum(f.bytes for f in left.values()) - sum(o.committed.bytes for o in lost),
+            directories=left,
+        )
+        store.change_statistics([change])
+        paths += [one.path for one in lost]
+    return paths
 
 
 # ---- footers
@@ -134,6 +165,29 @@ def rewrite_tail(io: FileIO, root: str, path: str) -> str:
         raise
     io.sync_directory(parent(source))
     return "footer keys computed from the rows"
+
+
+def _record_filled(store: Store, io: FileIO, table: Table, root: str, directory: str) -> None:
+    """Has the store know what a directory holds whose files are of other sizes now, which is no
+    loss.
+    """
+    partition = next((p for p in store.list_partitions(table) if path_of(p.location) == root), None)
+    name = None if partition is None else name_of(table, partition)
+    files = [f for f in io.list_files(f"{root}/{directory}") if f.size]
+    filled = Filled(len(files), sum(file.size for file in files))
+    for one in store.written_directories(table):
+        if (one.partition, one.directory) == (name, directory) and one.filled.files == filled.files:
+            store.forget_written(table, partition, [directory])
+            change = StatisticsChange(
+                table=table,
+                partition=partition,
+                rows=0,
+                files=0,
+                bytes=filled.bytes - one.filled.bytes,
+                raw_bytes=0,
+                directories={directory: filled},
+            )
+            store.change_statistics([change])
 
 
 def _remove_unfinished(io: FileIO, root: str) -> None:

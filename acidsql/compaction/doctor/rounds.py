@@ -15,6 +15,7 @@ from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, Table
 from acidsql.compaction.doctor.catalog import (
     findings_by_catalog,
     findings_of_forgotten,
+    findings_of_lost,
     findings_of_staging,
     findings_of_write_ids,
 )
@@ -79,7 +80,9 @@ def _of_transactional(
     roots = look_at_all(lambda path: take_root(io, path, table, write_ids, before), paths)
     # a write id is given out before there is a directory of it, so the ids of now cover all
     after = attached_txns(table) or store.valid_txns()
-    yield from findings_of_write_ids(table, roots, store.valid_write_ids(table.name, after))
+    now = store.valid_write_ids(table.name, after)
+    yield from findings_of_write_ids(io, table, partitions, now)
+    yield from findings_of_lost(store, io, table, partitions, now)
     yield from findings_of_forgotten(table, roots, store.recorded_write_ids(table.name))
     for root in roots:
         yield from findings_by_name(root)

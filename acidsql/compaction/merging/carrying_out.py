@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import FileFormat, Table
+from acidsql.catalog.statistics import Filled
 from acidsql.compaction.merging.merge import Merge, bytes_of
 from acidsql.compaction.merging.publishing import (
     Claim,
@@ -32,7 +33,9 @@ from acidsql.txn.compactions import CompactionType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What a compaction has made. ``files_before``, ``bytes_before``: of what went in."""
+    """What a compaction has made. ``files_before``, ``bytes_before``: of what went in;
+    ``directories``: the ``outputs`` by name, with what they hold.
+    """
 
     outputs: tuple[str, ...]
     rows: int
@@ -40,6 +43,7 @@ class Merged:
     bytes: int
     files_before: int
     bytes_before: int
+    directories: Mapping[str, Filled]
 
 
 def carry_out(
@@ -82,6 +86,12 @@ def _merged(merge: Merge, wanted: Sequence[Output], files: Sequence[StagedFile])
         bytes=sum(file.size for file in files),
         files_before=len(before),
         bytes_before=bytes_of(merge),
+        directories={
+            str(output.name): Filled(
+                len(output.files), sum(file.size for file in output.files.values())
+            )
+            for output in wanted
+        },
     )
 
 

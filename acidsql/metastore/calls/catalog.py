@@ -16,6 +16,7 @@ from acidsql.catalog.attached import attached_write_ids
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
+from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -42,7 +43,11 @@ from acidsql.metastore.rows.partitions import (
     update_partition,
 )
 from acidsql.metastore.rows.readers import part_readers, readers_of
-from acidsql.metastore.rows.statistics import alter_statistics, forget_statistics
+from acidsql.metastore.rows.statistics import (
+    alter_statistics,
+    forget_statistics,
+    record_directories,
+)
 from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
     delete_table,
@@ -138,6 +143,7 @@ class EmbeddedCatalog:
         partitions: Iterable[Partition] = (),
         *,
         write_id: WriteId = FIRST_WRITE_ID,
+        written: Iterable[StatisticsChange] = (),
     ) -> Iterator[None]:
         with self._store.write() as connection:
             stored = self._create_table(connection, table)
@@ -148,6 +154,7 @@ class EmbeddedCatalog:
                 successors.begin_attached(connection, stored.name)
             elif stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
+            record_directories(connection, stored.table_id, tuple(written))
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:

@@ -33,7 +33,13 @@ from acidsql.metastore.rows.kept import (
     lose_kept,
     move_kept,
 )
-from acidsql.metastore.rows.leftovers import find_aborted, find_recorded, forget, recorded
+from acidsql.metastore.rows.leftovers import (
+    find_aborted,
+    find_recorded,
+    forget,
+    mark_txn_stray,
+    recorded,
+)
 from acidsql.metastore.rows.locks import next_lock_id
 from acidsql.metastore.rows.readers import (
     Observer,
@@ -50,12 +56,21 @@ from acidsql.metastore.rows.readers import (
     renew,
     txn_reads,
 )
+from acidsql.metastore.rows.statistics import partition_ids
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.rows.txns import require_open, valid_txns
+from acidsql.metastore.rows.written import forget_written
+from acidsql.metastore.store import CommitFailedError
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
 from acidsql.txn.locks import NO_TXN, LockRequest, LockState
-from acidsql.txn.readers import OpenedReader, ReaderInfo, ReadRequest, lost_error
+from acidsql.txn.readers import (
+    OpenedReader,
+    ReaderInfo,
+    ReadRequest,
+    UnwritableError,
+    lost_error,
+)
 
 LONG_AGO = 12
 """After so many times hive.txn.timeout without a heartbeat, a process nobody knows of writes
@@ -70,8 +85,21 @@ class EmbeddedReaders(EmbeddedTxns):
     host that all of them run on.
     """
 
+    @contextmanager
+    def _registering(self) -> Iterator[Connection]:
+        """A write transaction that puts a reader on record; UnwritableError where it cannot, also
+        if the COMMIT finds no room.
+        """
+        try:
+            with self._store.write(durable=not self._store.one_host) as connection:
+                yield connection
+        except CommitFailedError as error:
+            if any(mark in error.message for mark in self._store.full):
+                raise UnwritableError(error.message) from error
+            raise
+
     def open_reader(self, request: ReadRequest, locks: LockRequest | None = None) -> OpenedReader:
-        with self._store.write(durable=not self._store.one_host) as connection:
+        with self._registering() as connection:
             now = self._time(connection)
             answer = None if locks is None else self._ask(connection, locks, NO_TXN, now)
             if answer is not None and answer.state is not LockState.ACQUIRED:
@@ -86,10 +114,16 @@ class EmbeddedReaders(EmbeddedTxns):
             insert_reader(connection, reader_id, request, txns, seen, self._observer(now))
             return OpenedReader(reader_id=reader_id, txns=txns, write_ids=seen, locks=answer)
 
+    def read_unknown(self, request: ReadRequest) -> OpenedReader:
+        with self._store.read() as connection:
+            txns = valid_txns(connection, None)
+            seen = self._requested(connection, txns, request)
+            return OpenedReader(reader_id=None, txns=txns, write_ids=seen)
+
     def read_also(
         self, reader_id: int | None, txns: ValidTxnList, request: ReadRequest
     ) -> OpenedReader:
-        with self._store.write(durable=not self._store.one_host) as connection:
+        with self._registering() as connection:
             if reader_id is None:
                 reader_id = next_lock_id(connection)
             elif not registered(connection, [reader_id]):
@@ -159,7 +193,9 @@ class EmbeddedReaders(EmbeddedTxns):
             readers = find_readers(connection, timeout=int(self._txn_timeout * 1000))
         return tuple(one for one in readers if one.reader_id not in dead)
 
-    def begin_cleaning(self, compaction: Compaction, base: WriteId | None) -> bool:
+    def begin_cleaning(
+        self, compaction: Compaction, base: WriteId | None, directories: Collection[str] = ()
+    ) -> bool:
         with self._store.write(durable=not self._store.one_host) as connection:
             self._reap_all(connection)
             reap_readers(connection, self._observer(self._time(connection)))
@@ -167,7 +203,22 @@ class EmbeddedReaders(EmbeddedTxns):
                 return False
             if base is not None:
                 note_cleaned(connection, compaction.request.table, base)
+            if directories:
+                self._forget_written(connection, compaction, directories)
             return True
+
+    def _forget_written(
+        self, connection: Connection, compaction: Compaction, directories: Collection[str]
+    ) -> None:
+        request = compaction.request
+        table = find_table(connection, request.table, self._store.warehouse)
+        if table is None:
+            return
+        names = [] if request.partition is None else [request.partition]
+        ids = list(partition_ids(connection, table.table_id, names).values())
+        if request.partition is None or ids:
+            part_id = ids[0] if ids else None
+            forget_written(connection, table.table_id, part_id, directories)
 
     def _seen(
         self, connection: Connection, txns: ValidTxnList, tables: Iterable[TableName]
@@ -293,6 +344,10 @@ class EmbeddedLeftovers(EmbeddedReaders):
     def alone(self) -> Iterator[None]:
         with self._store.write(durable=False):
             yield
+
+    def leave_writes(self, txn_id: TxnId) -> None:
+        with self._store.write() as connection:
+            mark_txn_stray(connection, txn_id)
 
     @contextmanager
     def removing(

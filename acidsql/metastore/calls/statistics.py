@@ -4,7 +4,7 @@ has found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -12,7 +12,13 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog import statistics
 from acidsql.catalog.model import Column, Partition, Table
 from acidsql.catalog.partitions import name_of
-from acidsql.catalog.statistics import Analyzed, ColumnStatistics, Parameters, StatisticsChange
+from acidsql.catalog.statistics import (
+    Analyzed,
+    ColumnStatistics,
+    Parameters,
+    StatisticsChange,
+    WrittenDirectory,
+)
 from acidsql.errors import TableNotFoundError
 from acidsql.metastore.calls.txns import find_valid_write_ids
 from acidsql.metastore.rows.column_statistics import (
@@ -29,6 +35,7 @@ from acidsql.metastore.rows.statistics import (
     partition_ids,
 )
 from acidsql.metastore.rows.txns import valid_txns
+from acidsql.metastore.rows.written import find_written, forget_written
 from acidsql.metastore.store import Store
 from acidsql.metastore.tables import PART_COL_STATS, TAB_COL_STATS, TBLS
 
@@ -42,6 +49,20 @@ class EmbeddedStatistics:
     def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
         with self._store.write() as connection:
             apply_changes(connection, changes)
+
+    def written_directories(self, table: Table) -> tuple[WrittenDirectory, ...]:
+        with self._store.read() as connection:
+            return find_written(connection, table)
+
+    def forget_written(
+        self, table: Table, partition: Partition | None, directories: Collection[str]
+    ) -> None:
+        with self._store.write() as connection:
+            names = [] if partition is None else [name_of(table, partition)]
+            ids = list(partition_ids(connection, table.table_id, names).values())
+            if partition is None or ids:
+                part_id = ids[0] if ids else None
+                forget_written(connection, table.table_id, part_id, directories)
 
     def put_statistics(
         self,

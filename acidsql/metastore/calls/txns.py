@@ -42,8 +42,10 @@ from acidsql.metastore.opening import (
     allocate,
     allocate_first,
     insert_txn,
+    insert_write_id,
     keep_house,
     seed,
+    take_back,
 )
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
@@ -65,10 +67,17 @@ from acidsql.metastore.rows.txns import (
     valid_txns,
 )
 from acidsql.metastore.store import CommitFailedError
-from acidsql.metastore.successors import next_write_id
+from acidsql.metastore.successors import begin_behind, next_write_id
 from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
 from acidsql.txn.locks import LockAnswer, LockRequest, LockState
-from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnInfo, TxnOutcome, TxnState
+from acidsql.txn.manager import (
+    OpenedTxn,
+    OperationType,
+    TxnComponent,
+    TxnInfo,
+    TxnOutcome,
+    TxnState,
+)
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import too_old
 from acidsql.txn.runs import CommittedRun, Run, committed_error
@@ -161,6 +170,36 @@ class EmbeddedTxns(EmbeddedLocks):
                     f'another session began to write to table "{table}"',
                     hint="Run the statement again.",
                 )
+
+    def declare_write_ids(
+        self, table: TableName, *, committed: Collection[WriteId], aborted: Collection[WriteId]
+    ) -> None:
+        ids = sorted({*committed, *aborted})
+        with self._store.write() as connection:
+            if ids and ids[0] < next_write_id(connection, table):
+                raise WriteConflictError(
+                    f'write id {ids[0]} of table "{table}" was given out here',
+                    hint="Run the command again.",
+                )
+            now = self._time(connection)
+            for write_id in ids:
+                txn_id = self._open(connection, now)
+                insert_write_id(connection, txn_id, table, write_id)
+                if write_id in aborted:
+                    insert_components(connection, txn_id, [_stray(table, write_id)])
+                    abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
+                else:
+                    finish(connection, txn_id, now=now)
+            if ids:
+                begin_behind(connection, table, ids[-1])
+
+    def give_back(self, txn_id: TxnId, table: TableName) -> None:
+        with self._store.write() as connection:
+            require_open(connection, txn_id)
+            write_id = take_back(connection, txn_id, table)
+            if write_id is not None:
+                insert_components(connection, txn_id, [_stray(table, write_id)])
+                abort_txns(connection, [txn_id], AbortReason.ROLLBACK)
 
     def first_write_id(self, table: TableName) -> WriteId:
         with self._store.read() as connection:
@@ -333,6 +372,13 @@ class EmbeddedTxns(EmbeddedLocks):
         )
         unknown.txn_id = txn_id
         raise unknown from error
+
+
+def _stray(table: TableName, write_id: WriteId) -> TxnComponent:
+    """What is on record of a write id whose files are not this store's to remove."""
+    return TxnComponent(
+        table=table, partition=None, operation=OperationType.STRAY, write_id=write_id
+    )
 
 
 def find_valid_write_ids(

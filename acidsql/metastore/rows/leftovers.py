@@ -158,6 +158,15 @@ def find_recorded(
     )
 
 
+def mark_txn_stray(connection: Connection, txn_id: TxnId) -> None:
+    """Does ``mark_stray`` for all that one aborted transaction has on record."""
+    connection.execute(
+        update(TXN_COMPONENTS)
+        .where(_TC.TC_TXNID == txn_id, _STATE == TxnState.ABORTED.value)
+        .values(TC_OPERATION_TYPE=OperationType.STRAY.value)
+    )
+
+
 def mark_stray(
     connection: Connection, table: TableName, partitions: Collection[str] | None = None
 ) -> None:

@@ -38,6 +38,7 @@ from acidsql.metastore.rows.column_statistics import (
     forget_columns_of_partitions,
     forget_columns_of_table,
 )
+from acidsql.metastore.rows.written import forget_written, insert_written
 from acidsql.metastore.tables import PARTITION_PARAMS, PARTITIONS, TABLE_PARAMS, TBLS
 
 BATCH = 500
@@ -48,15 +49,14 @@ Change = Callable[[int, Parameters], Mapping[str, str]]
 
 
 def apply_changes(connection: Connection, changes: Iterable[StatisticsChange]) -> None:
-    """Applies changes of statistics; tables and partitions that are there no more are passed
-    over."""
+    """Applies changes of statistics, with the directories they speak of; tables and partitions that
+    are there no more are passed over.
+    """
     of_table: defaultdict[int, list[StatisticsChange]] = defaultdict(list)
     of_partition: defaultdict[int, list[StatisticsChange]] = defaultdict(list)
     for table_id, group in groupby(sorted(changes, key=_table_id), key=_table_id):
         of_one = list(group)
-        ids = partition_ids(
-            connection, table_id, [name for change in of_one if (name := _name(change)) is not None]
-        )
+        ids = record_directories(connection, table_id, of_one)
         for change in of_one:
             name = _name(change)
             if name is None:
@@ -71,6 +71,18 @@ def apply_changes(connection: Connection, changes: Iterable[StatisticsChange]) -
         list(of_partition),
         lambda part_id, before: _after(before, of_partition[part_id]),
     )
+
+
+def record_directories(
+    connection: Connection, table_id: int, changes: Sequence[StatisticsChange]
+) -> Mapping[str, int]:
+    """Puts the directories of changes of one table on record; returns the ids of the partitions
+    that these are of, by name.
+    """
+    names = [name for change in changes if (name := _name(change)) is not None]
+    ids = partition_ids(connection, table_id, names)
+    insert_written(connection, table_id, changes, ids)
+    return ids
 
 
 def _after(before: Parameters, changes: Iterable[StatisticsChange]) -> Parameters:
@@ -146,10 +158,13 @@ def forget_statistics(
     if partition is None:
         forget_columns_of_table(connection, table.table_id)
         change_tables(connection, [table.table_id], lambda _, __: {})
+        forget_written(connection, table.table_id, None)
     else:
         ids = list(partition_ids(connection, table.table_id, [name_of(table, partition)]).values())
         forget_columns_of_partitions(connection, ids)
         change_partitions(connection, ids, lambda _, __: {})
+        for part_id in ids:
+            forget_written(connection, table.table_id, part_id)
 
 
 # ---- rows

@@ -20,6 +20,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
+from acidsql.txn.readers import UnwritableError
 
 try:
     import fcntl
@@ -66,6 +67,61 @@ def is_warehouse(directory: str) -> bool:
     return True
 
 
+def database_path(warehouse: str) -> Path:
+    return Path(warehouse, DIRECTORY, FILE)
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a database file is there that this user, or nobody, can write to."""
+    if not os.access(path, os.R_OK):
+        return False
+    return not (os.access(path.parent, os.W_OK | os.X_OK) and os.access(path, os.W_OK))
+
+
+def has_log(path: Path) -> bool:
+    """Whether SQLite keeps a log beside a database file: of what is not in that yet."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except OSError:
+        return False
+
+
+def stamp(path: Path) -> tuple[int, int] | None:
+    """What changes when a database file is written; None where it is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def changed_meanwhile_error(path: Path) -> MetastoreError:
+    """The error of whoever read a file without a lock while another user wrote to it."""
+    error = MetastoreError(
+        f'the metastore "{path}" was changed while it was read', hint="Run the statement again."
+    )
+    error.retryable = True
+    return error
+
+
+def read_only_error(warehouse: str) -> UnwritableError:
+    """The error of whoever would write where nothing can be written."""
+    return UnwritableError(
+        f'the warehouse "{warehouse}" is read-only',
+        hint=f"Only queries run there. {WHO_MAY_USE_IT}",
+    )
+
+
+def no_warehouse_error(warehouse: str) -> MetastoreError:
+    """The error of whoever looks for tables where no warehouse is."""
+    addition = "" if os.path.isdir(warehouse) else ", nor such a directory"
+    return MetastoreError(
+        f'there is no warehouse in "{warehouse}"{addition}',
+        hint="Name it by --warehouse or $ACIDSQL_WAREHOUSE. CREATE TABLE or CREATE DATABASE makes"
+        " one.",
+    )
+
+
 def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -> Path:
     """The path of the database file, in a directory that exists and may be written. MetastoreError
     says why not.
@@ -92,7 +148,7 @@ def prepare(warehouse: str, mode: int = OWNER_ONLY, *, anywhere: bool = False) -
     ):
         raise MetastoreError(
             f'the warehouse "{warehouse}" is read-only',
-            hint=f"The metastore must be writable, also for queries. {WHO_MAY_USE_IT}",
+            hint=f"No metastore can be made there. {WHO_MAY_USE_IT}",
         )
     _make_file(path, mode)
     return path

@@ -8,9 +8,10 @@ and no busy time-out helps.)
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,25 @@ from sqlalchemy import (
     select,
     table,
 )
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool, QueuePool
 from sqlalchemy.util import LRUCache
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.store import VERSION_OF_STORE, Clock, Store
-from acidsql.metastore.stores.database_file import OWNER_ONLY, opening, prepare
+from acidsql.metastore.store import VERSION_OF_STORE, Clock, Create, Store
+from acidsql.metastore.stores.database_file import (
+    OWNER_ONLY,
+    changed_meanwhile_error,
+    database_path,
+    has_log,
+    is_read_only,
+    is_warehouse,
+    no_warehouse_error,
+    opening,
+    prepare,
+    read_only_error,
+    stamp,
+)
 from acidsql.metastore.stores.marker import remove_marker
 
 BUSY_TIMEOUT_SECONDS = 30
@@ -54,8 +68,8 @@ _HINTS = (
             " what holds it."
         ),
     ),
-    ("readonly", "The warehouse must be writable, also for queries."),
-    ("unable to open", "The warehouse must exist and be writable, also for queries."),
+    ("readonly", "The warehouse must be writable, but for queries."),
+    ("unable to open", "The warehouse must exist, and be writable, but for queries."),
     ("disk is full", "Free some space; nothing was changed."),
     ("disk I/O error", "Where the disk is full, free some space; else it may be failing."),
     (
@@ -76,10 +90,12 @@ class SQLiteStore(Store):
     """The metastore in the file ``<warehouse>/_acidsql/metastore.db``, for one host.
 
     ``anywhere``: on a network file system, too, so that it can be moved away from there. Without
-    ``durable`` no commit waits for the disk.
+    ``durable`` no commit waits for the disk. ``create``: what makes it; until somebody does,
+    nothing of it can be read. One that cannot be written is read as it is: see UnwritableError.
     """
 
     hints = _HINTS
+    full = ("disk is full", "disk I/O error", "readonly database")
     one_host = True
 
     def __init__(
@@ -90,11 +106,52 @@ class SQLiteStore(Store):
         clock: Clock | None = None,
         anywhere: bool = False,
         durable: bool = True,
+        create: Create = Create.ALWAYS,
     ) -> None:
-        self.path = prepare(warehouse, mode, anywhere=anywhere)
+        self.path = database_path(warehouse)
         super().__init__(warehouse, str(self.path), clock)
+        self._create = create
+        self._prepared = partial(prepare, warehouse, mode, anywhere=anywhere)
+        self._is_open = self._is_at_it = self._is_read_only = False
+        self._opening = threading.RLock()
         self._durable = _engine(self.path, synchronous="FULL" if durable else "OFF")
         self._brief = _engine(self.path, synchronous="NORMAL" if durable else "OFF")
+        if create is Create.ALWAYS:
+            self._prepare()
+            self._is_open = True
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a file, or what says that there was one."""
+        return is_warehouse(self.warehouse)
+
+    def open_up(self) -> None:
+        with self._opening:
+            self._prepare()
+            self._is_at_it = True
+            try:
+                super().open_up()
+                self._is_open = True
+            finally:
+                self._is_at_it = False
+
+    def _prepare(self) -> None:
+        """Makes the file where it is missing, and may be made."""
+        if not self.path.exists():
+            self._check_new()
+        self._is_read_only = is_read_only(self.path)
+        if not self._is_read_only:
+            self._prepared()
+
+    def make(self) -> None:
+        if not self._is_open:
+            self.open_up()
+
+    def _check_new(self) -> None:
+        if self._create is not Create.ALWAYS:
+            from acidsql.metastore.stores.beside import check_no_tables
+
+            check_no_tables(self.warehouse, self.path)
 
     def drop_connections(self) -> None:
         self._durable.dispose()
@@ -110,10 +167,34 @@ class SQLiteStore(Store):
         return not busy
 
     def _reader(self) -> Connection:
-        return _begun(self._durable, _BEGIN)
+        self._check_open()
+        if self._is_read_only:
+            return _begun(_read_only_engine(self.path), _BEGIN)
+        try:
+            return _begun(self._durable, _BEGIN)
+        except (DBAPIError, sqlite3.Error) as error:
+            # a full disk has no room for SQLite's shared memory, whoever opens it first
+            if not any(mark in str(error) for mark in self.full) or has_log(self.path):
+                raise
+            return _begun(_read_only_engine(self.path), _BEGIN)
 
     def _writer(self, *, durable: bool) -> Connection:
+        self._check_open()
+        if self._is_read_only:
+            raise read_only_error(self.warehouse)
         return _begun(self._durable if durable else self._brief, _BEGIN_AT_ONCE)
+
+    def _check_open(self) -> None:
+        """Opens the store if somebody has made one since. MetastoreError if there is none."""
+        if self._is_open:
+            return
+        with self._opening:  # whoever comes while another thread opens it waits
+            if self._is_open or self._is_at_it:
+                return
+            if not self.is_made:
+                self._check_new()
+                raise no_warehouse_error(self.warehouse)
+            self.open_up()
 
     def _version_now(self, connection: Connection) -> str | None:
         version: str | None = connection.exec_driver_sql(_VERSION).scalar()
@@ -131,6 +212,14 @@ class SQLiteStore(Store):
             connection.execute(delete(_SEQUENCE).where(of_table))
             connection.execute(insert(_SEQUENCE).values(name=table.name, seq=key))
 
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        before = stamp(self.path) if self._is_read_only else None
+        with super().read() as connection:
+            yield connection
+        if before is not None and stamp(self.path) != before:
+            raise changed_meanwhile_error(self.path)
+
     def tie(self, connection: Connection) -> None:
         pass
 
@@ -143,7 +232,7 @@ class SQLiteStore(Store):
             yield connection
 
     def _bring_up_to_date(self) -> None:
-        with opening(self.path):
+        with nullcontext() if self._is_read_only else opening(self.path):
             super()._bring_up_to_date()
 
     @contextmanager
@@ -187,6 +276,30 @@ def _engine(path: Path, *, synchronous: str) -> Engine:
     )
     event.listen(engine, "connect", configure)
     return engine
+
+
+def _read_only_engine(path: Path) -> Engine:
+    """An engine for one transaction on a file that cannot be written. Where SQLite's log is there
+    somebody writes to it, or has died: it is followed. Else the file is all there is, and no lock
+    is taken on it.
+    """
+
+    def connect() -> Any:
+        how = "mode=ro" if has_log(path) else "immutable=1"
+        return sqlite3.connect(
+            f"{path.as_uri()}?{how}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            check_same_thread=False,
+            isolation_level=None,
+        )
+
+    return Engine(
+        NullPool(connect, dialect=_dialect()),
+        _dialect(),
+        URL.create("sqlite", database=str(path)),
+        execution_options={"compiled_cache": _compiled},
+    )
 
 
 def _configure(connection: Any, synchronous: str) -> None:

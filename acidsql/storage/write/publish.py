@@ -217,9 +217,13 @@ def _publish_by_copying(io: FileIO, wanted: _Wanted, published: Callable[[str], 
         io.sync_directory(directory)
 
 
-def _taken(directory: str) -> ExecutionError:
+class TakenError(ExecutionError):
+    """A directory is there that only this transaction could have made: it is another's."""
+
+
+def _taken(directory: str) -> TakenError:
     """The error for a directory that is there: a write id and statement write once."""
-    return ExecutionError(
+    return TakenError(
         f'"{directory}" already exists',
         hint="Another writer uses the same write id; nothing was changed.",
     )

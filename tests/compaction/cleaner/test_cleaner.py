@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.acid.compacted import INPUTS_FILE
 from acidsql.compaction.cleaner import Cleaner
 from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
@@ -235,3 +236,43 @@ def test_what_fails_is_tried_again_with_growing_pauses(opened: Session) -> None:
     assert failed.state is CompactionState.FAILED
     assert failed.message is not None
     assert "Permission denied" in failed.message
+
+
+def notes(session: Session, name: str = "t") -> list[str]:
+    """The directories that say what they were made from."""
+    home = Path(find(session, name).location)
+    return sorted(path.parent.name for path in home.rglob(INPUTS_FILE))
+
+
+def test_an_output_that_is_final_says_nothing_of_its_inputs(opened: Session) -> None:
+    """As soon as they are gone, and not before; a second cleaner finds nothing to do."""
+    make(opened)
+    before = rows_of(opened, "t")
+    queued(opened, "t", MINOR)
+    assert notes(opened) == ["delta_0000001_0000003"]
+    with ReadSnapshot(opened.store) as reader:
+        reader.write_ids(find(opened, "t").name)
+        opened.sql("INSERT INTO t VALUES (9)")
+        queued(opened, "t", MAJOR)
+        assert notes(opened) == ["base_0000004", "delta_0000001_0000003"]
+    clean_all(opened)
+    assert directories(opened, "t") == ["base_0000004"]
+    assert notes(opened) == []
+    assert rows_of(opened, "t") == [*before, (9,)]
+    opened.sql("DELETE FROM t WHERE id = 9")
+    assert rows_of(opened, "t") == before
+
+
+def test_a_range_keeps_saying_that_no_aborted_row_is_in_it(opened: Session) -> None:
+    """Else nobody could tell when the record of an aborted write id may go."""
+    make(opened, inserts=1)
+    with opened.begin_work([find(opened, "t").name]) as aborted:
+        aborted.txn.write_id(find(opened, "t").name)
+    opened.store.leave_writes(aborted.txn_id)
+    opened.sql("INSERT INTO t VALUES (9)")
+    before = rows_of(opened, "t")
+    queued(opened, "t", MINOR)
+    clean_all(opened)
+    assert directories(opened, "t") == ["delta_0000001_0000003"]
+    assert notes(opened) == ["delta_0000001_0000003"]
+    assert rows_of(opened, "t") == before

@@ -162,3 +162,45 @@ def test_a_table_does_not_share_its_default_directory(session: Session, warehous
     with pytest.raises(BindError, match=r"overlaps that of table default\.e"):
         session.sql(f"CREATE TABLE t (a INT) {ACID}")
     assert rows(session, "SHOW TABLES") == [("e",)]
+
+
+def test_external_tables_without_transactions_may_share_a_directory(
+    session: Session, tmp_path: Path
+) -> None:
+    """As in Hive; a note says it. The files outlive either table."""
+    place = f"STORED AS ORC LOCATION '{tmp_path}/both'"
+    assert session.sql(f"CREATE EXTERNAL TABLE e (a INT) {place}").notes == ()
+    [note] = session.sql(f"CREATE EXTERNAL TABLE f (a INT) {place}").notes
+    assert "is that of table default.e, too" in note
+    session.sql("INSERT INTO e VALUES (1)")
+    session.sql("INSERT INTO f VALUES (2)")
+    assert sorted(rows(session, "SELECT a FROM f")) == sorted(rows(session, "SELECT a FROM e"))
+    session.sql("DROP TABLE e")
+    assert sorted(rows(session, "SELECT a FROM f")) == [(1,), (2,)]
+    session.sql(
+        f"CREATE EXTERNAL TABLE p (a INT) PARTITIONED BY (d STRING) LOCATION '{tmp_path}/p'"
+    )
+    [note] = session.sql(f"ALTER TABLE p ADD PARTITION (d='x') LOCATION '{tmp_path}/both'").notes
+    assert "is that of table default.f, too" in note
+    session.sql(f"CREATE EXTERNAL TABLE g (a INT) STORED AS ORC LOCATION '{tmp_path}/g'")
+    [note, _] = session.sql(f"ALTER TABLE g SET LOCATION '{tmp_path}/both'").notes
+    assert "is that of table default.f, too" in note
+
+
+def test_no_other_tables_share_a_directory(session: Session, tmp_path: Path) -> None:
+    """Whoever owns the files, or gives their rows ids; nor does one become such a table."""
+    place = f"LOCATION '{tmp_path}/both'"
+    session.sql(f"CREATE EXTERNAL TABLE e (a INT) STORED AS ORC {place}")
+    purged = "TBLPROPERTIES ('external.table.purge'='true')"
+    for sql in (
+        f"CREATE TABLE f (a INT) STORED AS ORC {place}",
+        f"CREATE TABLE f (a INT) STORED AS ORC {place} TBLPROPERTIES ('transactional'='true')",
+        f"CREATE EXTERNAL TABLE f (a INT) STORED AS ORC {place} {purged}",
+        f"CREATE EXTERNAL TABLE f (a INT) STORED AS ORC LOCATION '{tmp_path}/both/below'",
+    ):
+        with pytest.raises(BindError, match=r"overlaps that of table default\.e"):
+            session.sql(sql)
+    session.sql(f"CREATE EXTERNAL TABLE f (a INT) STORED AS ORC {place}")
+    for properties in ("'external.table.purge'='true'", "'EXTERNAL'='FALSE'"):
+        with pytest.raises(BindError, match=r"overlaps that of table default\.e"):
+            session.sql(f"ALTER TABLE f SET TBLPROPERTIES ({properties})")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.changes.dropped import settle_noted
 from acidsql.errors import (
@@ -794,11 +795,9 @@ def test_places_of_partitions_are_no_mistakes(plain: Session, warehouse: Path) -
     assert shown(plain, "MSCK REPAIR TABLE p SYNC PARTITIONS") == []
 
 
-def test_a_new_acid_table_takes_over_the_write_ids_it_finds(
-    plain: Session, warehouse: Path
-) -> None:
-    """All of them are committed then, and new ones come after them; later, higher ones are refused
-    by name.
+def test_write_ids_that_others_gave_out_are_declared(plain: Session, warehouse: Path) -> None:
+    """MSCK counts none of them as committed by itself: it names what is to be decided. New ones come
+    after those that were declared; higher ones are refused again.
     """
     plain.sql(ACID)
     fill(
@@ -808,19 +807,22 @@ def test_a_new_acid_table_takes_over_the_write_ids_it_finds(
         "delete_delta_0000009_0000009_0000",
     )
     fill(warehouse / "p/ds=a/hr=2", "delta_0000008_0000008_0000")
+    with pytest.raises(BindError, match="which of the write ids 4-9 of table") as caught:
+        plain.sql("MSCK REPAIR TABLE p")
+    assert '"ds=a/hr=2/delta_0000008_0000008_0000"' in (caught.value.detail or "")
+    assert "acidsql doctor default.p --committed" in (caught.value.hint or "")
+    assert shown(plain) == []
+    assert plain.store.first_write_id(P) == 1
+    ids = [WriteId(i) for i in range(4, 10)]
+    plain.store.declare_write_ids(P, committed=ids[:4], aborted=ids[4:])
     plain.sql("MSCK REPAIR TABLE p")
     assert shown(plain) == ["ds=a/hr=1", "ds=a/hr=2"]
-    assert (
-        str(plain.store.valid_write_ids(P, plain.store.valid_txns()))
-        == "default.p:9:9223372036854775807::"
-    )
+    valid = plain.store.valid_write_ids(P, plain.store.valid_txns())
+    assert (valid.high_watermark, valid.aborted) == (9, (8, 9))
     assert plain.store.begin([P]).write_ids[P] == 10
     fill(warehouse / "p/ds=b/hr=1", "delta_0000010_0000010_0000")
     fill(warehouse / "p/ds=b/hr=2", "delta_0000011_0000011_0000")
-    with pytest.raises(
-        BindError,
-        match=r'ds=b/hr=2" has rows of write id 11, and 10 is the highest of table default\.p',
-    ):
+    with pytest.raises(BindError, match="which of the write ids 11 of table"):
         plain.sql("MSCK REPAIR TABLE p")
     assert shown(plain) == ["ds=a/hr=1", "ds=a/hr=2"]
 

@@ -4,7 +4,6 @@ files tell.
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
@@ -531,45 +530,6 @@ def test_a_count_by_statistics_opens_no_file(plain: Session, warehouse: Path) ->
     plain.sql("ALTER TABLE t SET TBLPROPERTIES ('numRows'='77')")
     with pytest.raises(FormatError):
         plain.sql("SELECT count(*) FROM t")
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("partitioned", [False, True])
-@pytest.mark.parametrize("damage", ["emptied", "missing", "directory", "deletes"])
-def test_a_count_says_what_a_scan_finds(
-    session: Session, warehouse: Path, damage: str, partitioned: bool
-) -> None:
-    """Where files were lost or changed since they were counted; and it warns of that."""
-    session.sql(P if partitioned else T)
-    table, tail = ("p", ", 'a', 1)") if partitioned else ("t", ", 'a')")
-    for first in (1, 3):
-        session.sql(f"INSERT INTO {table} VALUES ({first}{tail}, ({first + 1}{tail}")
-    session.sql(f"DELETE FROM {table} WHERE id = 1")
-    root = warehouse / ("p/ds=a/hr=1" if partitioned else "t")
-    file = next(
-        root.glob("delete_delta_*/bucket_*" if damage == "deletes" else "delta_0000002_*/bucket_*")
-    )
-    match damage:
-        case "emptied":
-            file.write_bytes(b"")
-        case "directory":
-            shutil.rmtree(root)
-        case _:
-            file.unlink()
-    counted = session.sql(f"SELECT count(*) FROM {table}")
-    left = {"emptied": 1, "missing": 1, "directory": 0, "deletes": 4}[damage]
-    assert list(counted.rows()) == [(left,)]
-    assert [warning.message.partition(" have ")[0] for warning in counted.warnings] == [
-        f"the files of table default.{table}"
-    ]
-    session.sql("SET hive.compute.query.using.stats=false")
-    assert value(session, f"SELECT count(*) FROM {table}") == left
-    session.sql(
-        f"ANALYZE TABLE {table} {'PARTITION (ds, hr)' if partitioned else ''} COMPUTE STATISTICS"
-    )
-    session.sql("SET hive.compute.query.using.stats=true")
-    again = session.sql(f"SELECT count(*) FROM {table}")
-    assert (list(again.rows()), again.warnings) == ([(left,)], ())
 
 
 @pytest.mark.parametrize("table", ["t", "p"])

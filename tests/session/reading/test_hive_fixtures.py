@@ -70,9 +70,7 @@ def take_over(session: Session, table: str, high_watermark: int, aborted: list[i
     name, store = TableName("default", table), session.store
     found = store.find_table(name)
     assert found is not None
-    if found.partition_columns:
-        session.sql(f"MSCK REPAIR TABLE {table}")
-    elif high_watermark >= FIRST_CONVERTED_ID:
+    if high_watermark >= FIRST_CONVERTED_ID:
         store.seed_write_id(name, high_watermark)  # type: ignore[arg-type]
     else:
         for number in range(1, high_watermark + 1):
@@ -87,6 +85,8 @@ def take_over(session: Session, table: str, high_watermark: int, aborted: list[i
                 store.abort(txn)
             else:
                 store.commit(txn, [component])
+    if found.partition_columns:
+        session.sql(f"MSCK REPAIR TABLE {table}")
     if found.is_transactional:
         ids: Any = store.valid_write_ids(name, store.valid_txns())
         assert ids.high_watermark == high_watermark
