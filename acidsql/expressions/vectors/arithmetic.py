@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _numbers = Kernels("numbers")
 _casting = Kernels("casting")
 _days = Kernels("days")
+_decimals = Kernels("decimals")
 _rowwise = Kernels("rowwise")
 _rounding = Kernels("rounding")
 _MOST_DIGITS = 76
@@ -105,15 +106,15 @@ def _of_decimals(
     sides = compiler.cast(left, first), compiler.cast(right, second)
     target = decimal_result(sign, first, second)
     digits = _digits(sign, first, second, target)
+    operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
     kernel: Callable[..., Any]
     if sign == "/" and digits <= _MOST_DIGITS:
-        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi)
+        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi, operation)
     elif digits <= MAX_DECIMAL_PRECISION:
         kernel = partial(_numbers.plain_decimal_sums, sign, target)
     elif digits <= _MOST_DIGITS:
         kernel = partial(_numbers.decimal_sums, sign, target, compiler.ansi)
     else:
-        operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
         kernel = partial(_rowwise.each, operation, target)
     return Vector(target, applied(kernel, *sides))
 
@@ -159,7 +160,7 @@ def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if isinstance(value.type, DecimalType):
         precision, scale = value.type.precision, value.type.scale
         target = value.type if scale == 0 else adjusted(precision - scale + 1, 0)
-        kernel = _numbers.decimal_ceiling if upwards else _numbers.decimal_floor
+        kernel = _decimals.ceiling if upwards else _decimals.floor
         return Vector(target, applied(partial(kernel, target), value))
     if value.type == BIGINT:
         return value
@@ -187,7 +188,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     else:
         kept = min(scale, behind)
         target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
-    kernel = partial(_numbers.decimal_round, target, behind)
+    kernel = partial(_decimals.rounded, target, behind)
     return Vector(target, applied(kernel, value))
 
 
