@@ -12,15 +12,16 @@ from acidsql.expressions.coercion import (
     adjusted,
     as_decimal,
     decimal_result,
+    number_beside_text,
     unified_type,
     wider_type,
 )
 from acidsql.expressions.decimals import rounded_double
 from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, UNKNOWN, bits_of
+from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
-from acidsql.expressions.vectors.truths import beside, check_comparable
+from acidsql.expressions.vectors.truths import beside, check_comparable, converted
 from acidsql.expressions.vectors.vector import Vector
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _rounding = Kernels("rounding")
 _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""
 _MOST_BEHIND = 300
+_OF_TEXTS = frozenset("+-*/%")
+"""The operators beside which a text is a number."""
 
 BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD", "&", "|", "^"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
@@ -63,13 +66,7 @@ def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector
 
 
 def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
-    if VOID in (left.type, right.type):
-        other = left.type if right.type == VOID else right.type
-        if not is_number(other) or isinstance(other, DecimalType):
-            raise NotUnderstood("arithmetic with NULL")
-        left, right = (compiler.cast(side, other) for side in (left, right))
-    if not is_number(left.type) or not is_number(right.type):
-        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+    left, right = _as_numbers(compiler, sign, left, right)
     one, two = beside(left, right.type), beside(right, left.type)
     floating = {DOUBLE, FLOAT} & {one, two}
     if not floating and (isinstance(one, DecimalType) or isinstance(two, DecimalType)):
@@ -93,6 +90,25 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
     assert hive_type is not None
     sides = (compiler.cast(side, hive_type) for side in (left, right))
     return Vector(hive_type, applied(partial(kernel, compiler.ansi), *sides))
+
+
+def _as_numbers(
+    compiler: Compiler, sign: str, left: Vector, right: Vector
+) -> tuple[Vector, Vector]:
+    """Operands that are numbers: NULL is one of the other's type, text a whole or floating one."""
+    types = {left.type, right.type}
+    if VOID in types:
+        other = left.type if right.type == VOID else right.type
+        if not is_number(other) or isinstance(other, DecimalType):
+            raise NotUnderstood("arithmetic with NULL")
+        return compiler.cast(left, other), compiler.cast(right, other)
+    if STRING in types and sign in _OF_TEXTS:
+        number = number_beside_text(left.type, right.type, ansi=compiler.ansi)
+        if number is not None:
+            return converted(compiler, left, number), converted(compiler, right, number)
+    if not all(map(is_number, types)):
+        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+    return left, right
 
 
 def _of_decimals(

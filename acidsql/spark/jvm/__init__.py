@@ -71,6 +71,7 @@ from acidsql.spark.jvm.sessions import (
     same_time_zone,
     take_over,
     time_zone_of_jvm,
+    working_directory,
 )
 
 __all__ = [
@@ -130,4 +131,5 @@ __all__ = [
     "task_count",
     "time_zone_of_jvm",
     "with_objects",
+    "working_directory",
 ]

@@ -17,7 +17,7 @@ from tests.expressions.vectors.spark_answers import compiled
 
 _MOMENTS = {"CURRENT_DATE", "CURRENT_TIMESTAMP"}
 """Of the moment of a statement, which is another one in Spark."""
-_WORD = re.compile(r"'(?:[^'\\]|\\.)*'|(?<![\w.])[a-z]\w*(?!\s*\()")
+_WORD = re.compile(r"'(?:[^'\\]|\\.)*'|(?<![\w.])[a-z]\w*\b(?!\s*\()")
 _CONSTANTS = {
     "whole": ("0", "1", "-1", "2", "7Y", "-128", "32767S", "2147483647", "-2147483648", "9223372036854775807", "NULL"),
     "decimal": (
@@ -77,7 +77,11 @@ def _expression(kind: str, chance: random.Random, depth: int) -> str:
 
     def filled(match: re.Match[str]) -> str:
         hive_type = cases.COLUMNS.get(match.group())
-        return match.group() if hive_type is None else _operand(class_of(hive_type), chance, depth)
+        if hive_type is None:
+            return match.group()
+        operand = _operand(class_of(hive_type), chance, depth)
+        begins_comment = operand[0] == "-" and match.string[: match.start()].endswith("-")
+        return f"({operand})" if begins_comment else operand
 
     return _WORD.sub(filled, template)
 
