@@ -8,12 +8,13 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import InternalError
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
+from acidsql.local.constants import check_stores
 from acidsql.local.new_rows import check_new_rows, key_texts, one_batch, stored_arrays
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
-from acidsql.planner.bind.local.query_trees import OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark, Stored
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
 from acidsql.storage.partitions import key_names
@@ -91,6 +92,9 @@ def _stored_rows(plan: WritePlan, given_rows: pa.Table, trace: Trace) -> pa.Tabl
     leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
+    if isinstance(query, LocalQuery):
+        outputs = zip(types, query.outputs[len(leading) :], strict=False)
+        check_stores(_stores(plan), {n: one.value for n, one in outputs}, query.semantics)
     values = stored_arrays(_stores(plan), named, types, query.semantics)
     key_count = len(table.partition_columns)
     if not isinstance(plan.action, BoundInsert):  # a changed row stays in its partition
