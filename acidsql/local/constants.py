@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from acidsql.expressions.tree import ColumnRef, Condition, constants_in
+from acidsql.expressions.tree import ColumnRef, Condition, Constant, constants_in
 from acidsql.expressions.vectors import Vector
 from acidsql.local.rows import no_table
 from acidsql.planner.bind.local.merge_trees import LocalMerge
@@ -33,7 +33,7 @@ def check_stores(
         value = one.value
         if isinstance(value, ColumnRef):
             value = given.get(".".join(value.parts), value)
-        if value in constants_in(value):
+        if isinstance(value, Constant) or value in constants_in(value):
             _compute([stored(Stored(column=one.column, value=value), {}, semantics)])
         else:
             _compute(_vectors([value], semantics))
