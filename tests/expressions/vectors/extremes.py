@@ -123,8 +123,8 @@ def _moment(chance: random.Random) -> datetime.datetime:
 def _decimal(kind: DecimalType, chance: random.Random) -> Decimal:
     top = 10**kind.precision - 1
     digits = chance.randint(1, kind.precision)
-    match chance.randrange(9):
-        case 0:
+    match chance.randrange(10):
+        case 0 | 9:
             unscaled = top
         case 1:
             unscaled = top // 2 + chance.randint(0, 1)

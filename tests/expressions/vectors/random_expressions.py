@@ -31,6 +31,8 @@ _CONSTANTS = {
     "truth": ("TRUE", "FALSE", "NULL"),
     "bytes": (),
 }  # fmt: skip
+_ROUNDING = ("+", "*", "/", "CEIL", "FLOOR", "ROUND", "CAST")
+"""What gives up digits of decimals: most faults have been there."""
 _NUMBERS = ("whole", "decimal", "floating")
 
 
@@ -67,13 +69,16 @@ def templates() -> dict[str, dict[str, list[str]]]:
 
 def random_expression(chance: random.Random, depth: int = 2) -> str:
     """Over COLUMNS of ``extremes``; not all are understood."""
-    kind = chance.choice((*_NUMBERS, "decimal", "text", "text", "day", "moment", "truth", "bytes"))
+    kind = chance.choice((*_NUMBERS, *["decimal"] * 6, "text", "text", "day", "moment", "truth"))
     return _expression(kind, chance, depth)
 
 
 def _expression(kind: str, chance: random.Random, depth: int) -> str:
     by_line = templates()[kind]
-    template = chance.choice(by_line[chance.choice(list(by_line))])
+    lines = list(by_line)
+    if kind == "decimal" and chance.randrange(2):
+        lines = [line for line in _ROUNDING if line in by_line]
+    template = chance.choice(by_line[chance.choice(lines)])
 
     def filled(match: re.Match[str]) -> str:
         hive_type = cases.COLUMNS.get(match.group())

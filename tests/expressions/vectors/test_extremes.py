@@ -34,7 +34,7 @@ _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-_ROWS = 60
+_ROWS = 200
 
 
 @pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
