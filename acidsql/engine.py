@@ -180,10 +180,12 @@ class Engine:
         """
         if self.resources.settings.text("acidsql.engine") == "spark":
             return OnlySpark(reason="acidsql.engine=spark")
-        if (reason := self.resources.running.reads_otherwise()) is not None:
-            return OnlySpark(reason=reason)
         from acidsql.storage.by_path.relations import relation_at
+        from acidsql.storage.by_path.stamps import is_relative
 
+        reason = self.resources.running.reads_otherwise(relative=is_relative(path))
+        if reason is not None:
+            return OnlySpark(reason=reason)
         try:
             with reading_files():
                 return relation_at(format, path)

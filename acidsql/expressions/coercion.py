@@ -9,7 +9,7 @@ from typing import Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.values import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, bits_of
 
 FLOAT = PrimitiveType("float")
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
@@ -22,11 +22,27 @@ def common_type(left: HiveType | None, right: HiveType | None, *, ansi: bool) ->
     if left is None or right is None or left == right or VOID in (left, right):
         return left if left != VOID else right
     if STRING in (left, right):
-        other = right if left == STRING else left
-        if ansi or (other not in (DATE, TIMESTAMP, DOUBLE, BOOLEAN) and not _is_exact(other)):
-            return None
-        return DOUBLE if isinstance(other, DecimalType) else other
+        return _beside_text(right if left == STRING else left, ansi=ansi)
     return wider_type(left, right, ansi=ansi)
+
+
+def _beside_text(other: HiveType, *, ansi: bool) -> HiveType | None:
+    """What text and a value of another type are cast to."""
+    if other in (DATE, TIMESTAMP, BOOLEAN, DOUBLE):
+        return other
+    if isinstance(other, DecimalType) or (ansi and other == FLOAT):
+        return DOUBLE
+    if bits_of(other):
+        return BIGINT if ansi else other
+    return None
+
+
+def number_beside_text(left: HiveType, right: HiveType, *, ansi: bool) -> HiveType | None:
+    """What the operands of ``+ - * / %`` are cast to where one is text at least."""
+    others = [one for one in (left, right) if one != STRING]
+    if not all(map(_is_number, others)) or (ansi and not others):
+        return None
+    return BIGINT if ansi and bits_of(others[0]) else DOUBLE
 
 
 def wider_type(left: HiveType, right: HiveType, *, ansi: bool) -> HiveType | None:
@@ -125,12 +141,18 @@ def adjusted(precision: int, scale: int) -> DecimalType:
 
 
 def common_type_of_list(types: Sequence[HiveType | None], *, ansi: bool) -> HiveType | None:
-    """What the operands of IN are cast to: all to STRING as soon as one is."""
+    """What the operands of IN are cast to: all to STRING as soon as one is, with ANSI semantics
+    none.
+    """
     named = [t for t in types if t != VOID]
-    if STRING in named and any(t != STRING for t in named):
-        convertible = all(t is not None and (t in (STRING, DATE) or _is_exact(t)) for t in named)
-        return STRING if convertible and not ansi else None
-    return unified_type(types, ansi=ansi)
+    others = [t for t in named if t != STRING]
+    if not others or len(others) == len(named):
+        return unified_type(types, ansi=ansi)
+    if ansi:
+        beside = {None if t is None else _beside_text(t, ansi=True) for t in others}
+        return beside.pop() if len(beside) == 1 else None
+    convertible = all(t is not None and (t == DATE or _is_exact(t)) for t in others)
+    return STRING if convertible else None
 
 
 def unified_type(types: Sequence[HiveType | None], *, ansi: bool) -> HiveType | None:

@@ -55,11 +55,15 @@ def _lower(text: str) -> Any:
     return text.lower() if _SAME_CASES.fullmatch(text) else UNKNOWN
 
 
-def _substring(text: str, position: int, length: int | None = None) -> str:
-    """Positions count from 1, from the end if negative; what lies outside the text counts, too."""
+_LONGEST = (1 << 31) - 1
+
+
+def _substring(text: str, position: int, length: int = _LONGEST) -> str:
+    """Positions count from 1, from the end if negative; what lies outside the text counts, too:
+    from position -2147483648 on the last character is too far away.
+    """
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    end = len(text) if length is None else start + length
-    return text[max(start, 0) : max(end, 0)]
+    return text[max(start, 0) : max(start + length, 0)]
 
 
 def _right(text: str, length: int) -> str:
@@ -71,15 +75,23 @@ def _replace(text: str, search: str, replacement: str = "") -> str:
 
 
 def _left_pad(text: str, length: int, pad: str = " ") -> Any:
-    return _padding(text, length, pad) + text[: max(length, 0)]
+    padding = _padding(text, length, pad)
+    return UNKNOWN if padding is None else padding + text[: max(length, 0)]
 
 
 def _right_pad(text: str, length: int, pad: str = " ") -> Any:
-    return text[: max(length, 0)] + _padding(text, length, pad)
+    padding = _padding(text, length, pad)
+    return UNKNOWN if padding is None else text[: max(length, 0)] + padding
 
 
-def _padding(text: str, length: int, pad: str) -> str:
+_MOST_PADDING = 100_000
+"""More is left to Spark, which has the memory for it or not."""
+
+
+def _padding(text: str, length: int, pad: str) -> str | None:
     missing = max(length - len(text), 0)
+    if missing > _MOST_PADDING:
+        return None
     return (pad * missing)[:missing]
 
 

@@ -108,6 +108,25 @@ def parts_of(condition: Condition) -> Iterator[Condition]:
         rest += reversed(_arguments(part))
 
 
+BRANCHES = frozenset(("CASE", "IF", "COALESCE", "NVL", "IFNULL", "NVL2", "NULLIF"))
+"""What computes some of its operands for some rows alone."""
+
+
+def constants_in(condition: Condition) -> Iterator[Condition]:
+    """The largest parts that are the same for every row and are computed for all of them: no mere
+    literals, and nothing inside of a branch that is not constant as a whole.
+    """
+    rest = [condition]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, ColumnRef | Constant | Unread):
+            continue
+        if not any(isinstance(inner, ColumnRef | Unread) for inner in parts_of(part)):
+            yield part
+        elif not isinstance(part, Call) or part.name not in BRANCHES:
+            rest += reversed(_arguments(part))
+
+
 def is_higher(condition: Condition, levels: int) -> bool:
     """Whether the tree has more levels; found without recursion."""
     level = [condition]

@@ -11,13 +11,14 @@ from acidsql.errors import InternalError
 from acidsql.expressions.losses import Counter, lost_columns
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
+from acidsql.local.constants import check_stores
 from acidsql.local.new_rows import Losing, check_new_rows, key_texts, one_batch
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import counters_of_values
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
-from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark, Stored
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
 from acidsql.storage.partitions import key_names
@@ -104,6 +105,9 @@ def _stored_rows(
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
     stores = _stores(plan)
+    if isinstance(query, LocalQuery):
+        outputs = zip(types, query.outputs[len(leading) :], strict=False)
+        check_stores(stores, {n: one.value for n, one in outputs}, query.semantics)
     losing = Losing([stores], types, query.semantics)
     values, marks = losing.stored(0, stores, named)
     key_count = len(table.partition_columns)

@@ -18,6 +18,7 @@ from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
 from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local import merge_source
+from acidsql.local.constants import check_merge
 from acidsql.local.merge_files import once_each, touched_by_clauses, write_clauses
 from acidsql.local.merge_rows import ClauseRows, SourceRows
 from acidsql.local.queries import LocalQueries, reading_files
@@ -99,6 +100,7 @@ class LocalMerges:
         run = _Run(self._queries, keys, plan, target, snapshots, trace)
         try:
             with reading_files():
+                check_merge(run.local)
                 gathered = run.rows()
         except Uncertain as signal:
             raise NeedsSpark(signal.reason) from signal

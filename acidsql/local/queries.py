@@ -13,6 +13,7 @@ from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.pruning import prune
 from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
+from acidsql.local.constants import check_query
 from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
 from acidsql.local.today import meeting
 from acidsql.local.trace import UNTRACED, Trace
@@ -210,6 +211,7 @@ class LateRows:
         assert isinstance(query, LocalQuery)
         with self.trace.running(self.step) as figures, reading_files():
             try:
+                _check(self.step)
                 for batch in stream_rows(query, self.batches):
                     figures.rows = (figures.rows or 0) + batch.num_rows
                     yield batch
@@ -250,6 +252,7 @@ def _computed(
                 if isinstance(query, LocalValues):
                     rows = rows_of_values(query)
                 else:
+                    _check(step)
                     rows = rows_of(query, _source(query, batches), step.max_bytes)
         except (NeedsSpark, Uncertain) as signal:
             reason, figures.in_vain = signal.reason, True
@@ -258,6 +261,12 @@ def _computed(
     if rows is None:
         raise NeedsSpark(reason)
     return rows
+
+
+def _check(step: LocalRows) -> None:
+    """Computes the constants of the query of a step. Uncertain."""
+    if isinstance(step.query.local, LocalQuery):
+        check_query(step.query.local)
 
 
 def _source(

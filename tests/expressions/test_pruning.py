@@ -135,7 +135,7 @@ def test_no_answer(sql: str, hive_type: str, text: str) -> None:
         ("c = 5", "string", "five"),
         ("CAST(c AS INT) = 5", "string", "five"),
         ("c % 0 = 1", "int", "5"),
-        ("c = '2024-01-01'", "date", "2024-01-01"),
+        ("c = 'today'", "int", "2024"),
     ],
 )
 def test_no_answer_with_ansi_semantics(sql: str, hive_type: str, text: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import operator
+import os
 import subprocess
 import sys
 import threading
@@ -103,6 +104,11 @@ def test_hadoops_configuration(spark: SparkSession) -> None:
     ours.conf.set("acidsql.probe", "7")
     assert jvm.hadoop_configuration(ours).get("acidsql.probe") == "7"
     assert jvm.hadoop_configuration(spark).get("acidsql.probe") is None
+
+
+def test_relative_paths_are_below_a_directory(spark: SparkSession) -> None:
+    """It is the one in which Java was started, whatever this process does."""
+    assert jvm.working_directory(spark) == os.getcwd()
 
 
 def test_paths_are_of_a_file_system(spark: SparkSession) -> None:

@@ -77,6 +77,7 @@ def test_zones_of_one_name_are_the_same(remote: Any) -> None:
 def test_paths_are_of_no_file_system_that_is_known(remote: Any) -> None:
     """They are the server's."""
     assert jvm.root_of_paths(remote) is None
+    assert jvm.working_directory(remote) is None
 
 
 def test_files_are_listed_by_the_server(remote: Any) -> None:

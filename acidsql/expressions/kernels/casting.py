@@ -22,10 +22,10 @@ from acidsql.expressions.kernels.arrays import (
     numbers_of,
     where,
 )
+from acidsql.expressions.kernels.decimals import cut_off, fitted
 from acidsql.expressions.kernels.rowwise import completed, each
 from acidsql.expressions.vectors.vector import Uncertain
 
-_ROUNDED = "half_towards_infinity"
 _EXACT_IN_DOUBLE, _EXACT_POWER = 1 << 53, 22
 """Whole numbers up to here, and powers of ten, are doubles."""
 _LAST_DAY = 2_932_896
@@ -84,33 +84,13 @@ def floating_to_integer(target: HiveType, strict: bool, values: Values) -> Value
 # ---- decimals
 
 
-def fitted(target: DecimalType, strict: bool, values: Values) -> Values:
-    """Decimals of 256 bits rounded half up to a type; NULL for what does not fit it."""
-    whole, room = values.type.precision - values.type.scale, target.precision - target.scale
-    rounds = values.type.scale > target.scale
-    if rounds:
-        values = pc.round(values, target.scale, round_mode=_ROUNDED)
-    if whole > room or (whole == room and rounds):
-        limit = arrow_scalar(Decimal(10) ** room, pa.decimal256(room + 1, 0))
-        fits = pc.less(pc.abs(values), limit)
-        if strict:
-            certain(fits)
-        values = where(fits, values)
-    return pc.cast(values, pa.decimal128(target.precision, target.scale))
-
-
 def decimal_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
     source = values.type
     if target.scale >= source.scale and (
         target.precision - target.scale >= source.precision - source.scale
     ):
         return pc.cast(values, arrow_type(target))
-    return fitted(target, strict, roomy(values))
-
-
-def roomy(values: Values) -> Values:
-    """Decimals with a digit more than they need, for what rounding carries."""
-    return pc.cast(values, pa.decimal256(values.type.precision + 1, values.type.scale))
+    return fitted(target, strict, values)
 
 
 def integer_to_decimal(target: DecimalType, strict: bool, values: Values) -> Values:
@@ -135,9 +115,7 @@ def decimal_to_integer(target: HiveType, strict: bool, values: Values) -> Values
 
 
 def _exact_integer(target: HiveType, values: Values) -> Values:
-    if values.type.scale:
-        values = pc.trunc(roomy(values))
-    whole = pc.cast(values, pa.decimal128(38, 0))
+    whole = pc.cast(cut_off(0, values), pa.decimal128(38, 0))
     half = 1 << arrow_type(target).bit_width - 1
     low, high = (arrow_scalar(Decimal(bound), pa.decimal128(20, 0)) for bound in (-half, half - 1))
     certain(pc.and_(pc.greater_equal(whole, low), pc.less_equal(whole, high)))

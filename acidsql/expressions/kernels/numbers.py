@@ -4,6 +4,7 @@ Spark shall raise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -22,8 +23,9 @@ from acidsql.expressions.kernels.arrays import (
     numbers_of,
     where,
 )
-from acidsql.expressions.kernels.casting import fitted, floating_to_integer, roomy
+from acidsql.expressions.kernels.casting import floating_to_integer
 from acidsql.expressions.kernels.comparing import compare
+from acidsql.expressions.kernels.decimals import divided, fitted
 from acidsql.expressions.values import BIGINT
 
 _EXACT_DIGITS = 34
@@ -58,20 +60,15 @@ def plain_decimal_sums(sign: str, target: DecimalType, left: Values, right: Valu
 
 
 def decimal_quotient(
-    target: DecimalType, strict: bool, dividend: Values, divisor: Values
+    target: DecimalType,
+    strict: bool,
+    rowwise: Callable[[Decimal, Decimal], Any],
+    dividend: Values,
+    divisor: Values,
 ) -> Values:
-    """Divides two DECIMALs. Arrow cuts off what is behind its last digit, which is behind that of
-    the result: rounding is right.
-    """
+    """Divides two DECIMALs, NULL for what is divided by zero; ``rowwise`` does it to two values."""
     nonzero = _nonzero(strict, divisor)
-    left, right = dividend.type, divisor.type
-    scale = max(left.scale, target.scale - (right.precision - right.scale))
-    wide = pa.decimal256(left.precision - left.scale + scale, scale)
-    divided = pc.divide(
-        pc.cast(dividend, wide),
-        pc.cast(where(nonzero, divisor), pa.decimal256(right.precision, right.scale)),
-    )
-    return fitted(target, strict, divided)
+    return divided(target, strict, rowwise, dividend, where(nonzero, divisor))
 
 
 def quotient(strict: bool, dividend: Values, divisor: Values) -> Values:
@@ -177,24 +174,6 @@ def ceiling(strict: bool, values: Values) -> Values:
 
 def floor(strict: bool, values: Values) -> Values:
     return floating_to_integer(BIGINT, strict, pc.floor(values))
-
-
-def decimal_ceiling(target: DecimalType, values: Values) -> Values:
-    return fitted(target, False, pc.ceil(roomy(values)))
-
-
-def decimal_floor(target: DecimalType, values: Values) -> Values:
-    return fitted(target, False, pc.floor(roomy(values)))
-
-
-def decimal_round(target: DecimalType, digits: int, values: Values) -> Values:
-    """Half up, to ``digits`` behind the point, before it where they are negative. What does not fit
-    is an error always.
-    """
-    wide = roomy(values)
-    if digits < wide.type.scale:
-        wide = pc.round(wide, digits, round_mode="half_towards_infinity")
-    return fitted(target, True, wide)
 
 
 def greatest(sign: str, *values: Values) -> Values:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import DecimalType, HiveType
 from acidsql.expressions.kernels.arrays import Values, numbers_of
-from acidsql.expressions.kernels.casting import fitted, roomy
+from acidsql.expressions.kernels.decimals import fitted
 from acidsql.expressions.kernels.rowwise import completed, each
 from acidsql.expressions.values import DOUBLE
 
@@ -43,7 +43,7 @@ def double_to_decimal(
     numbers, absent = numbers_of(values)
     whole, sure = _whole(numbers, target.scale)
     digits = arrow_array(whole.astype(np.int64), mask=absent | ~sure).cast(pa.decimal128(38, 0))
-    scaled = roomy(digits.view(pa.decimal128(38, target.scale)))
+    scaled = digits.view(pa.decimal128(38, target.scale))
     kind: HiveType = target
     return completed(rowwise, kind, values, fitted(target, strict, scaled), sure | absent)
 

@@ -12,15 +12,16 @@ from acidsql.expressions.coercion import (
     adjusted,
     as_decimal,
     decimal_result,
+    number_beside_text,
     unified_type,
     wider_type,
 )
 from acidsql.expressions.decimals import rounded_double
 from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, UNKNOWN, bits_of
+from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
-from acidsql.expressions.vectors.truths import beside, check_comparable
+from acidsql.expressions.vectors.truths import beside, check_comparable, converted
 from acidsql.expressions.vectors.vector import Vector
 
 if TYPE_CHECKING:
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 _numbers = Kernels("numbers")
 _casting = Kernels("casting")
 _days = Kernels("days")
+_decimals = Kernels("decimals")
 _rowwise = Kernels("rowwise")
 _rounding = Kernels("rounding")
 _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""
 _MOST_BEHIND = 300
+_OF_TEXTS = frozenset("+-*/%")
+"""The operators beside which a text is a number."""
 
 BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD", "&", "|", "^"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
@@ -62,13 +66,7 @@ def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector
 
 
 def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
-    if VOID in (left.type, right.type):
-        other = left.type if right.type == VOID else right.type
-        if not is_number(other) or isinstance(other, DecimalType):
-            raise NotUnderstood("arithmetic with NULL")
-        left, right = (compiler.cast(side, other) for side in (left, right))
-    if not is_number(left.type) or not is_number(right.type):
-        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+    left, right = _as_numbers(compiler, sign, left, right)
     one, two = beside(left, right.type), beside(right, left.type)
     floating = {DOUBLE, FLOAT} & {one, two}
     if not floating and (isinstance(one, DecimalType) or isinstance(two, DecimalType)):
@@ -94,6 +92,25 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
     return Vector(hive_type, applied(partial(kernel, compiler.ansi), *sides))
 
 
+def _as_numbers(
+    compiler: Compiler, sign: str, left: Vector, right: Vector
+) -> tuple[Vector, Vector]:
+    """Operands that are numbers: NULL is one of the other's type, text a whole or floating one."""
+    types = {left.type, right.type}
+    if VOID in types:
+        other = left.type if right.type == VOID else right.type
+        if not is_number(other) or isinstance(other, DecimalType):
+            raise NotUnderstood("arithmetic with NULL")
+        return compiler.cast(left, other), compiler.cast(right, other)
+    if STRING in types and sign in _OF_TEXTS:
+        number = number_beside_text(left.type, right.type, ansi=compiler.ansi)
+        if number is not None:
+            return converted(compiler, left, number), converted(compiler, right, number)
+    if not all(map(is_number, types)):
+        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+    return left, right
+
+
 def _of_decimals(
     compiler: Compiler, sign: str, left: Vector, right: Vector, one: HiveType, two: HiveType
 ) -> Vector:
@@ -105,15 +122,15 @@ def _of_decimals(
     sides = compiler.cast(left, first), compiler.cast(right, second)
     target = decimal_result(sign, first, second)
     digits = _digits(sign, first, second, target)
+    operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
     kernel: Callable[..., Any]
     if sign == "/" and digits <= _MOST_DIGITS:
-        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi)
+        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi, operation)
     elif digits <= MAX_DECIMAL_PRECISION:
         kernel = partial(_numbers.plain_decimal_sums, sign, target)
     elif digits <= _MOST_DIGITS:
         kernel = partial(_numbers.decimal_sums, sign, target, compiler.ansi)
     else:
-        operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
         kernel = partial(_rowwise.each, operation, target)
     return Vector(target, applied(kernel, *sides))
 
@@ -159,7 +176,7 @@ def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if isinstance(value.type, DecimalType):
         precision, scale = value.type.precision, value.type.scale
         target = value.type if scale == 0 else adjusted(precision - scale + 1, 0)
-        kernel = _numbers.decimal_ceiling if upwards else _numbers.decimal_floor
+        kernel = _decimals.ceiling if upwards else _decimals.floor
         return Vector(target, applied(partial(kernel, target), value))
     if value.type == BIGINT:
         return value
@@ -187,7 +204,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     else:
         kept = min(scale, behind)
         target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
-    kernel = partial(_numbers.decimal_round, target, behind)
+    kernel = partial(_decimals.rounded, target, behind)
     return Vector(target, applied(kernel, value))
 
 

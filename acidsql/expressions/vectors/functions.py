@@ -42,6 +42,8 @@ _UNITS = {
     "QUARTER": "QUARTER",
     "WEEK": "WEEK",
 }
+_MOST_PADDED = 10_000
+"""Longer texts are padded one by one."""
 _NOW = frozenset(("CURRENT_TIMESTAMP", "NOW"))
 _KERNELS: Mapping[str, Callable[..., Any]] = {
     "LCASE": partial(_texts.lower, FUNCTIONS["LOWER"].run),
@@ -189,7 +191,9 @@ def _with_constants(name: str, constants: Sequence[Any]) -> Callable[..., Any] |
             return partial(_texts.starts_with, part)
         case "ENDSWITH", [part]:
             return partial(_texts.ends_with, part)
-        case "LPAD" | "RPAD", [count, *pad] if 0 <= count and (not pad or len(pad[0]) == 1):
+        case "LPAD" | "RPAD", [count, *pad] if 0 <= count <= _MOST_PADDED and (
+            not pad or len(pad[0]) == 1
+        ):
             return partial(_texts.padded, name == "LPAD", count, pad[0] if pad else " ")
         case "TRUNC", [unit] if unit.upper() in _UNITS:
             return partial(_days.truncated, _UNITS[unit.upper()])

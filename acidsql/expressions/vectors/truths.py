@@ -9,11 +9,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.expressions.coercion import FLOAT, common_type_of_list, operand_type, wider_type
+from acidsql.expressions.coercion import FLOAT, common_type, common_type_of_list, operand_type
 from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.plain import NotPlain
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.values import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    bits_of,
+    caster,
+)
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
 from acidsql.expressions.vectors.vector import Vector
 
@@ -76,19 +85,31 @@ def comparison(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Ve
 
 def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, Vector]:
     """Both sides of a comparison in its type."""
-    left, right = _dated(compiler, left, right.type), _dated(compiler, right, left.type)
     if VOID in (left.type, right.type):
         hive_type: HiveType | None = left.type if right.type == VOID else right.type
         hive_type = BOOLEAN if hive_type == VOID else hive_type
     else:
         _check_bounds(left, right.type)
         _check_bounds(right, left.type)
-        hive_type = wider_type(
+        hive_type = common_type(
             beside(left, right.type), beside(right, left.type), ansi=compiler.ansi
         )
     check_comparable(hive_type, left.type, right.type)
     assert hive_type is not None
-    return compiler.cast(left, hive_type), compiler.cast(right, hive_type)
+    return converted(compiler, left, hive_type), converted(compiler, right, hive_type)
+
+
+def converted(compiler: Compiler, given: Vector, target: HiveType) -> Vector:
+    """An operand in the type of its comparison. NotUnderstood, also for a text that is written
+    out and of which only Spark knows what number or day it is.
+    """
+    if given.literal is None or given.type != STRING or target == STRING:
+        return compiler.cast(given, target)
+    convert = caster(STRING, target, ansi=compiler.ansi)
+    value = UNKNOWN if convert is None else convert(given.literal.value)
+    if value is UNKNOWN or (target == TIMESTAMP and not compiler.utc):
+        raise NotUnderstood(f"this text in place of a {target}")
+    return compiler.constant(value, target)
 
 
 def check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
@@ -112,13 +133,6 @@ def beside(given: Vector, other: HiveType) -> HiveType:
     return operand_type(given.type, written, other)
 
 
-def _dated(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
-    """An operand beside one of type ``other``: text as a day or a moment beside one."""
-    if given.literal is None or given.type != STRING or other not in (DATE, TIMESTAMP):
-        return given
-    return written_day(compiler, given, other)
-
-
 def written_day(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
     """A text that is written out and plainly is a day or a moment, as such. NotUnderstood."""
     if given.literal is None:
@@ -137,15 +151,13 @@ def written_day(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
 def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vector:
     types = [value.type, *(item.type for item in items)]
     hive_type = common_type_of_list(types, ansi=compiler.ansi)
-    if hive_type == STRING and any(t not in (STRING, VOID) for t in types):
-        hive_type = None
     if hive_type == VOID:
         hive_type = BOOLEAN
     check_comparable(hive_type, *dict.fromkeys(types))
     assert hive_type is not None
     if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
         raise NotUnderstood("a long list of floating numbers")
-    given, *others = (compiler.cast(one, hive_type) for one in (value, *items))
+    given, *others = (converted(compiler, one, hive_type) for one in (value, *items))
     if all(item.literal is not None for item in items) and hive_type not in (DOUBLE, FLOAT):
         return Vector(BOOLEAN, _looked_up(given, others))
     equal = [Vector(BOOLEAN, _equal(given, other)) for other in others]

@@ -17,6 +17,7 @@ from acidsql.catalog.types import (
     StructType,
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
+from acidsql.expressions.tree import VOID
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
@@ -36,7 +37,8 @@ def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
     local = query.local
     if isinstance(local, OnlySpark) or settings.text("acidsql.engine") == "spark":
         return None
-    return shown_columns(local)
+    shown = zip(shown_columns(local), local.outputs, strict=True)
+    return [(name, None if own.type == VOID else kind) for (name, kind), own in shown]
 
 
 def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundInsert]:

@@ -81,6 +81,7 @@ from acidsql.spark.jvm.sessions import (
     same_time_zone,
     take_over,
     time_zone_of_jvm,
+    working_directory,
 )
 
 __all__ = [
@@ -148,4 +149,5 @@ __all__ = [
     "task_count",
     "time_zone_of_jvm",
     "with_objects",
+    "working_directory",
 ]

@@ -203,6 +203,12 @@ def root_of_paths(spark: SparkSession) -> str | None:
     return str(hadoop_configuration(spark).get("fs.defaultFS"))
 
 
+def working_directory(spark: SparkSession) -> str | None:
+    """The directory that Spark's relative paths are below. None on Spark Connect."""
+    door = jvm(spark)
+    return None if door is None else str(door.java.lang.System.getProperty("user.dir"))
+
+
 def hadoop_configuration(spark: SparkSession) -> JavaObject:
     """Hadoop's configuration with what the session has set.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING
 
 from acidsql.local.trace import Trace, all_steps
 from acidsql.planner.bind.bound import BoundQuery
+from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.planner.steps.step import Scan
 from acidsql.spark.merge.merge_queries import MergeQueries
@@ -33,6 +35,7 @@ class MergeSteps:
     def merge(self, plan: MergePlan, work: Work, trace: Trace) -> Written:
         """The files of each clause, below hidden names."""
         from acidsql.spark.merge import merge
+        from acidsql.spark.merge.constants import check_constants
 
         settings, running = self._resources.settings, self._resources.running
         target = write_target(settings, plan, work)
@@ -40,7 +43,14 @@ class MergeSteps:
         check = settings.flag(CARDINALITY_CHECK)
         queries = self.queries(plan, work.snapshots, trace)
         spark, files = self._resources.spark, self._resources.files
+        meaning = Semantics(
+            ansi=settings.flag("acidsql.ansi"),
+            zone=running.time_zone,
+            now=datetime.datetime.now(datetime.UTC),
+            only_spark=running.changed_meaning(),
+        )
         with translated(), enforcing(plan.table), running.tagged():
+            check_constants(spark, plan.merge, meaning)
             return merge.merge(spark, files, plan, target, queries, trace, check=check)
 
     def queries(self, plan: MergePlan, snapshots: Snapshots, trace: Trace) -> MergeQueries:

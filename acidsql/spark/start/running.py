@@ -227,11 +227,14 @@ class RunningSpark:
         names = sorted(name for name in self._sql_conf() if not _HARMLESS.match(name))
         return f"what {names[0]} changes" if names else None
 
-    def reads_otherwise(self) -> str | None:
+    def reads_otherwise(self, *, relative: bool = False) -> str | None:
         """Why a path may be another file to Spark than to this process, or its rows be read by
         other rules than those of a Spark that nobody has told any; None where it is not so.
+        ``relative``: the path is below the working directory, which Spark keeps from its start on.
         """
         spark = self._user_spark or self._ours or jvm.running_session_if_any()
+        if relative and spark is not None and jvm.working_directory(spark) != os.getcwd():
+            return "a path that is relative, to another directory where Spark was started"
         if self._same_files is None or self._same_files[0] is not spark:
             self._same_files = spark, _looks_elsewhere(spark, self._master, self._conf)
         if self._same_files[1] is not None:

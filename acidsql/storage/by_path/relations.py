@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import FileStamp, PathColumn, PathRelation
-from acidsql.storage.by_path.stamps import is_written_to, stamp_of, stamps_of
+from acidsql.storage.by_path.stamps import absolute, is_written_to, stamp_of, stamps_of
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ class OpenFile(Protocol):
 
 
 def relation_at(format: str, path: str) -> PathRelation:
-    """The files of a format at a path. NeedsSpark; OSError, and what Arrow raises."""
+    """The files of a format at a path, a relative one below the working directory. NeedsSpark;
+    OSError, and what Arrow raises.
+    """
+    path = absolute(path)
     open_file, files = _opener(format), stamps_of(path)
     columns = _opened(open_file, files[0]).columns()
     if any(_opened(open_file, file).columns() != columns for file in files[1:]):

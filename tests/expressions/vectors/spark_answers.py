@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,16 +23,24 @@ UNCERTAIN = "uncertain"
 _AT_ONCE = 60
 
 
-def compiled(sql: str, *, ansi: bool, now: datetime.datetime = NOW) -> Vector | Refusal:
+def compiled(
+    sql: str,
+    *,
+    ansi: bool,
+    now: datetime.datetime = NOW,
+    columns: Mapping[str, HiveType] = COLUMNS,
+) -> Vector | Refusal:
     tree = read_expression(sql, tokenize(sql))
     assert tree is not None, sql
-    return vectorized(tree, COLUMNS, ansi=ansi, zone="UTC", now=now)
+    return vectorized(tree, columns, ansi=ansi, zone="UTC", now=now)
 
 
-def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+def batch_of(
+    rows: Sequence[dict[str, Any]], columns: Mapping[str, HiveType] = COLUMNS
+) -> pa.RecordBatch:
     arrays = {
         name: pa.array([row[name] for row in rows], arrow_type(hive_type))
-        for name, hive_type in COLUMNS.items()
+        for name, hive_type in columns.items()
     }
     return pa.record_batch(arrays)
 
@@ -75,10 +83,10 @@ def view(spark: SparkSession, batch: pa.RecordBatch) -> None:
     from acidsql.spark import jvm
 
     table = pa.Table.from_batches([batch])
-    for name, hive_type in COLUMNS.items():
-        if str(hive_type) == "timestamp":
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, table[name].cast(kind_of(hive_type)))
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type):
+            moments = table[field.name].cast(pa.timestamp("us", "UTC"))
+            table = table.set_column(at, field.name, moments)
     table = table.append_column("row", pa.array(range(batch.num_rows), pa.int32()))
     jvm.frame_of(spark, table).createOrReplaceTempView(VIEW)
 

@@ -24,6 +24,9 @@ pytestmark = pytest.mark.spark
 OTHERS = [
     "i IS NOT NULL", "NOT (i IS NULL)", "NOT i IS NULL", "isnotnull(i)", "substr(s, 1)", "d + 1", "d - 1", "1 + d",
     "s || s2 || 'x'", "ceil(f)", "ceiling(f)", "floor(n)", "round(f)", "round(f, 2)", "i == 1", "! x", "s = \"a\"",
+    "NULL", "coalesce(NULL, 1)", "NULL + 1", "1.5", "-1.50", "year(current_date)", "current_date - 1", "i <> 1", "i != 1", "NOT i <> 1", "- i", "-(1)",
+    "negative(i)", "CASE WHEN x THEN 1 ELSE NULL END", "CASE i WHEN 1 THEN 'a' END", "i = '1'", "s > 5", "x IS NOT TRUE", "position('a' IN s)", "substring(s FROM 2)",
+    "trim(BOTH FROM s)", "now()", "quarter(current_date())", "if(i = 1, 'a', NULL)", "i IN (1)", "f IN (1, 2L)", "n BETWEEN 1 AND 2", "c LIKE 'a'",
 ]  # fmt: skip
 """Expressions that Spark shows otherwise than they are written, beside CASES."""
 AROUND = ("{}", "({}) IS NOT NULL", "coalesce({0}, {0})", "CAST(({}) AS STRING)", "({0}) = ({0})")

@@ -100,12 +100,13 @@ def test_both_compilers_have_met() -> None:
 @pytest.mark.parametrize(
     ("sql", "part", "reason"),
     [
-        ("i = 1 AND s = 5", "s = 5", "a comparison of string with int"),
+        ("i = 1 AND z = 5", "z = 5", "a comparison of binary with int"),
+        ("i = 1 AND d = 'today'", "d = 'today'", "this text in place of a date"),
         ("x OR rand() > 0.5", "rand()", "the function RAND"),
         ("missing = 1", "missing", 'the name "missing"'),
         ("i.field = 1", "i.field", 'the name "i.field"'),
         ("concat(s, f)", "concat(s, f)", "a double in place of a string"),
-        ("i BETWEEN 'a' AND 5", "i BETWEEN 'a' AND 5", "a comparison of int with string"),
+        ("d BETWEEN 5 AND d2", "d BETWEEN 5 AND d2", "a comparison of date with int"),
         ("CASE WHEN i THEN 1 END", "CASE WHEN i THEN 1 END", "a condition of type int"),
         ("coalesce(i, s)", "coalesce(i, s)", "a value of int or string"),
         ("CAST(s AS CHAR(3))", "CAST(s AS CHAR(3))", "a cast to char(3)"),

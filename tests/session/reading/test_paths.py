@@ -228,7 +228,7 @@ def _stale_sums(format: str, root: Path) -> str:
 
 LEFT = {
     "missing": (_at("{root}/none"), "a path that does not exist"),
-    "relative": (_at("rows"), "a path that is relative"),
+    "relative": (_at("rows/none"), "a path that does not exist"),
     "elsewhere": (_at("hdfs://host/rows"), "on another file system"),
     "no host": (_at("hdfs:///rows"), "on another file system"),
     "pattern": (_at("{root}/ro*"), "other characters"),

@@ -155,9 +155,7 @@ def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Spa
         raise NotUnderstood("rows of several lengths", span)
     scope = Scope(table=None, alias="", semantics=semantics)
     resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
-    types = [
-        _column_type([row[at] for row in resolved], semantics, span) for at in range(len(names))
-    ]
+    types = [_column_type([row[at] for row in resolved], semantics) for at in range(len(names))]
     same = [
         tuple(_as(value, kind, semantics) for value, kind in zip(row, types, strict=True))
         for row in resolved
@@ -199,7 +197,7 @@ def stored_rows(
     )
 
 
-def _column_type(values: Sequence[Condition], semantics: Semantics, span: Span) -> HiveType:
+def _column_type(values: Sequence[Condition], semantics: Semantics) -> HiveType:
     common: HiveType = VOID
     for value in values:
         given = type_of(value, _NOTHING, semantics)
@@ -210,8 +208,6 @@ def _column_type(values: Sequence[Condition], semantics: Semantics, span: Span) 
         if wider is None:
             raise NotUnderstood(f"{common} and {given} in one column", value.span)
         common = wider
-    if common == VOID:
-        raise NotUnderstood("the type of NULL alone", span)
     return common
 
 

@@ -18,7 +18,8 @@ from acidsql.catalog.model import DEFAULT_DATABASE, Column
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
-from acidsql.expressions.tree import Condition
+from acidsql.expressions.tree import VOID, Condition
+from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
 
 ROW_ID = ROW_ID_COLUMN.lower()
@@ -171,8 +172,11 @@ class Outside:
 
 
 def shown_columns(query: LocalQuery | LocalValues) -> tuple[tuple[str, HiveType], ...]:
-    """The names and types of the columns that an answer has."""
-    return tuple((output.name, shown_type(output.type)) for output in query.outputs)
+    """The names and types of the columns that an answer has. NULL alone is shown as text."""
+    return tuple(
+        (output.name, STRING if output.type == VOID else shown_type(output.type))
+        for output in query.outputs
+    )
 
 
 NOT_LOOKED_INTO = OnlySpark(reason="only queries are looked into")

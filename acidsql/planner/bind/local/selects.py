@@ -14,7 +14,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.path_relation import PathColumn, PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
-from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant
+from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
@@ -174,10 +174,8 @@ class _Select:
         if name is None and self.named:
             raise NotUnderstood("what Spark calls this column", item.span)
         value = self._value(item.value, grouped)
-        hive_type = self._type(value, grouped)
-        if hive_type == VOID:
-            raise NotUnderstood("the type of NULL alone", item.span)
-        return [Output(name=name or NAMELESS, value=value, type=hive_type)]
+        kind = self._type(value, grouped)
+        return [Output(name=name or NAMELESS, value=value, type=kind)]
 
     def _is_day(self, tree: Condition) -> bool:
         """Whether an expression is a DATE, inside of an aggregate or around some."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
@@ -14,11 +15,20 @@ _INFIX = frozenset("= < <= > >= + - * / % & | ^ AND OR <=>".split())
 _CALLS = frozenset(
     "ABS COALESCE CONCAT COUNT MIN MAX SUM AVG LENGTH LOWER UPPER REVERSE GREATEST LEAST YEAR MONTH"
     " DAYOFMONTH HOUR MINUTE SECOND DATE_ADD DATE_SUB DATEDIFF ADD_MONTHS LAST_DAY INSTR SUBSTRING"
-    " SUBSTR CEIL FLOOR ROUND".split()
+    " SUBSTR CEIL CEILING FLOOR ROUND MOD PMOD SIGN SIGNUM NVL IFNULL NVL2 NULLIF UCASE LCASE LEN"
+    " CHAR_LENGTH CHARACTER_LENGTH LEFT RIGHT TRIM LTRIM RTRIM CONCAT_WS REPLACE LPAD RPAD LOCATE"
+    " POSITION CONTAINS STARTSWITH ENDSWITH QUARTER DAY DAYOFWEEK DAYOFYEAR WEEKDAY WEEKOFYEAR"
+    " TO_DATE TRUNC DATE_FORMAT CURRENT_DATE CURRENT_TIMESTAMP NOW".split()
 )
 """Functions that keep the name they are called by, in lower case but for ``_IN_CAPITALS``."""
-_IN_CAPITALS = frozenset(("CEIL", "FLOOR"))
-_ADDED = {("ROUND", 1): "0", ("SUBSTR", 2): "2147483647", ("SUBSTRING", 2): "2147483647"}
+_IN_CAPITALS = frozenset(("CEIL", "FLOOR", "SIGNUM"))
+_ADDED = {
+    ("ROUND", 1): "0",
+    **dict.fromkeys((("SUBSTR", 2), ("SUBSTRING", 2)), "2147483647"),
+    **dict.fromkeys((("LPAD", 2), ("RPAD", 2)), " "),
+    ("REPLACE", 2): "",
+    **dict.fromkeys((("LOCATE", 2), ("POSITION", 2)), "1"),
+}
 """The last argument that Spark shows of functions with so many arguments."""
 _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string date".split())
 
@@ -37,6 +47,8 @@ def spark_name(source: str, tree: Condition, is_day: IsDay) -> str | None:
             return _last_name(source, ref) if ROW_ID not in ref.parts else None
         case Call(name, ()) if name in CALLS:
             return called(name)
+        case Constant(Decimal() as number):  # beside others Spark may show it as another number
+            return str(number) if "E" not in str(number) else None
     return _words(source, tree, is_day)
 
 
@@ -70,13 +82,15 @@ def _is_named(hive_type: HiveType) -> bool:
 
 
 def _constant(source: str, constant: Constant) -> str | None:
-    """Whole numbers, texts and truths show as they are; other literals leave it to Spark."""
+    """Whole numbers, texts, truths and NULL show as they are; other literals leave it to Spark."""
     written = constant.span.cut(source)
     match constant.value:
+        case None:
+            return "NULL"
         case bool() as value:
             return "true" if value else "false"
-        case int() as value if written.lstrip("-").isdecimal() and str(value) == written:
-            return written
+        case int() as value if written.rstrip("lLsSyY") == str(value):
+            return str(value)
         case str() as text if text.isprintable() and tokenize(written)[0].kind is TokenKind.STRING:
             return text
     return None
@@ -86,8 +100,10 @@ def _call(source: str, call: Call, is_day: IsDay) -> str | None:
     match call:
         case Call("COUNT", (Unread(),)):
             return "count(1)"
-        case Call("+" | "-", arguments) if any(map(is_day, arguments)):
-            return None  # a function to Spark
+        case Call("+" | "-" as sign, (one, other)) if is_day(one) or is_day(other):
+            day, count = (one, other) if is_day(one) else (other, one)
+            name = "DATE_ADD" if sign == "+" else "DATE_SUB"
+            return _call(source, Call(name, (day, count), call.span), is_day)
         case Call("NOT", (Call("IS NULL", (tested,), span),)) if span == call.span:
             shown = _words(source, tested, is_day)
             return None if shown is None else f"({shown} IS NOT NULL)"
@@ -95,13 +111,40 @@ def _call(source: str, call: Call, is_day: IsDay) -> str | None:
     inner = [name for name in names if name is not None]
     if len(inner) < len(names):
         return None
+    return _of_operands(source, call, inner)
+
+
+def _of_operands(  # noqa: C901  (one arm for each operator)
+    source: str, call: Call, inner: list[str]
+) -> str | None:
+    """The name of a call whose operands are shown so."""
     match call.name, inner:
         case name, [left, right] if name in _INFIX:
             return f"({left} {name} {right})"
+        case "<>", [left, right]:
+            return f"(NOT ({left} = {right}))"
+        case "DIV", [left, right]:
+            return f"({left} div {right})"
         case "NOT", [operand]:
             return f"(NOT {operand})"
+        case "NEGATIVE", [operand] if call.span.cut(source)[0] == "-":
+            return f"(- {operand})"
         case "IS NULL", [operand]:
             return f"({operand} IS NULL)"
+        case "ISNOTNULL", [operand]:
+            return f"({operand} IS NOT NULL)"
+        case "IS TRUE" | "IS FALSE", [operand]:
+            return f"({operand} <=> {'true' if call.name == 'IS TRUE' else 'false'})"
+        case "IN", [operand, *items]:
+            return f"({operand} IN ({', '.join(items)}))"
+        case "BETWEEN", _:
+            return f"between({', '.join(inner)})"
+        case "LIKE", [operand, pattern]:
+            return f"{operand} LIKE {pattern}"
+        case "IF", _:
+            return f"(IF({', '.join(inner)}))"
+        case "CASE", _:
+            return _case(source, call, inner)
         case "||", [left, right]:
             return f"concat({left}, {right})"
         case name, _ if name in _CALLS:
@@ -109,7 +152,16 @@ def _call(source: str, call: Call, is_day: IsDay) -> str | None:
     return None
 
 
+def _case(source: str, call: Call, shown: list[str]) -> str:
+    *branches, otherwise = shown
+    pairs = zip(branches[::2], branches[1::2], strict=True)
+    words = [f"WHEN {condition} THEN {value}" for condition, value in pairs]
+    if call.arguments[-1].span.start != call.span.start:  # where ELSE is written
+        words.append(f"ELSE {otherwise}")
+    return f"CASE {' '.join(words)} END"
+
+
 def _function(name: str, arguments: list[str]) -> str:
     added = _ADDED.get((name, len(arguments)))
     shown = name if name in _IN_CAPITALS else name.lower()
-    return f"{shown}({', '.join([*arguments, *([added] if added else [])])})"
+    return f"{shown}({', '.join([*arguments, *([] if added is None else [added])])})"
