@@ -61,6 +61,7 @@ from acidsql.spark.jvm.sessions import (
     frame_of,
     hadoop_configuration,
     import_view,
+    in_session,
     java_property,
     launch,
     make_view,
@@ -68,15 +69,21 @@ from acidsql.spark.jvm.sessions import (
     root_of_paths,
     running_session,
     running_session_if_any,
-    same_time_zone,
     take_over,
-    time_zone_of_jvm,
+)
+from acidsql.spark.jvm.zones import (
+    ZoneFacts,
+    same_time_zone,
+    wall_clocks,
+    zone_facts,
+    zones_of_tasks,
 )
 
 __all__ = [
     "JavaObject",
     "Jvm",
     "NumberSet",
+    "ZoneFacts",
     "add_job_tag",
     "arrow_schema",
     "bit",
@@ -94,6 +101,7 @@ __all__ = [
     "has_executors",
     "held",
     "import_view",
+    "in_session",
     "is_literal",
     "is_member",
     "is_one_aggregate",
@@ -128,6 +136,8 @@ __all__ = [
     "sum_before",
     "take_over",
     "task_count",
-    "time_zone_of_jvm",
+    "wall_clocks",
     "with_objects",
+    "zone_facts",
+    "zones_of_tasks",
 ]

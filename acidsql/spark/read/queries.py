@@ -86,7 +86,7 @@ class Queries:
             columns=columns_of(planned.frame),
             fetch=fetch,
             late=True,
-            frame=planned.now,
+            frame=lambda: self._running.handed_out(planned.now()),
             stream=lambda: self._stream(planned.now()),
         )
 
@@ -120,7 +120,6 @@ class Queries:
         """
         with running as figures, translated(), collector_paused():
             snapshot = self.table_at(read, snapshots)
-            self._running.check_time_zone(read.table)
             if read.table.kind is TableKind.FRAME:
                 self._running.check_frames()
             used = frozenset[str]() if counting else None
@@ -222,7 +221,6 @@ class Queries:
             figures = self._measured(action, snapshot, snapshots)
             if figures is not None:
                 return analyze.with_figures(action.columns, analyzed, figures)
-            self._running.check_time_zone(table)
             view = self._resources.reader.view(
                 snapshot, columns_used=None if action.columns else frozenset()
             )

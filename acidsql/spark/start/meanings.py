@@ -20,6 +20,7 @@ from acidsql.errors import (
 )
 from acidsql.parser.nesting import HINT
 from acidsql.spark import jvm
+from acidsql.spark.start.clocks import refused_time
 from acidsql.spark.start.translation import syntax_span
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
@@ -55,6 +56,8 @@ def translate(error: BaseException) -> Error:
 def _meaning(error: BaseException) -> Error:
     if _is_nesting(error):
         return NestingError("the statement is nested too deeply for Spark", hint=HINT)
+    if (refused := refused_time(str(error))) is not None:
+        return refused
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     if isinstance(error, PySparkException):

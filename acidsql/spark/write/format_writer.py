@@ -62,7 +62,7 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
             ).partitionBy(*keys)
             lines.options(compression="none", lineSep="\n").text(spark_url(folder))
         case _:
-            stored = rows.selectExpr(*sinks.stored_columns(table.columns), *keys)
+            stored = rows.selectExpr(*sinks.stored_columns(table.columns, rows), *keys)
             with refusals():
                 sinks.orc_writer(target, stored).partitionBy(*keys).orc(spark_url(folder))
 

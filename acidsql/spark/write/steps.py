@@ -167,7 +167,6 @@ class WriteSteps:
         from acidsql.spark.write import writer
 
         assert rows.frame is not None
-        self._resources.running.check_time_zone(target.table)
         with self._resources.running.tagged():
             table = writer.fetched(target, rows.frame, step.effect, step.max_bytes)
         if table is None:
@@ -180,7 +179,6 @@ class WriteSteps:
         from acidsql.spark.write import writer
 
         spark, running = self._resources.spark, self._resources.running
-        running.check_time_zone(target.table)
         frame = (
             rows.frame
             if rows.frame is not None

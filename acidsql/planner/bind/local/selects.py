@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from acidsql.catalog.model import Column
-from acidsql.catalog.path_relation import PathColumn, PathRelation
-from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
+from acidsql.catalog.path_relation import PathRelation
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant
 from acidsql.lazy_dataclass import dataclass
@@ -327,7 +326,6 @@ def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
     table = read.table
     if read.in_view or table.view is not None:
         raise NotUnderstood("views", read.span)
-    _check_zone(table.columns, semantics, read.span)
     return Scope(table=table, alias=alias or table.name.table, semantics=semantics)
 
 
@@ -339,20 +337,12 @@ def scope_of_files(
     """
     if isinstance(given, OnlySpark):
         raise NotUnderstood(given.reason, span)
-    _check_zone(given.columns, semantics, span)
     reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
     if len(reasons) == len(given.columns):
         raise NotUnderstood(next(iter(reasons.values())), span)
     inline = tuple((column.name, column.type) for column in given.columns)
     scope = Scope(table=None, inline=inline, only_spark=reasons, alias=alias, semantics=semantics)
     return scope, given
-
-
-def _check_zone(
-    columns: Sequence[Column] | Sequence[PathColumn], semantics: Semantics, span: Span
-) -> None:
-    if semantics.zone != "UTC" and any(holds(c.type, is_timestamp) for c in columns):
-        raise NotUnderstood(f"timestamps in the zone {semantics.zone}", span)
 
 
 def condition_of(scope: Scope, tree: Condition) -> Condition:
