@@ -25,14 +25,8 @@ _rounding = Kernels("rounding")
 _rowwise = Kernels("rowwise")
 
 BINARY = PrimitiveType("binary")
-_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 _LEAST_EXPONENT = 6
 """A decimal of a larger scale may be written with an exponent."""
-
-
-def is_utc(zone: str) -> bool:
-    """Whether clocks of a zone, as Spark names it, always show UTC."""
-    return zone.upper() in _UTC
 
 
 def computed(vector: Vector) -> Vector:

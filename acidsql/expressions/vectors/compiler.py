@@ -20,6 +20,7 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
+from acidsql.expressions.values import is_utc
 from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
 from acidsql.expressions.vectors.vector import Refusal, Vector
@@ -59,7 +60,7 @@ class Compiler:
     ) -> None:
         self.columns = columns
         self.ansi = ansi
-        self.utc = casts.is_utc(zone)
+        self.utc = is_utc(zone)
         self.now = now
         self.refused_at: Span | None = None
 

@@ -31,7 +31,7 @@ from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Store
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default
 from acidsql.planner.bind.partitions import check_nameable, columns_named
-from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
+from acidsql.planner.bind.tables import COMPUTED, default_of, default_sql, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
 
@@ -304,7 +304,7 @@ def computed_values(
         legs.append(" UNION ALL SELECT " if number else "SELECT ")
         for at, (column, cell) in enumerate(zip(columns, row, strict=True)):
             given = (
-                (default_of(table, column) or "NULL",)
+                (default_sql(table, column, names.around.semantics.zone),)
                 if is_default(cell)
                 else names.free_expression(cell, analysis)
             )

@@ -38,7 +38,7 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
-from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
@@ -192,10 +192,21 @@ class Names:
 
     def analysis(self, reads: list[Read] | None = None) -> Analysis:
         """The analysis of a text of the statement, whose tables join those of ``reads``."""
-        return Analysis(reads=[] if reads is None else reads, database=self.around.database)
+        around = self.around
+        return Analysis(
+            reads=[] if reads is None else reads,
+            database=around.database,
+            zone=around.semantics.zone,
+        )
 
-    def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
-        return database_edits(self.source, fragment.span, self.around.database)
+    def session_edits(self, fragment: ast.Fragment, visible: Sequence[Visible] = ()) -> list[Edit]:
+        """What puts the session's database and clock into a text."""
+        columns = {name for seen in visible for name in seen.columns or ()}
+        zone = self.around.semantics.zone
+        return [
+            *database_edits(self.source, fragment.span, self.around.database),
+            *moment_edits(self.source, fragment.span, zone, columns),
+        ]
 
     @property
     def outside(self) -> Outside:
@@ -267,7 +278,7 @@ class Names:
     def free_expression(self, cell: ast.Fragment, analysis: Analysis) -> tuple[Piece, ...]:
         """An expression over no table; sub-queries inside it may read tables."""
         if self.columns(cell) == []:
-            return edited(cell.span, self.database_edits(cell))
+            return edited(cell.span, self.session_edits(cell))
         cell_analysis = self.analysis(analysis.reads)
         analyse_value(
             self.source, cell.span, self.resolve, cell_analysis, self.parsed.get(cell.span)
@@ -320,7 +331,7 @@ class Names:
         own_analysis = self.analysis(analysis.reads)
         columns = self.columns(fragment)
         if columns is not None:
-            own_analysis.edits += self.database_edits(fragment)
+            own_analysis.edits += self.session_edits(fragment, visible)
             facts = facts_of(self.source, fragment.span, columns, visible)
         else:
             parsed = self.parsed.get(fragment.span)
@@ -356,7 +367,7 @@ class Names:
     ) -> tuple[tuple[Piece, ...], Facts | None]:
         """The pieces of a value as it is stored, and what is known of it; None for DEFAULT."""
         if is_default(fragment):
-            return default_value(table, column), None
+            return default_value(table, column, self.around.semantics.zone), None
         pieces, facts = self.known_expression(fragment, visible, analysis)
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
+from acidsql.expressions.values import is_utc
 from acidsql.spark.jvm.java import Jvm, java_class, jvm
 from acidsql.spark.jvm.jobs import has_own_processes
 
@@ -18,7 +19,6 @@ _OPTIONS = ("spark.executor.extraJavaOptions", "spark.executor.defaultJavaOption
 _OPTION = re.compile(r"-Duser\.timezone=(\S+)")
 _MOST_TASKS = 1024
 _TRANSITION = re.compile(r"Gap at ([-\dT:.]+?)([+-][\d:]+|Z) to ([+-][\d:]+|Z)\]")
-_UTC_NAMES = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 _FIRST_OF_REBASE, _LAST_LISTED = -2_208_988_800, 2_145_916_800
 """1900-01-01 and 2038-01-01 in seconds since 1970: between them Java has one view of each zone.
 Before, Spark goes by a list of its own; behind, Java's old classes go by rules alone.
@@ -80,8 +80,8 @@ def _named(door: Jvm | None, zones: list[str]) -> tuple[str, ...]:
 
 
 def _is_utc(door: Jvm | None, zone: str) -> bool:
-    if door is None or zone.upper() in _UTC_NAMES:
-        return zone.upper() in _UTC_NAMES
+    if door is None or is_utc(zone):
+        return is_utc(zone)
     return bool(_old_zone(door, zone).hasSameRules(_old_zone(door, "UTC")))
 
 
@@ -91,7 +91,7 @@ def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
     On Spark Connect only equal names are known to, and the names of UTC.
     """
     door = jvm(spark)
-    if one == other or (one.upper() in _UTC_NAMES and other.upper() in _UTC_NAMES):
+    if one == other or (is_utc(one) and is_utc(other)):
         return True
     return door is not None and bool(_old_zone(door, one).hasSameRules(_old_zone(door, other)))
 

@@ -20,6 +20,7 @@ from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
+from acidsql.spark.read.path_times import paths_replaced
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
@@ -139,7 +140,9 @@ class Queries:
         names = [views.get(number, "") for number in range(len(query.reads))]
         text = query.text.render(names)
         with translated(lambda error: relocated(error, query, names)):
-            return self._resources.spark.sql(text)
+            spark = self._resources.spark
+            with paths_replaced(spark, text) as replaced:
+                return spark.sql(replaced)
 
     def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
         """A table, without the partitions that the conditions on it leave out."""

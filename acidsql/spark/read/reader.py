@@ -153,9 +153,10 @@ class SnapshotReader:
         scan = FormatScan.of(
             snapshot.table, _partition_values(snapshot), tuple(snapshot.insert_files)
         )
-        self._formats.check(scan)
+        clock = self._formats.clock(scan)
         return self._views.get(
-            (scan, row_id), lambda: _with_no_ids(self._formats.rows(scan), wanted=row_id)
+            (scan, row_id, clock),
+            lambda: _with_no_ids(self._formats.rows(scan, clock), wanted=row_id),
         )
 
     # ---- what to read

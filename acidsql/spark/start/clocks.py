@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ZONE = "spark.sql.session.timeZone"
 OUR_ZONE = "UTC"
+USER_ZONE = "acidsql.user.timeZone"
+"""What our sessions of Spark know the zone of their user by."""
 _MARK = "acidsql: time: "
 _MARKED = re.compile(rf"{_MARK}(?P<text>[^\n]*?) in (?P<zone>[\w/+:.-]+)(?=[\s.']|$)")
 _SECOND = 1_000_000
@@ -82,6 +84,12 @@ class FileClock:
             return shown
         refused = self._raised(shown, "cannot be told from another one")
         return f"IF({' OR '.join(doubts)}, {refused}, {shown})"
+
+    def stored(self, expression: str, hive_type: HiveType) -> str:
+        """SQL for what is given to a writer for the value of a column."""
+        if self.is_utc:
+            return expression
+        return nested_sql(expression, hive_type, is_timestamp, lambda sql, _: self.written(sql))
 
     def written(self, sql: str) -> str:
         """SQL for what is given to the writer for a TIMESTAMP."""
@@ -150,6 +158,16 @@ def file_clock(spark: SparkSession) -> FileClock:
     if zone not in _clocks:
         _clocks[zone] = _clock(spark, zone)
     return _clocks[zone]
+
+
+def user_clock(spark: SparkSession) -> FileClock:
+    """The clock of the user's zone, which ``current_timestamp()`` shows, and which Parquet files go
+    by that name no other: ours is UTC.
+    """
+    zone = spark.conf.get(USER_ZONE, OUR_ZONE) or OUR_ZONE
+    if jvm.same_time_zone(spark, zone, OUR_ZONE):
+        return UTC_CLOCK
+    return FileClock(zone=zone)
 
 
 def _clock(spark: SparkSession, zone: str) -> FileClock:

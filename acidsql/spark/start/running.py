@@ -17,7 +17,7 @@ from acidsql import interrupts
 from acidsql.errors import ExecutionError
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
-from acidsql.spark.start.clocks import OUR_ZONE, ZONE
+from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.translation import silence, translated
 
 if TYPE_CHECKING:
@@ -180,7 +180,8 @@ class RunningSpark:
             for k, v in self._settings.items()
             if k.startswith("spark.") and k != ZONE
         }
-        return given | {"spark.sql.ansi.enabled": show_value(self._settings.flag("acidsql.ansi"))}
+        ansi = show_value(self._settings.flag("acidsql.ansi"))
+        return given | {"spark.sql.ansi.enabled": ansi, USER_ZONE: self.time_zone}
 
     def _set_what_changed(self, given: Mapping[str, str]) -> None:
         """Catches up with settings that were changed in another thread while Spark started with
@@ -334,6 +335,7 @@ class RunningSpark:
             with translated():  # Spark knows which zones there are; ours stays what it is
                 self._ours.conf.set(ZONE, self.time_zone)
                 self._ours.conf.set(ZONE, OUR_ZONE)
+                self._ours.conf.set(USER_ZONE, self.time_zone)
         elif name.startswith("spark."):
             self._set_conf(self._ours, name, self._settings.get(name))
 

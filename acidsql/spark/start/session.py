@@ -25,7 +25,7 @@ from acidsql.errors import (
 from acidsql.spark import jvm
 from acidsql.spark.start import class_archive
 from acidsql.spark.start.class_archive import DRIVER_OPTIONS
-from acidsql.spark.start.clocks import OUR_ZONE, ZONE
+from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.meanings import tidy
 
@@ -156,6 +156,7 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     for key, value in {**DERIVED_CONF, **(conf or {})}.items():
         ours.conf.set(key, value)
     zones = [session.conf.get(ZONE) or OUR_ZONE for session in (spark, ours)]
+    ours.conf.set(USER_ZONE, (conf or {}).get(USER_ZONE, zones[0]))
     if not jvm.same_time_zone(ours, *zones):
         for view in spark.catalog.listTables():
             if view.isTemporary:

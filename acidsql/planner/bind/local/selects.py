@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from acidsql.catalog.path_relation import PathRelation
-from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.tree import VOID, Call, Cast, ColumnRef, Condition, Constant
+from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
@@ -337,6 +338,9 @@ def scope_of_files(
     """
     if isinstance(given, OnlySpark):
         raise NotUnderstood(given.reason, span)
+    has_times = any(holds(c.type, is_timestamp) for c in given.columns)
+    if given.format == "parquet" and has_times and not is_utc(semantics.zone):
+        raise NotUnderstood(f"moments in the zone {semantics.zone}", span)
     reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
     if len(reasons) == len(given.columns):
         raise NotUnderstood(next(iter(reasons.values())), span)

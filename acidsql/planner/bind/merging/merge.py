@@ -287,7 +287,8 @@ class _Merge:
 
     def default(self, column: Column) -> _Value:
         table = self.read.table
-        return default_value(table, column), NOTHING if default_of(table, column) is None else None
+        value = default_value(table, column, self.names.around.semantics.zone)
+        return value, NOTHING if default_of(table, column) is None else None
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
         keys = {c.name for c in table.partition_columns}
