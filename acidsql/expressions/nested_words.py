@@ -42,10 +42,10 @@ class _Walk:
             case MapType(key, value):
                 keys, values = f"map_keys({expression})", f"map_values({expression})"
                 if self._key is not None and self._changes(hive_type):
-                    made_keys = f"transform({keys}, k -> {self._key('k', key)})"
+                    new_keys = f"transform({keys}, k -> {self._key('k', key)})"
                 else:
-                    made_keys = self.items(keys, key, depth)
-                return f"map_from_arrays({made_keys}, {self.items(values, value, depth)})"
+                    new_keys = self.items(keys, key, depth)
+                return f"map_from_arrays({new_keys}, {self.items(values, value, depth)})"
             case StructType(fields):
                 children = (
                     self.sql(f"{expression}.{identifier(f.name)}", f.type, depth) for f in fields
@@ -53,8 +53,8 @@ class _Walk:
                 parts = [
                     f"'{_text(f.name)}', {child}" for f, child in zip(fields, children, strict=True)
                 ]
-                made = f"named_struct({', '.join(parts)})"
-                return f"CASE WHEN {expression} IS NOT NULL THEN {made} END"
+                struct = f"named_struct({', '.join(parts)})"
+                return f"CASE WHEN {expression} IS NOT NULL THEN {struct} END"
             case _:
                 return self._value(expression, hive_type)
 

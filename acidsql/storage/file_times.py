@@ -44,7 +44,7 @@ def times_of_stripe(reader: orc.ORCFile, file: ScanFile, stripe: int) -> Iterato
 
 
 def timestamps(io: FileIO, file: ScanFile) -> Iterator[pa.Array]:
-    """Those of a whole file, of which one stripe lies in memory."""
+    """The timestamps of a whole file, of which one stripe lies in memory."""
     if not file.rows:
         return
     with io.open_input(file.path) as opened:
@@ -85,12 +85,12 @@ def _refuse(io: FileIO, file: ScanFile) -> None:
             return
         for stripe in range(reader.nstripes):
             try:
-                found = list(times_of_stripe(reader, file, stripe))
+                times = list(times_of_stripe(reader, file, stripe))
             except pa.ArrowInvalid as error:
                 if reader.writer == "ORC_CPP":
                     continue  # rows without ids of ours: far, and in microseconds
                 raise _refused(file, str(error)) from error
-            if any(map(_is_fine, found)):
+            if any(map(_is_fine, times)):
                 raise _refused(file, "values finer than a microsecond")
 
 

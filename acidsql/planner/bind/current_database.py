@@ -27,7 +27,7 @@ _MOMENTS = {
     "CURRENT_TIMEZONE": "{zone}",
 }
 _BARE = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP"))
-"""Those that need no brackets."""
+"""The words for now that need no brackets."""
 _TOLD = re.compile("|".join(_MOMENTS), re.IGNORECASE)
 _BEFORE_VALUES = frozenset(
     "SELECT DISTINCT ALL WHERE HAVING AND OR NOT ON BY BETWEEN IN LIKE CASE WHEN THEN ELSE IS DIV"

@@ -164,7 +164,7 @@ class _Clocks:
         return self._offset(second) == int(self._old.getOffset(second * 1000)) // 1000
 
     def agree_in_the_past(self, second: int) -> bool:
-        """Of times that Spark takes for the clock of the one way, and shows by the other."""
+        """Whether what Java shows is what Spark makes of it, which goes by a list of its own."""
         micros = self._rebase.rebaseJulianToGregorianMicros(self._zone, second * 1_000_000)
         shown = int(micros) // 1_000_000
         old = second + int(self._old.getOffset(second * 1000)) // 1000
@@ -205,11 +205,11 @@ def wall_clocks(frame: DataFrame, *, to: str = "timestamp_ntz") -> DataFrame:
     kinds = [changed(field.dataType) for field in fields]
     if all(kind == field.dataType for kind, field in zip(kinds, fields, strict=True)):
         return frame
-    places = [f"c{place}" for place in range(len(fields))]  # several columns may have one name
+    names = [f"c{number}" for number in range(len(fields))]  # several columns may have one name
     shown = [
-        F.col(place).alias(field.name, metadata=field.metadata or {})
+        F.col(name).alias(field.name, metadata=field.metadata or {})
         if kind == field.dataType
-        else F.col(place).cast(kind).alias(field.name)
-        for place, field, kind in zip(places, fields, kinds, strict=True)
+        else F.col(name).cast(kind).alias(field.name)
+        for name, field, kind in zip(names, fields, kinds, strict=True)
     ]
-    return frame.toDF(*places).select(*shown)
+    return frame.toDF(*names).select(*shown)

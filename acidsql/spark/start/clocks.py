@@ -123,17 +123,17 @@ class FileClock:
         from acidsql.arrow_arrays import arrow_array, numpy_array
 
         seconds = numpy_array(pc.fill_null(values.cast(pa.int64()), -(1 << 60))) // _SECOND
-        found = np.zeros(len(seconds), np.bool_)
+        in_gaps = np.zeros(len(seconds), np.bool_)
         for first, end in self.gaps:
-            found |= (seconds >= first) & (seconds < end)
+            in_gaps |= (seconds >= first) & (seconds < end)
         try:
             early, late = (
                 pc.assume_timezone(values, self.zone, ambiguous="earliest", nonexistent=choice)
                 for choice in ("earliest", "latest")
             )
         except pa.ArrowInvalid:  # a zone that Java alone knows
-            return arrow_array(found)
-        return pc.or_(arrow_array(found), pc.fill_null(pc.not_equal(early, late), False))
+            return arrow_array(in_gaps)
+        return pc.or_(arrow_array(in_gaps), pc.fill_null(pc.not_equal(early, late), False))
 
 
 UTC_CLOCK = FileClock()

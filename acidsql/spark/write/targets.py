@@ -26,6 +26,7 @@ from acidsql.planner.bind.tables import (
 )
 from acidsql.planner.steps.plans import MergePlan, WritePlan
 from acidsql.settings import Settings
+from acidsql.spark.start.clocks import user_clock
 from acidsql.spark.start.translation import placed, translated
 from acidsql.storage.partitions import PartitionIndex, check_nameable
 from acidsql.storage.snapshots import Snapshots
@@ -120,7 +121,7 @@ def rows_to_insert(df: DataFrame, action: BoundInsert) -> DataFrame:
             pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
         else:
             pieces = (
-                default_value(action.table, column)
+                default_value(action.table, column, user_clock(df.sparkSession).zone)
                 if source_name is None
                 else store_cast((source_name,), column.type)
             )

@@ -23,19 +23,27 @@ ENDS = tuple(
     map(
         datetime.datetime.fromisoformat,
         (
-            "0002-02-03 04:05:06",
-            "1500-02-28 12:00:00",
-            "1583-01-01 00:00:00",
             "1899-12-31 23:59:59",
             "1900-01-01 00:00:00",
             "1969-12-31 12:00:00.5",
             "1970-01-01 00:00:00",
             "1970-01-01 00:30:00.25",
-            "2262-04-12 00:00:00",
+            "2200-01-01 00:00:00",
+        ),
+    )
+)
+FAR = tuple(
+    map(
+        datetime.datetime.fromisoformat,
+        (
+            "0002-02-03 04:05:06",
+            "1500-02-28 12:00:00",
+            "1583-01-01 00:00:00",
             "9999-12-31 23:59:59.999999",
         ),
     )
 )
+"""Of years that Arrow's reader cannot hold: a file of such is not looked into."""
 
 
 def offset(zone: ZoneInfo, moment: datetime.datetime) -> datetime.timedelta:
@@ -82,7 +90,7 @@ def sample(name: str, seed: int, count: int = 60) -> list[datetime.datetime]:
     chosen = random.Random(seed)
     around: set[datetime.datetime] = set()
     for moment in chosen.sample(
-        moments := changes(name, 1971, 2036) or [ENDS[6]], min(6, len(moments))
+        moments := changes(name, 1971, 2036) or [ENDS[3]], min(6, len(moments))
     ):
         around |= clocks_around(name, moment)
     clocks = sorted(around)
