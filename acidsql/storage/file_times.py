@@ -40,7 +40,7 @@ def times_of_stripe(reader: orc.ORCFile, file: ScanFile, stripe: int) -> Iterato
     wanted = None if any("." in name for name in names) else [prefix + n for n in names]
     batch = reader.read_stripe(stripe, columns=wanted)
     for column in batch.columns:
-        yield from _times(column)
+        yield from timestamps_in(column)
 
 
 def timestamps(io: FileIO, file: ScanFile) -> Iterator[pa.Array]:
@@ -53,18 +53,19 @@ def timestamps(io: FileIO, file: ScanFile) -> Iterator[pa.Array]:
             yield from times_of_stripe(reader, file, stripe)
 
 
-def _times(array: pa.Array) -> Iterator[pa.Array]:
+def timestamps_in(array: pa.Array) -> Iterator[pa.Array]:
+    """The timestamps of a column, wherever they are inside its values."""
     kind = array.type
     if pa.types.is_timestamp(kind):
         yield array
     elif pa.types.is_struct(kind):
         for child in array.flatten():
-            yield from _times(child)
+            yield from timestamps_in(child)
     elif pa.types.is_map(kind):
-        yield from _times(array.keys)
-        yield from _times(array.items)
+        yield from timestamps_in(array.keys)
+        yield from timestamps_in(array.items)
     elif pa.types.is_list(kind):
-        yield from _times(array.flatten())
+        yield from timestamps_in(array.flatten())
 
 
 def refuse_fine_times(io: FileIO, files: Sequence[ScanFile]) -> None:

@@ -209,3 +209,25 @@ def test_executors_of_different_zones_are_refused(
             session.sql(text).fetchall()
     session.sql("INSERT INTO u SELECT CAST(id AS INT) FROM range(2)")
     assert len(session.sql("SELECT * FROM u").fetchall()) == 2
+
+
+def test_old_times_of_files_of_another_zone_are_javas(spark: SparkSession, warehouse: Path) -> None:
+    """Arrow's readers would tell another time of Amsterdam's clocks before the war, and a second
+    more at the beginning of 1970.
+    """
+    old = [datetime.datetime(1930, 1, 1), datetime.datetime(1970, 1, 1, 0, 10, 0, 250_000)]
+    for number, clock in enumerate(old):
+        table = f"t{number}"
+        with java_in(spark, "Europe/Amsterdam"), Session(warehouse, spark=spark) as session:
+            session.sql(f"CREATE TABLE {table} (ts TIMESTAMP) {ACID}")
+            session.sql("SET acidsql.write.path=big")
+            session.sql(f"INSERT INTO {table} SELECT CAST('{clock}' AS TIMESTAMP) FROM range(1)")
+        with Session(warehouse, spark=spark) as session:
+            assert session.sql(f"SELECT ts FROM {table}").fetchall() == [(clock,)]
+            [file] = (warehouse / table).rglob("bucket*")
+            session.sql("SET acidsql.engine=local")
+            for source in (table, f"orc.`{file}`"):
+                with pytest.raises(acidsql.UnsupportedStatementError, match="Europe/Amsterdam"):
+                    session.sql(f"SELECT * FROM {source}").fetchall()
+            session.sql("SET acidsql.engine=spark")
+            assert session.sql(f"SELECT ts FROM {table}").fetchall() == [(clock,)]
