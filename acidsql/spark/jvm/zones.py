@@ -182,9 +182,8 @@ def wall_clocks(frame: DataFrame, *, to: str = "timestamp_ntz") -> DataFrame:
     from pyspark.sql import functions as F
     from pyspark.sql import types as t
 
-    old, new = t.TimestampType(), t.TimestampNTZType()
-    if to == "timestamp":
-        old, new = new, old
+    moment, clock = t.TimestampType(), t.TimestampNTZType()
+    old, new = (clock, moment) if to == "timestamp" else (moment, clock)
 
     def changed(kind: Any) -> Any:
         match kind:
