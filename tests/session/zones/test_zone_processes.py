@@ -22,7 +22,6 @@ CONF = {
 LOCAL = {"spark.master": "local[2]"}
 CLUSTER = {"spark.master": "local-cluster[1,1,1024]", "spark.executor.memory": "1g"}
 SPARKS = {
-    "of one zone": ("Australia/Lord_Howe", "Australia/Lord_Howe", LOCAL),
     "of a session of another zone": (
         "America/New_York",
         "America/New_York",
