@@ -26,6 +26,8 @@ def run(warehouse: str, files: str, seed: int, conf: dict[str, str]) -> list[str
     faults: list[str] = []
     for number, (way, write) in enumerate(WAYS_IN.items()):
         clocks = sample(files, seed + number, 40)
+        if way == "frame":  # of which these are refused in any zone
+            clocks = [clock for clock in clocks if clock.year >= 1970 or not clock.microsecond]
         kept = [clock for clock in clocks if not is_left_out(files, clock)]
         with Session(warehouse, spark=spark) as session:
             for path in ("small", "big"):
