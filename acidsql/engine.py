@@ -144,7 +144,7 @@ class Engine:
         self.resources.running.needed_for = why_spark(plan, engine)
 
     def frame_of(self, rows: pa.Table) -> DataFrame:
-        return jvm.frame_of(self.spark, rows)
+        return self.resources.running.handed_out(jvm.frame_of(self.spark, rows))
 
     def has_view(self, name: str) -> bool:
         """Whether Spark's session knows the name."""

@@ -250,3 +250,11 @@ def comparer(sign: str, hive_type: HiveType) -> Callable[[Any, Any], Any] | None
         case PrimitiveType("string" | "boolean" | "date" | "void") | DecimalType():
             return compare
     return compare if bits_of(hive_type) else None
+
+
+_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
+
+
+def is_utc(zone: str) -> bool:
+    """Whether clocks of a zone, as Spark names it, always show UTC."""
+    return zone.upper() in _UTC

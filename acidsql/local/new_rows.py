@@ -81,7 +81,6 @@ class Losing:
                     values,
                     arrays[-1],
                     (given.type, one.column.type),
-                    zone=self._semantics.zone,
                 )
                 if mask is not None:
                     marks[counter] = numpy_array(mask)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.catalog.types import holds, is_timestamp
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.settings import Settings
 from acidsql.storage.scan.needs_spark import NeedsSpark
@@ -18,16 +17,13 @@ if TYPE_CHECKING:
 
 
 def live_rows(
-    queries: LocalQueries, settings: Settings, snapshot: TableSnapshot, *, zone: str
+    queries: LocalQueries, settings: Settings, snapshot: TableSnapshot
 ) -> pa.Table | None:
     """ID_FIELDS and ``data_names`` of the rows of a snapshot without partition columns; None where
-    they are Spark's to read or to write. ``zone``: the session's.
+    they are Spark's to read or to write.
     """
     engine, path = settings.text("acidsql.engine"), settings.text("acidsql.write.path")
-    columns = snapshot.table.columns
     if engine == "spark" or (engine == "auto" and path == "big"):
-        return None
-    if zone != "UTC" and any(holds(c.type, is_timestamp) for c in columns):
         return None
     files = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
     bounded = engine == "auto" and path == "auto"

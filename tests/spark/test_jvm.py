@@ -199,9 +199,32 @@ def test_properties_of_the_java_process(spark: SparkSession) -> None:
 
 def test_time_zones(spark: SparkSession) -> None:
     """Zones are compared by their rules and not by their names."""
-    assert jvm.time_zone_of_jvm(spark) == "UTC"
+    assert jvm.zones_of_tasks(spark) == ("UTC",)
     assert jvm.same_time_zone(spark, "UTC", "Etc/UTC")
+    assert jvm.same_time_zone(spark, "Europe/Vaduz", "Europe/Zurich")
     assert not jvm.same_time_zone(spark, "UTC", "Europe/Paris")
+
+
+def test_what_java_knows_of_zones(spark: SparkSession) -> None:
+    """Gaps are wall clocks; where Java's ways to tell the time differ, that shows."""
+    berlin = jvm.zone_facts(spark, "Europe/Berlin")
+    assert berlin is not None
+    first = int(np.datetime64("1916-04-30T23:00:00", "s").astype(int))
+    assert (first, first + 3600) in berlin.gaps
+    assert berlin.sure_past
+    assert berlin.sure_future
+    assert 3600 in berlin.lengths
+    half = jvm.zone_facts(spark, "Australia/Lord_Howe")
+    assert half is not None
+    assert 1800 in half.lengths
+    casablanca, manila = (
+        jvm.zone_facts(spark, zone) for zone in ("Africa/Casablanca", "Asia/Manila")
+    )
+    assert casablanca is not None
+    assert not casablanca.sure_future
+    assert manila is not None
+    assert not manila.sure_past
+    assert jvm.zone_facts(spark, "GMT+05:30") == jvm.ZoneFacts((), frozenset(), True, True)
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000])

@@ -69,9 +69,10 @@ def test_tasks_are_left_to_the_server(remote: Any) -> None:
 
 
 def test_zones_of_one_name_are_the_same(remote: Any) -> None:
-    """Of others nobody can be asked: what depends on it is refused."""
-    assert jvm.same_time_zone(remote, "UTC", "UTC")
-    assert not jvm.same_time_zone(remote, "UTC", "Etc/UTC")
+    """Of others nobody can be asked, but for the names of UTC."""
+    assert jvm.same_time_zone(remote, "UTC", "Etc/UTC")
+    assert not jvm.same_time_zone(remote, "Europe/Vaduz", "Europe/Zurich")
+    assert jvm.zone_facts(remote, "Europe/Zurich") is None
 
 
 def test_paths_are_of_no_file_system_that_is_known(remote: Any) -> None:

@@ -25,7 +25,7 @@ from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import translated
-from acidsql.storage.fine_times import refuse_fine_times
+from acidsql.storage.file_times import refuse_fine_times
 from acidsql.storage.write.driver_writer import stage_file
 from acidsql.storage.write.target import StagedFile, WriteTarget
 from acidsql.txn.compactions import CompactionType

@@ -15,7 +15,7 @@ from acidsql.catalog.types import (
 )
 from acidsql.expressions.coercion import FLOAT
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of, caster
+from acidsql.expressions.values import DOUBLE, STRING, bits_of, caster
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
 from acidsql.expressions.vectors.vector import Vector
 
@@ -25,14 +25,8 @@ _rounding = Kernels("rounding")
 _rowwise = Kernels("rowwise")
 
 BINARY = PrimitiveType("binary")
-_UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 _LEAST_EXPONENT = 6
 """A decimal of a larger scale may be written with an exponent."""
-
-
-def is_utc(zone: str) -> bool:
-    """Whether clocks of a zone, as Spark names it, always show UTC."""
-    return zone.upper() in _UTC
 
 
 def computed(vector: Vector) -> Vector:
@@ -42,8 +36,8 @@ def computed(vector: Vector) -> Vector:
     return vector
 
 
-def cast(vector: Vector, target: HiveType, *, ansi: bool, utc: bool) -> Vector:
-    """CAST. ``utc``: the session's zone is UTC. NotUnderstood."""
+def cast(vector: Vector, target: HiveType, *, ansi: bool) -> Vector:
+    """CAST. NotUnderstood."""
     given = computed(vector)
     if given.type == target:
         return given
@@ -51,8 +45,6 @@ def cast(vector: Vector, target: HiveType, *, ansi: bool, utc: bool) -> Vector:
         raise NotUnderstood(f"a cast to {target}")
     if given.type == VOID:
         return Vector(target, applied(partial(_nulls, target), given))
-    if TIMESTAMP in (given.type, target) and not utc:
-        raise NotUnderstood("a timestamp in a time zone other than UTC")
     kernel = _kernel(given.type, target, ansi)
     if kernel is None:
         raise NotUnderstood(f"a cast from {given.type} to {target}")

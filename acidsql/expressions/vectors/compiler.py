@@ -20,16 +20,12 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
-from acidsql.expressions.values import TIMESTAMP
+from acidsql.expressions.values import is_utc
 from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
 from acidsql.expressions.vectors.vector import Refusal, Vector
 
 _arrays = Kernels("arrays")
-_ANY_CLOCK = frozenset(
-    ("IS NULL", "ISNULL", "ISNOTNULL", "CASE", "IF", "NVL2", "COALESCE", "NVL", "IFNULL")
-)
-"""What needs no more of a timestamp than that it is there."""
 
 
 def vectorized(
@@ -64,7 +60,7 @@ class Compiler:
     ) -> None:
         self.columns = columns
         self.ansi = ansi
-        self.utc = casts.is_utc(zone)
+        self.utc = is_utc(zone)
         self.now = now
         self.refused_at: Span | None = None
 
@@ -101,12 +97,10 @@ class Compiler:
         return Vector(hive_type, partial(_column, name=name, hive_type=hive_type))
 
     def cast(self, given: Vector, target: HiveType) -> Vector:
-        return casts.cast(given, target, ansi=self.ansi, utc=self.utc)
+        return casts.cast(given, target, ansi=self.ansi)
 
     def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
         given = [casts.computed(self.value(argument)) for argument in arguments]
-        if not self.utc and TIMESTAMP in (one.type for one in given) and name not in _ANY_CLOCK:
-            raise NotUnderstood("a timestamp in a time zone other than UTC")
         for understood in (truths.truth, arithmetic.arithmetic, choices.choice):
             vector = understood(self, name, given)
             if vector is not None:

@@ -8,7 +8,7 @@ from acidsql.catalog.types import TIMESTAMP_NTZ, CharType, HiveType, PrimitiveTy
 from acidsql.expressions.coercion import FLOAT
 from acidsql.expressions.losses import Loss
 from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of
-from acidsql.expressions.vectors.casts import cast, is_utc
+from acidsql.expressions.vectors.casts import cast
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
 from acidsql.expressions.vectors.vector import Uncertain, Vector
 
@@ -16,14 +16,11 @@ _losses = Kernels("losses")
 _BIGINT = PrimitiveType("bigint")
 
 
-def lost(
-    loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType], *, zone: str
-) -> Any:
+def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) -> Any:
     """A mask of the values that have lost something so, of arrays of these ``types``; None if none
     has. Uncertain.
     """
     given_type, wanted = types
-    utc = is_utc(zone)
 
     def as_type(array: Any, kind: HiveType, target: HiveType) -> Any:
         import pyarrow as pa
@@ -31,7 +28,7 @@ def lost(
         batch = pa.RecordBatch.from_arrays([array], names=["v"])
         vector = Vector(kind, lambda rows: rows.column(0))
         try:
-            return cast(vector, target, ansi=False, utc=utc).run(batch)
+            return cast(vector, target, ansi=False).run(batch)
         except NotUnderstood as signal:
             raise Uncertain(signal.reason) from None
 

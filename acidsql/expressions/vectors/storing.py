@@ -7,7 +7,7 @@ from functools import partial
 from acidsql.catalog.types import CharType, HiveType, VarcharType
 from acidsql.errors import Span
 from acidsql.expressions.values import STRING
-from acidsql.expressions.vectors.casts import cast, is_utc
+from acidsql.expressions.vectors.casts import cast
 from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
 from acidsql.expressions.vectors.vector import Refusal, Vector
 
@@ -15,19 +15,18 @@ _texts = Kernels("texts")
 
 
 def store_cast(
-    vector: Vector, column_type: HiveType, *, ansi: bool, zone: str, span: Span
+    vector: Vector, column_type: HiveType, *, ansi: bool, span: Span
 ) -> Vector | Refusal:
     """The value a column holds once ``vector`` is assigned to it: cast, and cut to the length of
-    char and varchar; a char is without blanks at its end. ``zone`` as in ``vectorized``; ``span``:
-    of the value in the user's text.
+    char and varchar; a char is without blanks at its end. ``span``: of the value in the user's
+    text.
     """
-    utc = is_utc(zone)
     try:
         match column_type:
             case VarcharType(length) | CharType(length):
                 kernel = _texts.cut_char if isinstance(column_type, CharType) else _texts.cut
-                text = cast(vector, STRING, ansi=ansi, utc=utc)
+                text = cast(vector, STRING, ansi=ansi)
                 return Vector(column_type, applied(partial(kernel, length), text))
-        return cast(vector, column_type, ansi=ansi, utc=utc)
+        return cast(vector, column_type, ansi=ansi)
     except NotUnderstood as signal:
         return Refusal(signal.reason, span)

@@ -28,7 +28,7 @@ from acidsql.planner.bind.columns import (
     may_be_shortened,
     shorter,
 )
-from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.functions import KnowsFunction, check_nodes
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
@@ -75,7 +75,8 @@ class Analysis:
     """``verbatim``: no condition is put into fewer words, as in the text of a view. ``views``: in
     how many views, one inside the other, the text stands. ``database``: the session's, None where
     calls of ``current_database()`` are left as they are. ``knows``: tells functions that Spark has
-    not by itself, None where they are not asked about.
+    not by itself, None where they are not asked about. ``zone``: that whose clock
+    ``current_timestamp()`` shows.
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Analysis:
     views: int = 0
     database: str | None = None
     knows: KnowsFunction | None = None
+    zone: str = "UTC"
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -111,7 +113,12 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
             span=read.span,
             source=source,
         )
-    inner = Analysis(reads=analysis.reads, views=analysis.views + 1, database=analysis.database)
+    inner = Analysis(
+        reads=analysis.reads,
+        views=analysis.views + 1,
+        database=analysis.database,
+        zone=analysis.zone,
+    )
     first = len(inner.reads)
     try:
         analyse_query(text, Span(0, len(text)), resolve, inner)
@@ -205,6 +212,13 @@ class _Walk:
         for node in nodes:
             if isinstance(node, exp.Table):
                 self.table(node)
+        columns = {
+            c.name
+            for r in self.analysis.reads
+            for c in (*r.table.columns, *r.table.partition_columns)
+        }
+        columns |= {name for seen in self.given or () for name in seen.columns or ()}
+        self.analysis.edits += moment_edits(self.source, self.text, self.analysis.zone, columns)
         if not self.analysis.reads:
             return
         for node in nodes:

@@ -35,7 +35,7 @@ from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
-from acidsql.planner.bind.tables import COMPUTED, default_of, has_check
+from acidsql.planner.bind.tables import COMPUTED, default_of, default_sql, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
 
@@ -367,7 +367,7 @@ def _computed_value(
     names: Names, table: Table, column: Column, cell: ast.Fragment, analysis: Analysis
 ) -> BoundValue:
     if is_default(cell):
-        given: tuple[Piece, ...] = (default_of(table, column) or "NULL",)
+        given: tuple[Piece, ...] = (default_sql(table, column, names.around.semantics.zone),)
     else:
         given = names.free_expression(cell, analysis)
     counts = not is_reported(names, cell) and may_lose(None, column.type)

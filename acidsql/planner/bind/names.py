@@ -41,7 +41,7 @@ from acidsql.planner.bind.columns import (
     shorter,
     simple_columns,
 )
-from acidsql.planner.bind.current_database import database_edits
+from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.functions import check_called
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
@@ -224,14 +224,22 @@ class Names:
 
     def analysis(self, reads: list[Read] | None = None) -> Analysis:
         """The analysis of a text of the statement, whose tables join those of ``reads``."""
+        around = self.around
         return Analysis(
             reads=[] if reads is None else reads,
-            database=self.around.database,
-            knows=self.around.knows_function,
+            database=around.database,
+            knows=around.knows_function,
+            zone=around.semantics.zone,
         )
 
-    def database_edits(self, fragment: ast.Fragment) -> list[Edit]:
-        return database_edits(self.source, fragment.span, self.around.database)
+    def session_edits(self, fragment: ast.Fragment, visible: Sequence[Visible] = ()) -> list[Edit]:
+        """What puts the session's database and clock into a text."""
+        columns = {name for seen in visible for name in seen.columns or ()}
+        zone = self.around.semantics.zone
+        return [
+            *database_edits(self.source, fragment.span, self.around.database),
+            *moment_edits(self.source, fragment.span, zone, columns),
+        ]
 
     @property
     def outside(self) -> Outside:
@@ -306,7 +314,7 @@ class Names:
         if self.columns(cell) == []:
             if "(" in cell.text and (tree := self.condition(cell)) is not None:
                 check_called(self.source, tree, self.around.knows_function)
-            return edited(cell.span, self.database_edits(cell))
+            return edited(cell.span, self.session_edits(cell))
         cell_analysis = self.analysis(analysis.reads)
         analyse_value(
             self.source, cell.span, self.resolve, cell_analysis, self.parsed.get(cell.span)
@@ -359,7 +367,7 @@ class Names:
         own_analysis = self.analysis(analysis.reads)
         columns = self.columns(fragment)
         if columns is not None:
-            own_analysis.edits += self.database_edits(fragment)
+            own_analysis.edits += self.session_edits(fragment, visible)
             if "(" in fragment.text and (tree := self.condition(fragment)) is not None:
                 check_called(self.source, tree, self.around.knows_function)
             facts = facts_of(self.source, fragment.span, columns, visible)
@@ -387,7 +395,7 @@ class Names:
         found that. BindError (10044) where no cast leads from the one type to the other.
         """
         if is_default(fragment):
-            return NewValue(stored=default_value(table, column))
+            return NewValue(stored=default_value(table, column, self.around.semantics.zone))
         pieces, facts = self.known_expression(fragment, visible, analysis)
         tables.check_storable(facts.type, column, fragment.span)
         self.losses.stored(fragment, column)  # Spark stores it; here only what is lost counts

@@ -31,6 +31,7 @@ from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.expressions.stores import stored
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Fragment
+from acidsql.planner.bind.current_database import moments_shown
 
 MARK = "acidsql: constraint "
 """What Spark raises for a row that breaks rule number n: this and n."""
@@ -241,9 +242,14 @@ def default_of(table: Table, column: Column) -> str | None:
     return None
 
 
-def default_value(table: Table, column: Column) -> tuple[Piece, ...]:
-    """What a column holds that no value was given for."""
-    return store_cast((default_of(table, column) or "NULL",), column.type)
+def default_value(table: Table, column: Column, zone: str) -> tuple[Piece, ...]:
+    """What a column holds that no value was given for, in a session of a time zone."""
+    return store_cast((default_sql(table, column, zone),), column.type)
+
+
+def default_sql(table: Table, column: Column, zone: str) -> str:
+    """``default_of`` in Spark's words; NULL where there is none."""
+    return moments_shown(default_of(table, column) or "NULL", zone)
 
 
 def loads_files(table: Table) -> bool:

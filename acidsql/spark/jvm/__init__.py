@@ -71,6 +71,7 @@ from acidsql.spark.jvm.sessions import (
     frame_of,
     hadoop_configuration,
     import_view,
+    in_session,
     is_lost,
     java_property,
     make_view,
@@ -78,16 +79,22 @@ from acidsql.spark.jvm.sessions import (
     root_of_paths,
     running_session,
     running_session_if_any,
-    same_time_zone,
     take_over,
-    time_zone_of_jvm,
     working_directory,
+)
+from acidsql.spark.jvm.zones import (
+    ZoneFacts,
+    same_time_zone,
+    wall_clocks,
+    zone_facts,
+    zones_of_tasks,
 )
 
 __all__ = [
     "JavaObject",
     "Jvm",
     "NumberSet",
+    "ZoneFacts",
     "add_job_tag",
     "arrow_schema",
     "await_end",
@@ -108,6 +115,7 @@ __all__ = [
     "has_executors",
     "held",
     "import_view",
+    "in_session",
     "is_literal",
     "is_lost",
     "is_member",
@@ -147,7 +155,9 @@ __all__ = [
     "sum_before",
     "take_over",
     "task_count",
-    "time_zone_of_jvm",
+    "wall_clocks",
     "with_objects",
     "working_directory",
+    "zone_facts",
+    "zones_of_tasks",
 ]

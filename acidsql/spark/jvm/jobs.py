@@ -34,10 +34,17 @@ def has_executors(spark: SparkSession) -> bool:
 
     False on Spark Connect.
     """
+    return has_own_processes(spark) and spark.sparkContext not in _unfit
+
+
+def has_own_processes(spark: SparkSession) -> bool:
+    """Whether tasks run in other processes than the driver's Java.
+
+    False on Spark Connect.
+    """
     if jvm(spark) is None:
         return False
-    context = spark.sparkContext
-    return _LOCAL.fullmatch(context.master or "local") is None and context not in _unfit
+    return _LOCAL.fullmatch(spark.sparkContext.master or "local") is None
 
 
 def map_in_tasks(

@@ -7,12 +7,12 @@ import sys
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakKeyDictionary
 
 from acidsql.errors import InterfaceError
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
 from acidsql.spark.jvm.process import check_own_process, java_has_ended
+from acidsql.spark.jvm.zones import same_time_zone, wall_clocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,61 +136,56 @@ def make_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
     """Makes a DataFrame of any session of the same Java process a temporary view of ``spark``.
     Over Spark Connect it passes through a global temporary view, which is there for a moment.
     InterfaceError for one of another Spark.
+
+    Where the sessions are of different time zones, the view has the wall clocks that the frame's
+    own session shows.
     """
     others = frame.sparkSession
     if (jvm(spark) is None) != (jvm(others) is None):
         raise InterfaceError("the DataFrame is one of another Spark than the session's")
+    zone, zone_of_frame = _zone(spark), _zone(others)
+    shifts = not same_time_zone(spark, zone, zone_of_frame)
+    frame = wall_clocks(frame) if shifts else frame
     if jvm(spark) is None:
         passed = f"acidsql_{uuid.uuid4().hex}"
         frame.createGlobalTempView(passed)
         try:
             database = others.conf.get("spark.sql.globalTempDatabase")
-            spark.table(f"{database}.{passed}").createOrReplaceTempView(identifier(name))
+            _make_view(spark.table(f"{database}.{passed}"), name, shifts, zone)
         finally:
             others.catalog.dropGlobalTempView(passed)
         return
+    _make_view(in_session(spark, frame), name, shifts, zone)
+
+
+def _make_view(frame: DataFrame, name: str, shifts: bool, zone: str) -> None:
+    # in another zone than UTC there may be no moment at which its clock shows this
+    if shifts and same_time_zone(frame.sparkSession, zone, "UTC"):
+        frame = wall_clocks(frame, to="timestamp")
+    frame.createOrReplaceTempView(identifier(name))
+
+
+def _zone(spark: SparkSession) -> str:
+    return spark.conf.get("spark.sql.session.timeZone") or "UTC"
+
+
+def in_session(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """A DataFrame as one of another session of its Java process; itself on Spark Connect."""
+    from pyspark.sql import DataFrame
+
+    door = jvm(spark)
+    if door is None:
+        return frame
     plan = cast(Any, frame)._jdf.queryExecution().analyzed()
-    door = need_java(spark)
-    door.org.apache.spark.sql.classic.Dataset.ofRows(
-        spark._jsparkSession, plan
-    ).createOrReplaceTempView(identifier(name))
+    return DataFrame(
+        door.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark
+    )
 
 
 def drop_view(spark: SparkSession, name: str) -> None:
     """Takes a temporary view away, if there is one: a Java process that is gone has none."""
     with contextlib.suppress(Exception):
         spark.catalog.dropTempView(name)
-
-
-_zones: WeakKeyDictionary[SparkSession, str] = WeakKeyDictionary()
-"""Time zones of the Java processes behind sessions of Spark Connect: asking takes a query."""
-
-
-def time_zone_of_jvm(spark: SparkSession) -> str:
-    """The default time zone of the Java process.
-
-    On Spark Connect a query asks for that of the server's tasks.
-    """
-    door = jvm(spark)
-    if door is not None:
-        return str(door.java.util.TimeZone.getDefault().getID())
-    if spark not in _zones:
-        _zones[spark] = spark.sql("SELECT reflect('java.time.ZoneId', 'systemDefault')").collect()[
-            0
-        ][0]
-    return _zones[spark]
-
-
-def same_time_zone(spark: SparkSession, one: str, other: str) -> bool:
-    """Whether two zone names mean the same rules to Java ("UTC" and "Etc/UTC" do).
-
-    On Spark Connect only equal names are known to, and what needs more is refused.
-    """
-    door = jvm(spark)
-    if one == other or door is None:
-        return one == other
-    zone = door.java.util.TimeZone.getTimeZone
-    return bool(zone(one).hasSameRules(zone(other)))
 
 
 def root_of_paths(spark: SparkSession) -> str | None:

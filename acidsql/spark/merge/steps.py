@@ -39,7 +39,6 @@ class MergeSteps:
 
         settings, running = self._resources.settings, self._resources.running
         target = write_target(settings, plan, work)
-        running.check_time_zone(plan.table)
         check = settings.flag(CARDINALITY_CHECK)
         queries = self.queries(plan, work.snapshots, trace)
         spark, files = self._resources.spark, self._resources.files

@@ -18,6 +18,7 @@ from acidsql.spark.read import text_values
 from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
 from acidsql.spark.read.parquet_times import ParquetTimes
 from acidsql.spark.read.scan_words import PartitionValues, file_uri, identity_of, with_hive_types
+from acidsql.spark.start.clocks import UTC_CLOCK, FileClock
 from acidsql.storage.footers import FoundFile
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ class FormatReader:
         self._spark = spark
         self._times = ParquetTimes(spark, io)
 
-    def check(self, scan: FormatScan) -> None:
-        """FormatError or UnsupportedStatementError names a file whose times would be read as
-        others.
+    def clock(self, scan: FormatScan) -> FileClock:
+        """The clock of the files' timestamps. FormatError or UnsupportedStatementError names a file
+        whose times would be read as others.
         """
         if scan.text is None:
-            self._times.check(scan.columns, scan.files)
+            return self._times.clock(scan.columns, scan.files)
+        return UTC_CLOCK
 
-    def rows(self, scan: FormatScan) -> DataFrame:
+    def rows(self, scan: FormatScan, clock: FileClock) -> DataFrame:
         """The table's columns, then its partition columns."""
         columns = (*scan.columns, *scan.partitions.columns)
         if not scan.files:
@@ -69,10 +71,10 @@ class FormatReader:
                 f"CAST(NULL AS {spark_type(c.type)}) AS {identifier(c.name)}" for c in columns
             )
             return self._spark.sql(f"SELECT {nothing} WHERE false")
-        shown = self._parquet(scan) if scan.text is None else self._text(scan, scan.text)
+        shown = self._parquet(scan, clock) if scan.text is None else self._text(scan, scan.text)
         return with_hive_types(shown, columns)
 
-    def _parquet(self, scan: FormatScan) -> DataFrame:
+    def _parquet(self, scan: FormatScan, clock: FileClock) -> DataFrame:
         uris = [file_uri(file.path) for file in scan.files]
         rows = jvm.read_files(
             self._spark,
@@ -83,7 +85,8 @@ class FormatReader:
             identity=identity_of(scan.files),
         )
         rows, files = self._located(scan, rows, wanted=scan.partitions.differ)
-        return rows.selectExpr(*map(_stored, scan.columns), *scan.partitions.sql(files))
+        stored = (_stored(column, clock) for column in scan.columns)
+        return rows.selectExpr(*stored, *scan.partitions.sql(files))
 
     def _text(self, scan: FormatScan, text: TextFormat) -> DataFrame:
         """The line's cells are found in a step of their own: each is needed several times."""
@@ -119,8 +122,11 @@ class FormatReader:
         return with_file_number(self._spark, rows, files), files
 
 
-def _stored(column: Column) -> str:
-    """SQL for a column as Hive stores it: texts of other writers may be too long."""
+def _stored(column: Column, clock: FileClock) -> str:
+    """SQL for a column as Hive stores it: texts of other writers may be too long, and its times are
+    of a ``clock``.
+    """
     name = identifier(column.name)
-    value = "".join(map(str, store_cast((name,), column.type)))
+    shown = clock.shown(name, column.type)
+    value = "".join(map(str, store_cast((shown,), column.type)))
     return name if value == f"CAST(({name}) AS {spark_type(column.type)})" else f"{value} AS {name}"

@@ -9,6 +9,7 @@ refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.spark import jvm
+from acidsql.spark.start.clocks import UTC_CLOCK, FileClock, user_clock
 from acidsql.storage.footers import FileKey, FoundFile
 from acidsql.storage.parquet_metadata import read_metadata
 
@@ -35,15 +37,17 @@ class ParquetTimes:
     def __init__(self, spark: SparkSession, io: FileIO) -> None:
         self._spark = spark
         self._io = io
-        self._sound: set[tuple[FileKey, str]] = set()
+        self._sound: dict[tuple[FileKey, str], frozenset[bool]] = {}
 
-    def check(self, columns: Sequence[Column], files: Iterable[FoundFile]) -> None:
-        """Refuses a file that is not Parquet (FormatError), and one whose times would shift
+    def clock(self, columns: Sequence[Column], files: Iterable[FoundFile]) -> FileClock:
+        """The clock by which the timestamps of the files are shown. Refuses a file that is not
+        Parquet (FormatError), one whose times would shift, and moments beside wall clocks
         (UnsupportedStatementError).
         """
         if not any(holds(column.type, lambda t: t in _TIMES) for column in columns):
-            return
-        zone = self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
+            return UTC_CLOCK
+        clock, files = user_clock(self._spark), tuple(files)
+        zone = clock.zone
         missing = [file for file in files if (file.key, zone) not in self._sound]
         for file, metadata in zip(
             missing,
@@ -51,7 +55,17 @@ class ParquetTimes:
             strict=True,
         ):
             self._check(file.path, metadata, zone)
-            self._sound.add((file.key, zone))
+            self._sound[file.key, zone] = _of_clocks(metadata)
+        kinds = frozenset[bool]().union(*(self._sound[file.key, zone] for file in files))
+        if clock.is_utc or kinds <= {True}:
+            return UTC_CLOCK
+        if len(kinds) > 1:
+            raise UnsupportedStatementError(
+                f'some timestamps of "{files[0].path}" or files beside it are moments, others wall'
+                " clocks",
+                hint="SET spark.sql.session.timeZone=UTC takes the moments for clocks of UTC.",
+            )
+        return clock
 
     def _check(self, path: str, metadata: pq.FileMetaData, zone: str) -> None:
         said = metadata.metadata or {}
@@ -70,8 +84,17 @@ class ParquetTimes:
             raise UnsupportedStatementError(
                 f'the timestamps of file "{path}" are of time zone "{writer}", the session\'s is'
                 f' "{zone}"',
-                hint=(
-                    f"SET spark.sql.session.timeZone={writer} in a Spark whose Java process has"
-                    " that zone."
-                ),
+                hint=f"SET spark.sql.session.timeZone={writer} reads it.",
             )
+
+
+def _of_clocks(metadata: pq.FileMetaData) -> frozenset[bool]:
+    """For the timestamps of a file, whether they are wall clocks, and not moments."""
+    kinds = set()
+    for number in range(metadata.num_columns):
+        column = metadata.schema.column(number)
+        if column.physical_type == "INT96":
+            kinds.add(False)
+        elif column.logical_type.type == "TIMESTAMP":
+            kinds.add(not json.loads(column.logical_type.to_json())["isAdjustedToUTC"])
+    return frozenset(kinds)

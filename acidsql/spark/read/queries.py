@@ -20,6 +20,7 @@ from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
+from acidsql.spark.read.path_times import paths_replaced
 from acidsql.spark.read.resources import Resources
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
@@ -86,7 +87,7 @@ class Queries:
             columns=columns_of(planned.frame),
             fetch=fetch,
             late=True,
-            frame=planned.now,
+            frame=lambda: self._running.handed_out(planned.now()),
             stream=lambda: self._stream(planned.now()),
         )
 
@@ -120,7 +121,6 @@ class Queries:
         """
         with running as figures, translated(), collector_paused():
             snapshot = self.table_at(read, snapshots)
-            self._running.check_time_zone(read.table)
             if read.table.kind is TableKind.FRAME:
                 self._running.check_frames()
             used = frozenset[str]() if counting else None
@@ -140,7 +140,9 @@ class Queries:
         names = [views.get(number, "") for number in range(len(query.reads))]
         text = query.text.render(names)
         with translated(lambda error: relocated(error, query, names)):
-            return self._resources.spark.sql(text)
+            spark = self._resources.spark
+            with paths_replaced(spark, text) as replaced:
+                return spark.sql(replaced)
 
     def table_at(self, read: BoundRead, snapshots: Snapshots) -> TableSnapshot:
         """A table, without the partitions that the conditions on it leave out."""
@@ -222,7 +224,6 @@ class Queries:
             figures = self._measured(action, snapshot, snapshots)
             if figures is not None:
                 return analyze.with_figures(action.columns, analyzed, figures)
-            self._running.check_time_zone(table)
             view = self._resources.reader.view(
                 snapshot, columns_used=None if action.columns else frozenset()
             )

@@ -30,6 +30,7 @@ from acidsql.settings import Settings
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
 from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
+from acidsql.spark.read.file_times import FileTimes, FileTimesReader
 from acidsql.spark.read.format_reader import FormatReader, FormatScan
 from acidsql.spark.read.pushdown import buckets_of, cheapest_column
 from acidsql.spark.read.resources import Views
@@ -47,7 +48,7 @@ from acidsql.spark.read.scan_words import (
     visible_sql,
     with_hive_types,
 )
-from acidsql.storage.file_layout import Layout, layout
+from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
@@ -94,6 +95,7 @@ class SnapshotReader:
         self._footers = self._known.footers
         self._dead_rows = DeadRowFilters(spark, settings, self._known.events)
         self._formats = FormatReader(spark, io)
+        self._times = FileTimesReader(spark, io)
         self._schemas: dict[Hashable, StructType] = {}
 
     def close(self) -> None:
@@ -151,9 +153,10 @@ class SnapshotReader:
         scan = FormatScan.of(
             snapshot.table, _partition_values(snapshot), tuple(snapshot.insert_files)
         )
-        self._formats.check(scan)
+        clock = self._formats.clock(scan)
         return self._views.get(
-            (scan, row_id), lambda: _with_no_ids(self._formats.rows(scan), wanted=row_id)
+            (scan, row_id, clock),
+            lambda: _with_no_ids(self._formats.rows(scan, clock), wanted=row_id),
         )
 
     # ---- what to read
@@ -186,6 +189,7 @@ class SnapshotReader:
             write_ids=snapshot.write_ids if filtered else None,
             tests=tests,
             cheapest=cheapest_column(snapshot.table.columns) if counting else None,
+            times=self._times.times(filled),
         )
 
     def _rows(self, scan: _Scan, *, shown: tuple[str, ...]) -> DataFrame:
@@ -211,18 +215,19 @@ class SnapshotReader:
             needs_ids = bool(shown or scan.deletes)
             rows = self._original_rows(scan, part, ids=needs_ids)
             rows = without_dead(rows, "TRUE") if scan.deletes else rows
-            values = layout_values(part.layout, _beside_ids if needs_ids else identifier)
+            name_of = _beside_ids if needs_ids else identifier
+            values = layout_values(part.layout, name_of, part.value)
         else:
             rows = without_dead(self._event_rows(scan, part), self._condition(scan, part))
             values = (
                 ["row.*"]
-                if part.layout.exact
-                else layout_values(part.layout, lambda name: f"row.{identifier(name)}")
+                if part.layout.exact and not any(map(part.times.changes, part.layout.file_columns))
+                else layout_values(part.layout, lambda n: f"row.{identifier(n)}", part.value)
             )
         ids = (_ids_sql(name, part) for name in shown)
         whole = rows.selectExpr(*values, *scan.partitions.sql(part.files), *ids)
         typed = {
-            c.column.name for c in part.layout.file_columns if c.same
+            c.column.name for c in part.layout.file_columns if c.same and not part.times.changes(c)
         }  # by the schema of the read
         columns = (*scan.columns, *scan.partitions.columns)
         return with_hive_types(whole, [c for c in columns if c.name not in typed])
@@ -325,6 +330,10 @@ class _Part:
     layout: Layout
     original: bool
     files: tuple[ScanFile, ...]
+    times: FileTimes
+
+    def value(self, column: FileColumn, read: str) -> str:
+        return self.times.value(column, read, self.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,6 +350,7 @@ class _Scan:
     write_ids: ValidWriteIdList | None
     tests: tuple[pushdown.Test, ...]
     cheapest: int | None
+    times: FileTimes
 
     @property
     def is_partitioned(self) -> bool:
@@ -348,15 +358,16 @@ class _Scan:
         return self.partitions.differ
 
     def parts(self) -> Iterator[_Part]:
-        def alike(file: ScanFile) -> tuple[bool, int]:
+        def alike(file: ScanFile) -> tuple[bool, int, bool]:
             # one object for all files of a schema: see footers
-            return file.file.original, id(file.columns)
+            return file.file.original, id(file.columns), file.key in self.times.doubtful
 
-        for (original, _), group in groupby(sorted(self.inserts, key=alike), key=alike):
+        for (original, _, _), group in groupby(sorted(self.inserts, key=alike), key=alike):
             files = tuple(group)
             yield _Part(
                 layout=layout(self.columns, files[0].columns, original=original),
                 original=original,
+                times=self.times,
                 files=in_order(files) if self.is_partitioned or original else files,
             )
 

@@ -90,10 +90,14 @@ def layout_struct(layout: Layout) -> str:
     )
 
 
-def layout_values(layout: Layout, read: Callable[[str], str]) -> list[str]:
-    """The table's columns in its order; ``read``: what was read of a name in the file, as SQL."""
+def layout_values(
+    layout: Layout, read: Callable[[str], str], value: Callable[[FileColumn, str], str]
+) -> list[str]:
+    """The table's columns in its order; ``read``: what was read of a name in the file, as SQL;
+    ``value``: what the file holds where that was read.
+    """
     read_values = {
-        c.column.name: f"{_value(c, read(c.name))} AS {identifier(c.column.name)}"
+        c.column.name: f"{_value(c, value(c, read(c.name)))} AS {identifier(c.column.name)}"
         for c in layout.file_columns
     }
     return [

@@ -21,6 +21,7 @@ from acidsql.errors import (
 from acidsql.parser.nesting import HINT
 from acidsql.planner.bind.functions import unknown_function
 from acidsql.spark import jvm
+from acidsql.spark.start.clocks import refused_time
 from acidsql.spark.start.translation import syntax_span
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
@@ -54,9 +55,11 @@ def translate(error: BaseException) -> Error:
     return ours
 
 
-def _meaning(error: BaseException) -> Error:
+def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for each kind)
     if _is_nesting(error):
         return NestingError("the statement is nested too deeply for Spark", hint=HINT)
+    if (refused := refused_time(str(error))) is not None:
+        return refused
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     if isinstance(error, PySparkException):

@@ -14,19 +14,17 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from acidsql import interrupts
-from acidsql.catalog.model import Table
-from acidsql.catalog.types import holds, is_timestamp
 from acidsql.errors import ExecutionError
 from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
+from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.translation import silence, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BEAT_SECONDS = 0.1
-_ZONE = "spark.sql.session.timeZone"
 _HARMLESS = re.compile(
     r"spark\.sql\.(session\.timeZone|ansi\.enabled|shuffle\.|adaptive\.|files\.|sources\."
     r"|autoBroadcast|broadcast|execution\.|codegen\.|ui\.|warehouse\.|catalogImplementation"
@@ -96,6 +94,7 @@ class RunningSpark:
         self._conf = dict(conf or {})
         self._spark_conf: Mapping[str, str] | None = None
         self._ours: SparkSession | None = None
+        self._of_user: tuple[str, SparkSession] | None = None
         self._same_files: tuple[SparkSession | None, str | None] | None = None
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
@@ -195,8 +194,13 @@ class RunningSpark:
 
     def _given(self) -> dict[str, str]:
         """The settings of Spark's that this session is to have, as they stand now."""
-        given = {k: show_value(v) for k, v in self._settings.items() if k.startswith("spark.")}
-        return given | {"spark.sql.ansi.enabled": show_value(self._settings.flag("acidsql.ansi"))}
+        given = {
+            k: show_value(v)
+            for k, v in self._settings.items()
+            if k.startswith("spark.") and k != ZONE
+        }
+        ansi = show_value(self._settings.flag("acidsql.ansi"))
+        return given | {"spark.sql.ansi.enabled": ansi, USER_ZONE: self.time_zone}
 
     def _set_what_changed(self, given: Mapping[str, str]) -> None:
         """Catches up with settings that were changed in another thread while Spark started with
@@ -217,8 +221,22 @@ class RunningSpark:
 
     @property
     def time_zone(self) -> str:
-        """The session's; none is started to tell."""
-        return str(self._sql_conf().get(_ZONE, "UTC"))
+        """The user's, whose clock ``current_timestamp()`` shows; none is started to tell."""
+        return str(self._sql_conf().get(ZONE, OUR_ZONE))
+
+    def handed_out(self, frame: DataFrame) -> DataFrame:
+        """A DataFrame of our session for the user: its timestamps are wall clocks
+        (``timestamp_ntz``), and whatever is computed of it goes by the user's time zone.
+        """
+        with translated():
+            frame, zone = jvm.wall_clocks(frame), self.time_zone
+            if jvm.same_time_zone(self.session, zone, OUR_ZONE):
+                return frame
+            if self._of_user is None or self._of_user[0] != zone:
+                clone = jvm.clone_session(self.session)
+                clone.conf.set(ZONE, zone)
+                self._of_user = zone, clone
+            return jvm.in_session(self._of_user[1], frame)
 
     def changed_meaning(self) -> str | None:
         """The setting of Spark's, of those that were changed, that may change what expressions
@@ -312,15 +330,6 @@ class RunningSpark:
             hint="SET acidsql.frames.directory to a directory that all machines share.",
         )
 
-    def check_time_zone(self, *tables: Table) -> None:
-        """ExecutionError where the timestamps of these tables would shift: see
-        session.check_time_zone.
-        """
-        if any(holds(column.type, is_timestamp) for table in tables for column in table.columns):
-            from acidsql.spark.start import session
-
-            session.check_time_zone(self.session)
-
     @contextmanager
     def tagged(self) -> Iterator[None]:
         """Jobs inside can be cancelled from another thread. No task is left behind by a failure."""
@@ -364,6 +373,11 @@ class RunningSpark:
             return
         if name == "acidsql.ansi":
             self._ours.conf.set("spark.sql.ansi.enabled", show_value(self._settings.flag(name)))
+        elif name == ZONE:
+            with translated():  # Spark knows which zones there are; ours stays what it is
+                self._ours.conf.set(ZONE, self.time_zone)
+                self._ours.conf.set(ZONE, OUR_ZONE)
+                self._ours.conf.set(USER_ZONE, self.time_zone)
         elif name.startswith("spark."):
             self._set_conf(self._ours, name, self._settings.get(name))
 

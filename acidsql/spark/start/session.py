@@ -26,6 +26,7 @@ from acidsql.errors import (
 from acidsql.spark import jvm
 from acidsql.spark.start import class_archive
 from acidsql.spark.start.class_archive import DRIVER_OPTIONS
+from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.meanings import tidy
 
@@ -60,6 +61,7 @@ DERIVED_CONF = {
     "spark.sql.orc.impl": "native",
     "spark.sql.orc.mergeSchema": "false",
     "spark.sql.caseSensitive": "false",
+    ZONE: OUR_ZONE,
     "spark.sql.ansi.enabled": "false",
 }
 
@@ -176,6 +178,12 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     ours = jvm.clone_session(spark)
     for key, value in {**DERIVED_CONF, **(conf or {})}.items():
         ours.conf.set(key, value)
+    zones = [session.conf.get(ZONE) or OUR_ZONE for session in (spark, ours)]
+    ours.conf.set(USER_ZONE, (conf or {}).get(USER_ZONE, zones[0]))
+    if not jvm.same_time_zone(ours, *zones):
+        for view in spark.catalog.listTables():
+            if view.isTemporary:
+                jvm.import_view(ours, spark, view.name)
     return ours
 
 
@@ -198,24 +206,6 @@ def settings_during(spark: SparkSession, settings: Mapping[str, str]) -> Iterato
 def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None:
     """Copies a temporary view of the user's session into ours, as it stands now."""
     jvm.import_view(ours, user_spark, name)
-
-
-def check_time_zone(spark: SparkSession) -> None:
-    """ExecutionError if timestamps would shift: ORC's readers work in the time zone of the Java
-    process, Spark in that of the session.
-    """
-    java = jvm.time_zone_of_jvm(spark)
-    session = spark.conf.get("spark.sql.session.timeZone")
-    if session is None or jvm.same_time_zone(spark, java, session):
-        return
-    raise ExecutionError(
-        f'the time zone of the session is "{session}", that of the Java process "{java}"',
-        detail="timestamps in ORC files would shift by the difference",
-        hint=(
-            f"Start Spark with spark.driver.extraJavaOptions=-Duser.timezone={session} (and for the"
-            f" executors), or set spark.sql.session.timeZone to {java}."
-        ),
-    )
 
 
 # ---- settings of a Spark of our own --------------------------------------------------------------

@@ -15,6 +15,7 @@ from acidsql.errors import BindError
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.urls import spark_url
 from acidsql.spark.read import text_values
+from acidsql.spark.start.clocks import user_clock
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks
 from acidsql.spark.write.stored_sql import refusals
@@ -48,8 +49,9 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
     names = data_names(table.columns)
     match table.file_format:
         case FileFormat.PARQUET:
+            clock = user_clock(spark)
             named = [
-                f"{name} AS {identifier(c.name)}"
+                f"{clock.stored(name, c.type)} AS {identifier(c.name)}"
                 for name, c in zip(names, table.columns, strict=True)
             ]
             with settings_during(spark, _PARQUET_SETTINGS):
@@ -62,7 +64,7 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
             ).partitionBy(*keys)
             lines.options(compression="none", lineSep="\n").text(spark_url(folder))
         case _:
-            stored = rows.selectExpr(*sinks.stored_columns(table.columns), *keys)
+            stored = rows.selectExpr(*sinks.stored_columns(table.columns, rows), *keys)
             with refusals():
                 sinks.orc_writer(target, stored).partitionBy(*keys).orc(spark_url(folder))
 

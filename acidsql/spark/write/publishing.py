@@ -63,8 +63,7 @@ class Publisher:
         table = replace(root.table, partition_columns=())
         snapshot = TableSnapshot(table=table, partitions=(part,))
         resources = self._resources
-        zone = resources.running.time_zone
-        rows = live_rows(resources.local, resources.settings, snapshot, zone=zone)
+        rows = live_rows(resources.local, resources.settings, snapshot)
         if rows is not None:
             kept = driver_writer.kept_files(root.target, rows, one_base=root.overwritten)
             return in_parallel(

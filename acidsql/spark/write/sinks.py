@@ -30,6 +30,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.planner.steps.merge import CLAUSE
 from acidsql.spark import jvm
+from acidsql.spark.start.clocks import UTC_CLOCK, file_clock, timed
 from acidsql.spark.write.stored_sql import stored_sql
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
@@ -100,7 +101,9 @@ def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
     counted, number = _counted(rows.sortWithinPartitions(*keys) if keys else rows, keys)
     ids = [f"{target.write_id}L", _bucket_property(target, "spark_partition_id()"), number]
     return counted.selectExpr(
-        *_event(str(INSERT_OPERATION), ids, target), *stored_columns(target.table.columns), *keys
+        *_event(str(INSERT_OPERATION), ids, target),
+        *stored_columns(target.table.columns, counted),
+        *keys,
     )
 
 
@@ -116,11 +119,11 @@ def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
     bucket = _bucket_property(target, _TASK)
     # sorted for Spark's writer, which has a file open for each value; numbered when that is done
     if keys:
-        twice = changed.selectExpr(*_changes(target), both)
+        twice = changed.selectExpr(*_changes(target, changed), both)
         return _of_both_kinds(
             target, *_counted(twice.sortWithinPartitions(SINK, *keys), [SINK, *keys]), bucket
         )
-    counted, number = _counted(changed.selectExpr(*_changes(target)), ())
+    counted, number = _counted(changed.selectExpr(*_changes(target, changed)), ())
     return _of_both_kinds(target, counted.selectExpr("*", both), number, bucket)
 
 
@@ -138,7 +141,7 @@ def merge_events(
         for number, clause in enumerate(clauses)
     ]
     located = rows.selectExpr(
-        *_changes(target), f"explode(CASE {CLAUSE} {' '.join(whens)} END) AS {SINK}"
+        *_changes(target, rows), f"explode(CASE {CLAUSE} {' '.join(whens)} END) AS {SINK}"
     )
     counted, number = _counted(located.sortWithinPartitions(SINK, *keys), [SINK, *keys])
     bucket = (
@@ -160,13 +163,13 @@ def _sinks(action: MergeAction, statement: StatementId) -> list[int]:
             return [inserts, deletes]
 
 
-def _changes(target: WriteTarget) -> list[str]:
+def _changes(target: WriteTarget, rows: DataFrame) -> list[str]:
     """The columns of changed rows that ``_of_both_kinds`` makes events from."""
     old = [f"{name} AS {alias}" for name, alias in zip(ID_FIELDS, OLD_IDS, strict=True)]
     return [
         *old,
         f"spark_partition_id() AS {_TASK}",
-        *stored_columns(target.table.columns),
+        *stored_columns(target.table.columns, rows),
         *key_names(target.table),
     ]
 
@@ -265,7 +268,7 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     """
     statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
     located = rows.selectExpr(
-        *ID_FIELDS, *stored_columns(target.table.columns), f"{statement} AS {STATEMENT}"
+        *ID_FIELDS, *stored_columns(target.table.columns, rows), f"{statement} AS {STATEMENT}"
     )
     in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(
         STATEMENT, *ID_FIELDS
@@ -281,7 +284,7 @@ def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFr
     """Rows (ID_FIELDS, CURRENT, ``data_names``) as flat insert events that keep all their ids, each
     bucket in the task of its number, sorted.
     """
-    stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns))
+    stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns, rows))
     in_tasks = stored.repartitionById(tasks, expression(DECODED_BUCKET))
     return in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
         f"{INSERT_OPERATION} AS operation",
@@ -292,10 +295,14 @@ def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFr
     )
 
 
-def stored_columns(columns: Sequence[Column]) -> list[str]:
-    """The data columns as Hive stores them."""
+def stored_columns(columns: Sequence[Column], rows: DataFrame) -> list[str]:
+    """The data columns of ``rows`` as Hive stores them. ExecutionError where Spark's executors tell
+    timestamps in several ways.
+    """
+    has_times = any(timed(column.type) for column in columns)
+    clock = file_clock(rows.sparkSession) if has_times else UTC_CLOCK
     return [
-        f"{stored_sql(name, c.type)} AS {name}"
+        f"{stored_sql(name, c.type, clock)} AS {name}"
         for name, c in zip(data_names(columns), columns, strict=True)
     ]
 

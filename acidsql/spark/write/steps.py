@@ -195,7 +195,6 @@ class WriteSteps:
         from acidsql.spark.write import writer
 
         assert rows.frame is not None
-        self._resources.running.check_time_zone(target.table)
         with self._resources.running.tagged():
             table = writer.fetched(target, rows.frame, step.effect, step.max_bytes)
         if table is None:
@@ -208,7 +207,6 @@ class WriteSteps:
         from acidsql.spark.write import writer
 
         spark, running = self._resources.spark, self._resources.running
-        running.check_time_zone(target.table)
         frame = (
             rows.frame
             if rows.frame is not None

@@ -36,6 +36,7 @@ from acidsql.planner.bind.tables import (
 )
 from acidsql.planner.steps.plans import MergePlan, WritePlan
 from acidsql.settings import Settings
+from acidsql.spark.start.clocks import user_clock
 from acidsql.spark.start.translation import placed, translated
 from acidsql.spark.write.losses import Store, types_of, with_marks
 from acidsql.storage.partitions import PartitionIndex, check_nameable
@@ -150,7 +151,7 @@ def rows_to_insert(
             pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
         else:
             pieces = (
-                default_value(action.table, column)
+                default_value(action.table, column, user_clock(df.sparkSession).zone)
                 if source_name is None
                 else store_cast((source_name,), column.type)
             )

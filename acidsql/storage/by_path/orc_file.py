@@ -26,6 +26,7 @@ from acidsql.errors import FormatError
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import converter, refuse_unseen_times
+from acidsql.storage.scan.writer_zones import CPP, refuse_old_times
 
 CATALYST_TYPE = "spark.sql.catalyst.type"
 """The attribute in which Spark notes types that ORC has not, and some that it has."""
@@ -56,6 +57,7 @@ class OrcFile:
             self._tail = load_tail(end, path)
         except FormatError as error:
             raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
+        self._source = source
         self._file = orc.ORCFile(source)
         assert self._tail.schema is not None
         self._stored = self._tail.schema
@@ -80,6 +82,8 @@ class OrcFile:
         converters = [converter(column.type, kinds[column.name]) for column in columns]
         for stripe in range(self._file.nstripes):
             batch = self._file.read_stripe(stripe, columns=names)
+            if self._file.writer != CPP:
+                refuse_old_times(self._source, self._tail, stripe, batch.columns)
             arrays = zip(converters, names, strict=True)
             yield [convert(batch.column(name)) for convert, name in arrays]
 

@@ -14,10 +14,12 @@ from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import ROW_FIELD, column_numbers
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileReader
+from acidsql.storage.file_times import holds_times
 from acidsql.storage.footers import ScanFile, read_footer
 from acidsql.storage.known_files import KeptColumns
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
+from acidsql.storage.scan.writer_zones import CPP, refuse_old_times
 
 Mask = npt.NDArray[np.bool_]
 
@@ -86,9 +88,19 @@ class StripeReader:
             if row.null_count:
                 raise FormatError(f'file "{self._file.path}" holds insert events without rows')
             arrays = row.flatten()
+        self._refuse_old_times(stripe, arrays)
         if len(arrays) > len(wanted):
             return read | {ordinal: arrays[ordinal] for ordinal in wanted}
         return read | dict(zip(wanted, arrays, strict=True))
+
+    def _refuse_old_times(self, stripe: int, arrays: Sequence[pa.Array]) -> None:
+        """Raises NeedsSpark for timestamps of files that Java wrote, if Java alone tells them."""
+        assert self._orc is not None
+        if self._orc.writer == CPP or not any(map(holds_times, self._file.columns.children)):
+            return
+        if self._tail is None:
+            self._tail = read_footer(self._io, self._file.path)
+        refuse_old_times(self._open(), self._tail, stripe, arrays)
 
     def groups(self, stripe: int, wanted: Mask) -> RowGroups | None:
         """The row groups of a stripe that hold the rows wanted; None where they are not few."""
@@ -125,6 +137,8 @@ class StripeReader:
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             if "out of range" in str(error):
                 raise NeedsSpark("a timestamp lies outside of the years 1677 to 2262") from error
+            if "ime zone" in str(error):
+                raise NeedsSpark("timestamps of a time zone that only Java knows") from error
             detail = str(error).splitlines()[0] if str(error) else None
             raise FormatError(f'cannot read file "{self._file.path}"', detail=detail) from error
 

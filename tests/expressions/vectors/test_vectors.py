@@ -122,13 +122,14 @@ def test_a_refusal_names_the_part(sql: str, part: str, reason: str, ansi: bool) 
     assert refusal.span.cut(sql) == part
 
 
-def test_moments_want_utc() -> None:
-    """Clocks of other zones skip and repeat hours: what depends on them is Spark's."""
+def test_only_the_moment_of_a_statement_has_a_zone() -> None:
+    """Timestamps are wall clocks, the same in each session; now and today are those of its zone."""
     columns = {"t": parse_type("timestamp"), "d": parse_type("date")}
-    for sql in ("t > d", "CAST(t AS STRING)", "year(t)", "t = t", "current_date"):
+    for sql in ("t > d", "CAST(t AS STRING)", "year(t)", "t = t", "current_date", "now() > t"):
         tree = read_expression(sql, tokenize(sql))
         assert tree is not None
-        for zone, kind in (("Europe/Berlin", Refusal), ("Etc/UTC", Vector)):
+        elsewhere = Refusal if sql in ("current_date", "now() > t") else Vector
+        for zone, kind in (("Europe/Berlin", elsewhere), ("Etc/UTC", Vector)):
             assert isinstance(vectorized(tree, columns, ansi=False, zone=zone, now=NOW), kind), sql
 
 
@@ -208,7 +209,7 @@ def test_a_store_that_is_not_understood_is_refused() -> None:
     """The place is that of the value assigned."""
     vector = compiled("z", ansi=False)
     assert isinstance(vector, Vector)
-    refusal = store_cast(vector, parse_type("int"), ansi=False, zone="UTC", span=Span(3, 4))
+    refusal = store_cast(vector, parse_type("int"), ansi=False, span=Span(3, 4))
     assert isinstance(refusal, Refusal)
     assert refusal.span == Span(3, 4)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from acidsql.catalog.model import Column
-from acidsql.catalog.path_relation import PathColumn, PathRelation
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant
+from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
@@ -325,7 +325,6 @@ def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
     table = read.table
     if read.in_view or table.view is not None:
         raise NotUnderstood("views", read.span)
-    _check_zone(table.columns, semantics, read.span)
     return Scope(table=table, alias=alias or table.name.table, semantics=semantics)
 
 
@@ -337,20 +336,15 @@ def scope_of_files(
     """
     if isinstance(given, OnlySpark):
         raise NotUnderstood(given.reason, span)
-    _check_zone(given.columns, semantics, span)
+    has_times = any(holds(c.type, is_timestamp) for c in given.columns)
+    if given.format == "parquet" and has_times and not is_utc(semantics.zone):
+        raise NotUnderstood(f"moments in the zone {semantics.zone}", span)
     reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
     if len(reasons) == len(given.columns):
         raise NotUnderstood(next(iter(reasons.values())), span)
     inline = tuple((column.name, column.type) for column in given.columns)
     scope = Scope(table=None, inline=inline, only_spark=reasons, alias=alias, semantics=semantics)
     return scope, given
-
-
-def _check_zone(
-    columns: Sequence[Column] | Sequence[PathColumn], semantics: Semantics, span: Span
-) -> None:
-    if semantics.zone != "UTC" and any(holds(c.type, is_timestamp) for c in columns):
-        raise NotUnderstood(f"timestamps in the zone {semantics.zone}", span)
 
 
 def condition_of(scope: Scope, tree: Condition) -> Condition:

@@ -49,7 +49,6 @@ def stored(one: Stored, types: Mapping[str, HiveType], semantics: Semantics) -> 
         given,
         one.column.type,
         ansi=semantics.ansi,
-        zone=semantics.zone,
         span=one.value.span,
     )
     if isinstance(vector, Refusal):

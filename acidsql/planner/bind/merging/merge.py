@@ -322,7 +322,7 @@ class _Merge:
     def default(self, column: Column) -> _Value:
         table = self.read.table
         copy = NOTHING if default_of(table, column) is None else None
-        return _Value(default_value(table, column), copy)
+        return _Value(default_value(table, column, self.names.around.semantics.zone), copy)
 
     def named_columns(self, table: Table, named: tuple[ast.Name, ...]) -> tuple[Column, ...]:
         keys = {c.name for c in table.partition_columns}

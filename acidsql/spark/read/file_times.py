@@ -1,0 +1,93 @@
+"""What Spark's tasks make of the timestamps of ORC files, and what of that cannot be relied on.
+
+Where the zone of Spark's Java is not UTC, ORC's readers take a wall clock that this zone leaves out
+for a later one, without a word. The driver, whose readers know no zones, looks for such into each
+file, once; in a file that has one, or where it cannot tell, a time that may have been read so is
+refused when it is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.catalog.types import HiveType, parse_type
+from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import in_parallel
+from acidsql.lazy_dataclass import dataclass
+from acidsql.spark.read.scan_words import stored_type
+from acidsql.spark.start.clocks import UTC_CLOCK, FileClock, file_clock, timed
+from acidsql.storage.file_layout import FileColumn
+from acidsql.storage.file_times import holds_times, timestamps
+from acidsql.storage.footers import FileKey, ScanFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class FileTimes:
+    """How the timestamps of some files are read. ``doubtful``: those of the files that hold, or may
+    hold, times which the clock leaves out.
+    """
+
+    clock: FileClock = UTC_CLOCK
+    doubtful: frozenset[FileKey] = frozenset()
+
+    def value(self, column: FileColumn, read: str, files: Sequence[ScanFile]) -> str:
+        """SQL for what a column of ``files`` holds, where ``read`` is what Spark makes of it."""
+        if self.clock.is_utc:
+            return read
+        doubtful = any(file.key in self.doubtful for file in files)
+        return self.clock.shown(read, _type_read(column), doubtful=doubtful)
+
+    def changes(self, column: FileColumn) -> bool:
+        """Whether the value is another one than Spark reads."""
+        return not self.clock.is_utc and timed(_type_read(column))
+
+
+class FileTimesReader:
+    """Looks into files, and into each once."""
+
+    def __init__(self, spark: SparkSession, io: FileIO) -> None:
+        self._spark = spark
+        self._io = io
+        self._doubtful: dict[tuple[FileKey, str], bool] = {}
+
+    def times(self, files: Iterable[ScanFile]) -> FileTimes:
+        """How the timestamps of files are read. ExecutionError where Spark's executors are of
+        several time zones.
+        """
+        timed_files = [file for file in files if any(map(holds_times, file.columns.children))]
+        if not timed_files:
+            return FileTimes()
+        clock = file_clock(self._spark)
+        if not clock.lengths:
+            return FileTimes(clock)
+        missing = [file for file in timed_files if (file.key, clock.zone) not in self._doubtful]
+        doubts = in_parallel(lambda file: _is_doubtful(self._io, file, clock), missing)
+        for file, doubt in zip(missing, doubts, strict=True):
+            self._doubtful[file.key, clock.zone] = doubt
+        keys = (file.key for file in timed_files if self._doubtful[file.key, clock.zone])
+        return FileTimes(clock, frozenset(keys))
+
+
+def _is_doubtful(io: FileIO, file: ScanFile, clock: FileClock) -> bool:
+    """Whether a file has timestamps that the clock leaves out, or that cannot be told."""
+    try:
+        return any(
+            pc.any(clock.leaves_out(array.cast(pa.timestamp("us"), safe=False))).as_py()
+            for array in timestamps(io, file)
+        )
+    except pa.ArrowException:  # of far years, or of a zone that only Java knows
+        return True
+
+
+def _type_read(column: FileColumn) -> HiveType:
+    if column.same:
+        return column.column.type
+    # in a way that Hive's types can say, unless it has no timestamps
+    return parse_type(stored_type(column.kind) if holds_times(column.kind) else "int")
