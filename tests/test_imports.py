@@ -23,7 +23,7 @@ ENTERED = {
     "CREATE TABLE": CATALOG, "SHOW TABLES": CATALOG,
 }  # fmt: skip
 """What a statement does enter: a MERGE's counts are named after its clauses, as EXPLAIN does."""
-MOST_MODULES = 395
+MOST_MODULES = 415
 """Of acidsql's own: what one statement imports beyond them is a room too many."""
 
 

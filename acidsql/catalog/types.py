@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import assert_never
 
-from acidsql.catalog.type_hints import instead_of_type
 from acidsql.errors import BindError, Span
 from acidsql.lazy_dataclass import dataclass
 
@@ -210,6 +209,8 @@ class _Reader:
         if name == "struct":
             return self.struct()
         error = self.error("unknown or unsupported column type", start)
+        from acidsql.catalog.type_hints import instead_of_type  # few types are wrong
+
         error.hint = instead_of_type(name)
         raise error
 

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Sequence
 
 from acidsql.errors import ParseError, Span
-from acidsql.parser.foreign import instead_of
 from acidsql.parser.grammar import END, Grammar, Stack
 from acidsql.parser.tokens import Token, TokenKind
 
@@ -57,6 +56,8 @@ def unexpected(
     elif 0 < at and tokens[at - 1].is_mark(",") and ends_list(tokens, at):
         error = missing_behind_comma(tokens, at, text, shown)
     else:
+        from acidsql.parser.foreign import instead_of
+
         error.hint = instead_of(tokens, at) or _hint(grammar, words, tokens, at)
     error.args = (error.message,)
     error.expected = expected

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.type_hints import instead_of_type
 from acidsql.catalog.types import HiveType
 from acidsql.errors import NestingError, ParseError, Span
 from acidsql.lazy_dataclass import dataclass
@@ -252,6 +251,8 @@ def _parse_error(error: Exception, text: str, base: int, source: str) -> ParseEr
         message = "something is missing before or after this"
     hint = None
     if message == "Expected TYPE after CAST":
+        from acidsql.catalog.type_hints import instead_of_type
+
         message, hint = f'unknown type "{highlight}"', instead_of_type(highlight)
     elif "Unexpected token" in message:
         message = f'unexpected "{highlight}"'
