@@ -15,7 +15,7 @@ from acidsql.acid.insert_only import visible_files
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import attached_txns
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
@@ -293,7 +293,7 @@ class Snapshots:
                 root=root, partition=partition, files=self._io.listing(root).files
             )
         directory = acid_directory(
-            self._io, root, write_ids, attached_txns(table), events=table.is_full_acid
+            self._io, root, write_ids, seen_txns(table), events=table.is_full_acid
         )
         if table.is_insert_only:
             return PartitionSnapshot(

@@ -5,7 +5,7 @@ directories are the caller's business.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,6 +24,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore import successors
+from acidsql.metastore.adoption import adopt
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.partition_txns import (
     forget_partitions,
@@ -148,6 +149,22 @@ class EmbeddedCatalog:
                 successors.begin_attached(connection, stored.name)
             elif stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
+            yield
+
+    @contextmanager
+    def adopting_table(
+        self, before: Table, after: Table, *, uncounted: Sequence[WriteId], highest_txn: TxnId
+    ) -> Iterator[None]:
+        with self._store.write() as connection:
+            self._require_unchanged(connection, before)
+            adopt(
+                self._store,
+                connection,
+                before,
+                after,
+                uncounted=uncounted,
+                highest_txn=highest_txn,
+            )
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:

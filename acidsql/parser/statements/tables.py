@@ -282,6 +282,19 @@ class AttachTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptTable:
+    """ADOPT TABLE t [CLUSTERED BY (..) INTO n BUCKETS | NOT CLUSTERED] [TBLPROPERTIES (..)].
+    ``not_clustered``: where that stands, None if it does not.
+    """
+
+    span: Span
+    name: QualifiedName
+    clustered_by: ClusteredBy | None = None
+    not_clustered: Span | None = None
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DetachTable:
     """DETACH TABLE [IF EXISTS] t."""
 

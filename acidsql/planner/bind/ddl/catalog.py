@@ -25,7 +25,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.ddl.alter import bind_alter
 from acidsql.planner.bind.ddl.analyze import bind_analyze
-from acidsql.planner.bind.ddl.attach import bind_attach, bind_detach
+from acidsql.planner.bind.ddl.attach import bind_adopt, bind_attach, bind_detach
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.ddl.create import absolute, bind_create_table, bind_create_table_like
 from acidsql.planner.bind.ddl.load import bind_load, bind_repair, bind_truncate
@@ -74,6 +74,8 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             return bind_repair(names, statement)
         case ast.AttachTable():
             return bind_attach(names, statement)
+        case ast.AdoptTable():
+            return bind_adopt(names, statement)
         case ast.DetachTable():
             return bind_detach(names, statement)
         case (
