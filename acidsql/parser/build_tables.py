@@ -413,12 +413,11 @@ def _assumption(clause: Node | None) -> Assumption | None:
 
 
 def adopt_table(node: Node, text: str) -> AdoptTable:
-    not_clustered = pieces.once(node, "not_clustered")
     return AdoptTable(
         span=node.span,
         name=pieces.table_name(node),
         clustered_by=_clustered_by(node),
-        not_clustered=None if not_clustered is None else not_clustered.span,
+        not_clustered=pieces.once(node, "not_clustered") is not None,
         properties=pieces.properties(pieces.once(node, "table_properties")),
     )
 

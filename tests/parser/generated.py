@@ -266,7 +266,7 @@ CATALOG = st.one_of(
         read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
     ),
     build(
-        ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=maybe(st.just(NOWHERE)), properties=some(PROPERTY),
+        ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),
     build(ast.DetachTable, name=TABLES, if_exists=FLAGS),
 )  # fmt: skip

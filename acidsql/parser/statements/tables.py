@@ -283,14 +283,12 @@ class AttachTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptTable:
-    """ADOPT TABLE t [CLUSTERED BY (..) INTO n BUCKETS | NOT CLUSTERED] [TBLPROPERTIES (..)].
-    ``not_clustered``: where that stands, None if it does not.
-    """
+    """ADOPT TABLE t [CLUSTERED BY (..) INTO n BUCKETS | NOT CLUSTERED] [TBLPROPERTIES (..)]."""
 
     span: Span
     name: QualifiedName
     clustered_by: ClusteredBy | None = None
-    not_clustered: Span | None = None
+    not_clustered: bool = False
     properties: tuple[Property, ...] = ()
 
 

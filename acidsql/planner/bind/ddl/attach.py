@@ -96,33 +96,34 @@ def bind_adopt(names: Names, statement: ast.AdoptTable) -> BoundAdoptTable:
     check_values(given)
     version = given.values.get(BUCKETING_VERSION)
     clause = statement.clustered_by
-    if clause is not None and statement.not_clustered is not None:
-        raise BindError("a table is clustered or it is not", span=statement.not_clustered)
+    if clause is not None and statement.not_clustered:
+        raise BindError("a table is clustered or it is not", span=clause.span)
     if version is not None and clause is None:
         raise BindError(
             "bucketing_version says nothing without CLUSTERED BY",
             span=given.span(BUCKETING_VERSION),
         )
     bucketing = bind_bucketing(clause, table.columns, int(version or 2))
-    where = clause.span if clause is not None else statement.not_clustered
-    _check_buckets_unknown(table, bucketing, where)
+    where = statement.name.span if clause is None else clause.span
+    if clause is not None or statement.not_clustered:
+        _check_buckets_unknown(table, bucketing, where)
     return BoundAdoptTable(
         table=table,
         bucketing=bucketing,
         version_is_given=version is not None,
-        not_clustered=statement.not_clustered is not None,
+        not_clustered=statement.not_clustered,
         now=names.around.now,
         span=statement.name.span,
-        clause_span=where or statement.name.span,
+        clause_span=where,
     )
 
 
-def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Span | None) -> None:
+def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Span) -> None:
     """Raises BindError where buckets are given that a dump has told, or that cannot be written."""
-    if where is not None and SOURCE in table.properties:
+    if SOURCE in table.properties:
         raise BindError("the dump has told which buckets the table has", span=where)
     sorted_by = () if bucketing is None else bucketing.sorted_by
-    if sorted_by and table.is_full_acid and where is not None:
+    if sorted_by and table.is_full_acid:
         raise BindError(
             f"Table {table.name} cannot support full ACID functionality since it is sorted.",
             span=where,
