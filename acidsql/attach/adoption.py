@@ -56,42 +56,42 @@ class Adopter:
         """
         table = action.table
         with _file_errors(table):
-            found = self._look(action)
-            changes = list(changes_since(table, found))
+            layout = self._look(action)
+            changes = list(changes_since(table, layout))
             if changes:
                 raise _changed_error(action, changes)
-            buckets = self._buckets(action, found)
+            buckets = self._buckets(action, layout)
             if buckets is None:
                 raise unknown_error(action)
-            uncounted, txns = _uncounted(table), _txns(table, found)
+            uncounted, txns = _uncounted(table), _txns(table, layout)
             with self.store.adopting_table(
                 table,
                 _adopted(action, buckets.bucketing, txns),
                 uncounted=uncounted,
                 highest_txn=TxnId(0) if txns is None else txns.high_watermark,
             ):
-                for path in found.unfinished.values():
+                for path in layout.unfinished.values():
                     self._remove(path)
-        return Result((), Stats(), notes=list(_notes(table)), warnings=list(_warnings(found)))
+        return Result((), Stats(), notes=list(_notes(table)), warnings=list(_warnings(layout)))
 
     def explain(self, action: BoundAdoptTable) -> Iterator[str]:
         """What ADOPT would assume and do, each with its reason. Changes nothing."""
         table = action.table
         with _file_errors(table):
-            found = self._look(action)
-            buckets = self._buckets(action, found)
+            layout = self._look(action)
+            buckets = self._buckets(action, layout)
         yield f"ADOPT TABLE {table.name}"
         yield f"  location: {table.location}: written to from then on; DROP TABLE deletes it"
-        changes = list(changes_since(table, found))
+        changes = list(changes_since(table, layout))
         if changes:
             yield "  refused, because somebody has written to it since it was attached:"
             yield from (f"    {line}" for line in _shortened(changes))
         if table.partition_columns:
-            yield from (f"  a partition without directory: {path}" for path in found.missing)
+            yield from (f"  a partition without directory: {path}" for path in layout.missing)
         yield f"  buckets: {_bucket_words(buckets)}"
         if table.is_transactional:
-            yield from _ids(table, found)
-        for path in found.unfinished.values():
+            yield from _ids(table, layout)
+        for path in layout.unfinished.values():
             yield f"  removed: {path} (a compaction that never committed)"
         yield "  statistics: unknown"
 
@@ -99,7 +99,7 @@ class Adopter:
         table = action.table
         return laid_out(self.engine.files, table, self.store.list_partitions(table))
 
-    def _buckets(self, action: BoundAdoptTable, found: LaidOut) -> Buckets | None:
+    def _buckets(self, action: BoundAdoptTable, layout: LaidOut) -> Buckets | None:
         table = action.table
         names = [table.name] if table.is_transactional else []
 
@@ -111,7 +111,7 @@ class Adopter:
                 scanner = self.engine.resources.local.scanner
                 yield from scanner.batches(snapshot, columns, ids=True)
 
-        return buckets_of(action, found, rows)
+        return buckets_of(action, layout, rows)
 
     def _remove(self, path: str) -> None:
         """OSError if it is there still."""
@@ -153,12 +153,12 @@ def _uncounted(table: Table) -> tuple[WriteId, ...]:
     return () if known is None else known.exceptions
 
 
-def _txns(table: Table, found: LaidOut) -> ValidTxnList | None:
+def _txns(table: Table, layout: LaidOut) -> ValidTxnList | None:
     """The transactions of others whose compactions are read; None for a table without any."""
     known = seen_txns(table)
     if known is None:
         return None
-    return replace(known, aborted=(*known.aborted, *found.unfinished))
+    return replace(known, aborted=(*known.aborted, *layout.unfinished))
 
 
 def _adopted(
@@ -186,10 +186,10 @@ def _notes(table: Table) -> Iterator[str]:
         yield f"{which} as aborted: such directories are removed"
 
 
-def _warnings(found: LaidOut) -> Iterator[Warning]:
-    for path in found.missing:
+def _warnings(layout: LaidOut) -> Iterator[Warning]:
+    for path in layout.missing:
         yield Warning(f'a partition has no directory: "{path}"')
-    for path in found.unfinished.values():
+    for path in layout.unfinished.values():
         yield Warning(f'removed, a compaction that never committed: "{path}"')
 
 
@@ -202,18 +202,18 @@ def _bucket_words(buckets: Buckets | None) -> str:
     return f"{bucketing.count} by {', '.join(bucketing.columns)} ({buckets.reason})"
 
 
-def _ids(table: Table, found: LaidOut) -> Iterator[str]:
+def _ids(table: Table, layout: LaidOut) -> Iterator[str]:
     known = attached_write_ids(table)
     assert known is not None
     yield f"  next write id: {known.high_watermark + 1} (behind the highest when it was attached)"
-    if found.highest_txn:
-        yield f"  next transaction: above {found.highest_txn} (of the names of directories)"
+    if layout.highest_txn:
+        yield f"  next transaction: above {layout.highest_txn} (of the names of directories)"
     if not known.exceptions:
         return
     assumed, source = table.properties.get(ASSUMED), table.properties.get(SOURCE)
     reason = f"ASSUME {assumed}" if source is None else f"of the dump {source}"
     directories: dict[WriteId, list[str]] = {write_id: [] for write_id in known.exceptions}
-    for root, evidence in found.evidence.items():
+    for root, evidence in layout.evidence.items():
         for write_id, paths in evidence.unproven.items():
             if write_id in directories:
                 directories[write_id] += [f"{root}/{path}" for path in paths]

@@ -44,16 +44,16 @@ class Buckets:
     reason: str
 
 
-def buckets_of(action: BoundAdoptTable, found: LaidOut, rows: Rows) -> Buckets | None:
+def buckets_of(action: BoundAdoptTable, layout: LaidOut, rows: Rows) -> Buckets | None:
     """None where somebody has to say it. BindError for what contradicts the files."""
     table, given = action.table, action.bucketing
     if SOURCE in table.properties:
         reason = f"of the dump {table.properties[SOURCE]}"
         return Buckets(bucketing=table.bucketing, reason=reason)
     if given is not None:
-        return _checked(action, given, found, rows)
-    if found.no_bucket is not None:
-        reason = f"{found.no_bucket} is named like no bucket"
+        return _checked(action, given, layout, rows)
+    if layout.no_bucket is not None:
+        reason = f"{layout.no_bucket} is named like no bucket"
         return Buckets(bucketing=None, reason=reason)
     return Buckets(bucketing=None, reason="as given") if action.not_clustered else None
 
@@ -69,11 +69,11 @@ def unknown_error(action: BoundAdoptTable) -> BindError:
     )
 
 
-def _checked(action: BoundAdoptTable, given: Bucketing, found: LaidOut, rows: Rows) -> Buckets:
-    highest = max(found.buckets, default=0)
-    if found.no_bucket is not None:
+def _checked(action: BoundAdoptTable, given: Bucketing, layout: LaidOut, rows: Rows) -> Buckets:
+    highest = max(layout.buckets, default=0)
+    if layout.no_bucket is not None:
         raise BindError(
-            f'the table is not clustered: "{found.no_bucket}" is named like no bucket',
+            f'the table is not clustered: "{layout.no_bucket}" is named like no bucket',
             span=action.clause_span,
         )
     if highest >= given.count:

@@ -52,8 +52,8 @@ def laid_out(io: FileIO, table: Table, partitions: Sequence[Partition]) -> LaidO
     """FormatError for a layout that is not Hive's; OSError."""
     home = path_of(table.location)
     paths = [path_of(one.location) for one in partitions] if table.partition_columns else [home]
-    there = look_at_all(io.exists, paths)
-    missing = [path for path, exists in zip(paths, there, strict=True) if not exists]
+    exists = look_at_all(io.exists, paths)
+    missing = [path for path, is_there in zip(paths, exists, strict=True) if not is_there]
     present = [path for path in paths if path not in missing]
     looks = look_at_all(lambda path: evidence_at(io, path), present)
     names = [file for _, files in looks for file in _data_files(files)]
@@ -67,15 +67,15 @@ def laid_out(io: FileIO, table: Table, partitions: Sequence[Partition]) -> LaidO
     )
 
 
-def changes_since(table: Table, found: LaidOut) -> Iterator[str]:
+def changes_since(table: Table, layout: LaidOut) -> Iterator[str]:
     """What tells that somebody has written to the table, or compacted it, since it was attached:
     a line for each.
     """
-    yield from (f"{path} is the directory of a new partition" for path in found.unknown)
+    yield from (f"{path} is the directory of a new partition" for path in layout.unknown)
     if not table.partition_columns:
-        yield from (f"{path} is gone" for path in found.missing)
+        yield from (f"{path} is gone" for path in layout.missing)
     known, txns = attached_write_ids(table), seen_txns(table)
-    for root, evidence in found.evidence.items():
+    for root, evidence in layout.evidence.items():
         if known is None or txns is None:
             if evidence.highest:
                 yield f"{root} has directories of transactions"

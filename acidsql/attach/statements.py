@@ -71,8 +71,8 @@ def _attached_result(
 
 
 def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterator[Warning]:
-    there = look_at_all(lambda one: files.exists(path_of(one.location)), partitions)
-    for partition, exists in zip(partitions, there, strict=True):
+    is_there = look_at_all(lambda one: files.exists(path_of(one.location)), partitions)
+    for partition, exists in zip(partitions, is_there, strict=True):
         if not exists:
             yield Warning(f'a partition has no directory: "{partition.location}"')
 

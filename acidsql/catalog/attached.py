@@ -88,16 +88,16 @@ def seen_txns(table: Table, txns: ValidTxnList | None = None) -> ValidTxnList | 
     text = table.properties.get(TXNS)
     if text is None:
         return txns
-    theirs = ValidTxnList.parse(text)
+    of_others = ValidTxnList.parse(text)
     if is_attached(table):
-        return theirs
+        return of_others
     if txns is None:
-        return replace(theirs, high_watermark=_ANY_TXN) if theirs.aborted else None
-    top = theirs.high_watermark
+        return replace(of_others, high_watermark=_ANY_TXN) if of_others.aborted else None
+    top = of_others.high_watermark
     return ValidTxnList(
         high_watermark=max(top, txns.high_watermark),
         open=tuple(txn for txn in txns.open if txn > top),
-        aborted=(*theirs.aborted, *(txn for txn in txns.aborted if txn > top)),
+        aborted=(*of_others.aborted, *(txn for txn in txns.aborted if txn > top)),
     )
 
 

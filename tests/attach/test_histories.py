@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,11 +131,8 @@ def carry_out(session: Session, model: Model, change: tuple[str, str, Any], end:
         model.apply(change)
         return
     before = {info.txn_id for info in session.store.list_txns()}
-    with patch.object(EmbeddedMetastore, "commit", lost):
-        try:
-            session.sql(texts[0])
-        except CommitStateUnknownError:
-            pass
+    with patch.object(EmbeddedMetastore, "commit", lost), suppress(CommitStateUnknownError):
+        session.sql(texts[0])
     for info in session.store.list_txns():
         if end == "aborted" and info.txn_id not in before and info.state is TxnState.OPEN:
             session.store.abort(info.txn_id)

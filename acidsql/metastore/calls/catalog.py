@@ -24,7 +24,6 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore import successors
-from acidsql.metastore.adoption import adopt
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.partition_txns import (
     forget_partitions,
@@ -155,6 +154,8 @@ class EmbeddedCatalog:
     def adopting_table(
         self, before: Table, after: Table, *, uncounted: Sequence[WriteId], highest_txn: TxnId
     ) -> Iterator[None]:
+        from acidsql.metastore.adoption import adopt
+
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             adopt(
