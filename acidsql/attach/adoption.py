@@ -72,7 +72,9 @@ class Adopter:
             ):
                 for path in layout.unfinished.values():
                     self._remove(path)
-        return Result((), Stats(), notes=list(_notes(table)), warnings=list(_warnings(layout)))
+        return Result(
+            (), Stats(), notes=list(_notes(table)), warnings=list(_warnings(table, layout))
+        )
 
     def explain(self, action: BoundAdoptTable) -> Iterator[str]:
         """What ADOPT would assume and do, each with its reason. Changes nothing."""
@@ -186,7 +188,12 @@ def _notes(table: Table) -> Iterator[str]:
         yield f"{which} as aborted: such directories are removed"
 
 
-def _warnings(layout: LaidOut) -> Iterator[Warning]:
+def _warnings(table: Table, layout: LaidOut) -> Iterator[Warning]:
+    known = attached_write_ids(table)
+    directories = {} if known is None else _directories(layout, known.open)
+    lines = question_lines({one: paths for one, paths in directories.items() if paths})
+    if lines:
+        yield Warning(f"open when the dump was made, and never to count: {'; '.join(lines)}")
     for path in layout.missing:
         yield Warning(f'a partition has no directory: "{path}"')
     for path in layout.unfinished.values():
@@ -212,10 +219,21 @@ def _ids(table: Table, layout: LaidOut) -> Iterator[str]:
         return
     assumed, source = table.properties.get(ASSUMED), table.properties.get(SOURCE)
     reason = f"ASSUME {assumed}" if source is None else f"of the dump {source}"
-    directories: dict[WriteId, list[str]] = {write_id: [] for write_id in known.exceptions}
+    for write_ids, fate in (
+        (known.aborted, "never to count"),
+        (known.open, "open, and never to count"),
+    ):
+        if write_ids:
+            yield f"  {fate}; removed where nothing else is in it ({reason}):"
+            lines = question_lines(_directories(layout, write_ids))
+            yield from (f"    {line}" for line in lines)
+
+
+def _directories(layout: LaidOut, write_ids: Sequence[WriteId]) -> dict[WriteId, list[str]]:
+    """The directories of each of these."""
+    directories: dict[WriteId, list[str]] = {write_id: [] for write_id in write_ids}
     for root, evidence in layout.evidence.items():
         for write_id, paths in evidence.unproven.items():
             if write_id in directories:
                 directories[write_id] += [f"{root}/{path}" for path in paths]
-    yield f"  never to count, and to be removed where nothing else is in it ({reason}):"
-    yield from (f"    {line}" for line in question_lines(directories))
+    return directories

@@ -9,7 +9,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.errors import BindError, SnapshotTooOldError, WriteConflictError
@@ -281,8 +283,7 @@ def test_explain_and_dry_run_change_nothing(session: Session, others: Path) -> N
         "  location: $OTHERS/t: written to from then on; DROP TABLE deletes it",
         "  buckets: none (as given)",
         "  next write id: 4 (behind the highest when it was attached)",
-        "  never to count, and to be removed where nothing else is in it (ASSUME COMMITTED"
-        " EXCEPT (2)):",
+        "  never to count; removed where nothing else is in it (ASSUME COMMITTED EXCEPT (2)):",
         "    2: $OTHERS/t/delta_0000002_0000002_0000",
         "  statistics: unknown",
     ]
@@ -357,6 +358,34 @@ def test_only_what_is_attached_is_adopted(session: Session, others: Path) -> Non
         session.sql("DETACH TABLE t")
     with pytest.raises(BindError, match="not for users"):
         session.sql("ALTER TABLE t UNSET TBLPROPERTIES ('acidsql.attached.txns')")
+
+
+def test_what_a_dump_calls_open_is_named(session: Session, others: Path, tmp_path: Path) -> None:
+    """Nobody knows what became of it: it never counts, and the result says so."""
+    with Session(others, settings=LOCAL) as theirs:
+        (tmp_path / "dump").write_text(f"{theirs.dump('t')}open 2\naborted 1\n")
+    session.attach("t", others / "t", dump=tmp_path / "dump")
+    text = session.explain("ADOPT TABLE t")
+    assert "open, and never to count; removed" in text
+    assert "2: " in text
+    [warning] = session.sql("ADOPT TABLE t").warnings
+    assert warning.message == (
+        f"open when the dump was made, and never to count: 2: {others}/t/delta_0000002_0000002_0000"
+    )
+    assert rows(session, "SELECT * FROM t") == []
+
+
+def test_files_are_loaded(session: Session, others: Path, tmp_path: Path) -> None:
+    """LOAD DATA gives them a write id of ours; their rows can be changed."""
+    attach(session, others)
+    session.sql("ADOPT TABLE t NOT CLUSTERED")
+    orc.write_table(
+        pa.table({"k": pa.array([7, 8], pa.int32()), "v": ["g", "h"]}), str(tmp_path / "000000_0")
+    )
+    session.sql(f"LOAD DATA LOCAL INPATH '{tmp_path / '000000_0'}' INTO TABLE t")
+    session.sql("DELETE FROM t WHERE k = 7")
+    session.sql("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert rows(session, "SELECT * FROM t") == [(2, "b"), (8, "h")]
 
 
 def test_python_adopts(session: Session, others: Path) -> None:
