@@ -70,8 +70,9 @@ class Adopter:
                 uncounted=uncounted,
                 highest_txn=TxnId(0) if txns is None else txns.high_watermark,
             ):
-                for path in layout.unfinished.values():
-                    self._remove(path)
+                with _file_errors(table):  # which are none of the store's
+                    for path in layout.unfinished.values():
+                        self._remove(path)
         return Result(
             (), Stats(), notes=list(_notes(table)), warnings=list(_warnings(table, layout))
         )

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import orc
 
 from acidsql.catalog.model import TableKind, TableName
-from acidsql.errors import BindError, SnapshotTooOldError, WriteConflictError
+from acidsql.errors import BindError, ExecutionError, SnapshotTooOldError, WriteConflictError
 from acidsql.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -127,6 +127,52 @@ def test_a_compaction_that_never_committed_is_removed(session: Session, others: 
     session.sql("INSERT INTO t VALUES (4, 'd')")
     assert rows(session, "SELECT k FROM t") == [(2,), (3,), (4,)]
     assert session.store.valid_txns().high_watermark > 21
+
+
+def test_what_cannot_be_removed_is_not_adopted(
+    session: Session, others: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store is as it was, and the next try goes through."""
+    (others / "t" / "base_0000003_v0000021").mkdir()
+    attach(session, others)
+    txns = session.store.valid_txns()
+
+    def refuse(self: object, path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(session.files), "delete_tree", refuse)
+        with pytest.raises(ExecutionError, match="Permission denied"):
+            session.sql("ADOPT TABLE t NOT CLUSTERED")
+    assert session.store.valid_txns() == txns
+    assert (others / "t" / "base_0000003_v0000021").exists()
+    with pytest.raises(BindError, match="attached read only"):
+        session.sql("DELETE FROM t")
+    session.sql("ADOPT TABLE t NOT CLUSTERED")
+    session.sql("DELETE FROM t")
+    assert rows(session, "SELECT * FROM t") == []
+
+
+def test_very_many_write_ids_that_do_not_count(
+    session: Session, others: Path, tmp_path: Path
+) -> None:
+    """A busy table of Hive: ids without directories, transactions in the millions. House-keeping,
+    which every so many transactions forgets old ones, forgets none that is needed.
+    """
+    first = others / "t" / "delta_0000001_0000001_0000"
+    first.rename(others / "t" / "delta_0000001_0000001_v5000000")
+    with Session(others, settings=LOCAL) as theirs:
+        text = theirs.dump("t").replace("high watermark 3", "high watermark 3000")
+    lines = [f"aborted {number}" for number in (2, *range(1000, 1700))]
+    (tmp_path / "dump").write_text(text + "\n".join(lines) + "\n")
+    session.attach("t", others / "t", dump=tmp_path / "dump")
+    assert session.adopt("t").notes[1].startswith("701 write ids count as aborted")
+    assert session.store.valid_txns().high_watermark == 5_000_702
+    for number in range(70):
+        session.sql(f"INSERT INTO t VALUES ({100 + number}, 'n')")
+    assert len(rows(session, "SELECT * FROM t")) == 71
+    session.sql("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert len(rows(session, "SELECT * FROM t")) == 71
 
 
 def test_buckets_are_asked_for(session: Session, others: Path) -> None:
