@@ -64,15 +64,17 @@ class Adopter:
             if buckets is None:
                 raise unknown_error(action)
             uncounted, txns = _uncounted(table), _txns(table, layout)
-            with self.store.adopting_table(
-                table,
-                _adopted(action, buckets.bucketing, txns),
-                uncounted=uncounted,
-                highest_txn=TxnId(0) if txns is None else txns.high_watermark,
-            ):
-                with _file_errors(table):  # which are none of the store's
-                    for path in layout.unfinished.values():
-                        self._remove(path)
+            with (
+                self.store.adopting_table(
+                    table,
+                    _adopted(action, buckets.bucketing, txns),
+                    uncounted=uncounted,
+                    highest_txn=TxnId(0) if txns is None else txns.high_watermark,
+                ),
+                _file_errors(table),
+            ):  # which are none of the store's
+                for path in layout.unfinished.values():
+                    self._remove(path)
         return Result(
             (), Stats(), notes=list(_notes(table)), warnings=list(_warnings(table, layout))
         )
