@@ -49,7 +49,9 @@ def undecided_error(examined: Examined, location: str, span: Span) -> BindError:
 
 def question_lines(unproven: Mapping[WriteId, Sequence[str]]) -> list[str]:
     """A line for each write id in question, with its directories."""
-    lines = [f"{write_id}: {', '.join(paths)}" for write_id, paths in unproven.items()]
+    lines = [
+        f"{write_id}: {', '.join(paths) or 'no directory'}" for write_id, paths in unproven.items()
+    ]
     more = len(lines) - _SHOWN
     return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
 

@@ -15,20 +15,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.catalog.model import Bucketing, Column, Partition, Table
-from acidsql.catalog.partitions import partition_values
-from acidsql.errors import BindError, Error
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Bucketing, Column, FileFormat, Partition, Table, TableKind
+from acidsql.catalog.partitions import default_location, name_of, partition_values
+from acidsql.catalog.show_create import show_create
+from acidsql.errors import BindError, Error, WriteConflictError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
 from acidsql.parser.statements import CreateTable
 from acidsql.planner.bind.ddl.columns import bind_bucketing, bind_columns, bind_partition_columns
+from acidsql.txn.manager import TxnManager
 
 _FACT = re.compile(r"(high watermark|open|aborted)[\s|,:=]+(\d+(?:[\s,]+\d+)*)", re.IGNORECASE)
 _FRAME = re.compile(r"[-+|\s]*")
+
+NOTHING_WRITTEN = ValidWriteIdList(table="", high_watermark=WriteId(0))
+
+
+class Metastore(Catalog, TxnManager, Protocol):
+    """What knows tables and their transactions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +121,9 @@ def _lines(
     facts: dict[str, list[WriteId]] = {"high watermark": [], "open": [], "aborted": []}
     partitions: list[tuple[str, str | None]] = []
     for number, line in enumerate(lines, first_line):
-        text = line.split("--")[0] if line.lstrip().startswith("--") else line
-        if _FRAME.fullmatch(text):
+        if _FRAME.fullmatch(line) or line.lstrip().startswith("--"):
             continue
-        text = text.strip().strip("|").strip()
+        text = _unframed(line.rstrip("\r"))
         fact = _FACT.fullmatch(text)
         if fact is not None:
             facts[fact[1].lower()] += [WriteId(int(one)) for one in re.findall(r"\d+", fact[2])]
@@ -129,8 +138,42 @@ def _lines(
     return facts, partitions
 
 
-def dump_text(table: Table, ddl: str, write_ids: ValidWriteIdList, names: Iterable[str]) -> str:
-    """The dump of a table. ``ddl``: its CREATE TABLE; ``names``: of its partitions."""
+def _unframed(line: str) -> str:
+    """A row as it is: a partition's name may end with anything, unless Beeline's frame tells."""
+    text = line.lstrip()
+    return text.strip().strip("|").strip() if text.startswith("|") else text
+
+
+def dump_of(store: Metastore, table: Table) -> str:
+    """The dump of a table of this warehouse, or of one that is attached to it. BindError for what
+    cannot be attached.
+    """
+    if table.kind is TableKind.VIEW or table.file_format is not FileFormat.ORC:
+        raise BindError(
+            f"table {table.name} cannot be attached elsewhere",
+            hint="Tables stored as ORC are attached.",
+        )
+    write_ids = NOTHING_WRITTEN
+    if table.is_transactional:
+        write_ids = store.valid_write_ids(table.name, store.valid_txns())
+    # behind the write ids: a partition that comes in between has no rows of theirs
+    partitions = store.list_partitions(table)
+    if store.find_table(table.name) != table:
+        raise WriteConflictError(
+            f'table "{table.name}" was changed by another session meanwhile', hint="Dump it again."
+        )
+    ddl = "\n".join(show_create(table, qualified=False))
+    return dump_text(ddl, write_ids, [_line(table, partition) for partition in partitions])
+
+
+def _line(table: Table, partition: Partition) -> str:
+    name = name_of(table, partition)
+    lies_there = partition.location == default_location(table, partition.values)
+    return name if lies_there else f"{name}\t{partition.location}"
+
+
+def dump_text(ddl: str, write_ids: ValidWriteIdList, names: Iterable[str]) -> str:
+    """A dump. ``ddl``: CREATE TABLE; ``names``: the lines of partitions."""
     return "\n".join(_dumped(ddl, write_ids, names)) + "\n"
 
 

@@ -114,18 +114,23 @@ def unfinished_at(io: FileIO, root: str) -> tuple[TxnId, Mapping[TxnId, str]]:
     """The highest transaction of the compactions in the directory of a table or partition, and
     those that never committed.
     """
-    listing = io.listing(root)
-    files, directories = _roots_of_one(listing.files, listing.directories)
-    evidence = evidence_of(files, directories, _marker(io, root))
+    evidence, _ = evidence_at(io, root)
     return evidence.highest_txn, evidence.unfinished
 
 
-def _roots_of_one(
-    files: Iterable[FileEntry], directories: Iterable[str]
-) -> tuple[list[FileEntry], list[str]]:
-    return list(files), [
-        one for one in directories if parse_directory(one.partition("/")[0]) is not None
+def evidence_at(io: FileIO, root: str) -> tuple[Evidence, Sequence[FileEntry]]:
+    """What the directory of a table or partition proves, and the files below it."""
+    listing = io.listing(root)
+    directories = [
+        one for one in listing.directories if parse_directory(one.partition("/")[0]) is not None
     ]
+    return evidence_of(listing.files, directories, _marker(io, root)), listing.files
+
+
+def roots_at(io: FileIO, location: str) -> Sequence[str]:
+    """The directories of partitions below that of a table, relative to it."""
+    listing = io.listing(location)
+    return tuple(_roots(listing.files, listing.directories))
 
 
 def _marker(io: FileIO, root: str) -> Callable[[str], bytes | None]:

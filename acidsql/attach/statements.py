@@ -46,7 +46,9 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
             table = replace(table, properties={**table.properties, TXNS: str(txns)})
         with store.creating_table(table, partitions):
             pass
-        return _attached_result(table, partitions, unfinished)
+        result = _attached_result(table, partitions, unfinished)
+        result.warnings = (*result.warnings, *_without_directory(files, partitions))
+        return result
     examined = _examined(files, action)
     if examined.unproven and action.assumed is None:
         raise undecided_error(examined, action.table.location, action.span)
@@ -66,6 +68,13 @@ def _attached_result(
         for path in unfinished
     ]
     return Result((), Stats(), notes=notes, warnings=warnings)
+
+
+def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterator[Warning]:
+    is_there = look_at_all(lambda one: files.exists(path_of(one.location)), partitions)
+    for partition, exists in zip(partitions, is_there, strict=True):
+        if not exists:
+            yield Warning(f'a partition has no directory: "{partition.location}"')
 
 
 def _compactions(

@@ -1,4 +1,5 @@
-"""Tables that others write and that are attached for reading: what their properties say of them.
+"""Tables that others write and that are attached for reading, or that were until they were adopted:
+what their properties say of them.
 
 Which write ids count was settled when the table was attached, and stands in its properties in
 Hive's text, so that every statement sees the same rows.
@@ -7,8 +8,10 @@ Hive's text, so that every statement sees the same rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import overload
 
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.errors import BindError, Span
@@ -25,6 +28,10 @@ ASSUMED = "acidsql.attached.assumed"
 SOURCE = "acidsql.attached.source"
 """The dump that told it."""
 READ_ONLY = "read only"
+ADOPTED = "acidsql.attached.adopted"
+"""The highest write id of others, of a table that was attached and is this warehouse's own now."""
+
+_ANY_TXN = TxnId(NO_OPEN_WRITE_ID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +69,41 @@ def attached_write_ids(table: Table) -> ValidWriteIdList | None:
     return None if text is None else ValidWriteIdList.parse(text)
 
 
-def attached_txns(table: Table) -> ValidTxnList | None:
-    """The transactions whose compactions are read; None for a table of this warehouse's own."""
+@overload
+def seen_txns(table: Table, txns: ValidTxnList) -> ValidTxnList: ...
+
+
+@overload
+def seen_txns(table: Table, txns: ValidTxnList | None = None) -> ValidTxnList | None: ...
+
+
+def seen_txns(table: Table, txns: ValidTxnList | None = None) -> ValidTxnList | None:
+    """The transactions whose compactions of a table are read, by who sees ``txns`` of the store;
+    None: all.
+
+    A number in the name of a directory of others is one of their transactions, and what the store
+    knows of its own one of that number says nothing: its own compactions of an adopted table have
+    higher ones.
+    """
     text = table.properties.get(TXNS)
-    return None if text is None else ValidTxnList.parse(text)
+    if text is None:
+        return txns
+    of_others = ValidTxnList.parse(text)
+    if is_attached(table):
+        return of_others
+    if txns is None:
+        return replace(of_others, high_watermark=_ANY_TXN) if of_others.aborted else None
+    top = of_others.high_watermark
+    return ValidTxnList(
+        high_watermark=max(top, txns.high_watermark),
+        open=tuple(txn for txn in txns.open if txn > top),
+        aborted=(*of_others.aborted, *(txn for txn in txns.aborted if txn > top)),
+    )
+
+
+def adopted_up_to(table: Table) -> WriteId:
+    """The highest write id of others of an adopted table; 0 for any other table."""
+    return WriteId(int(table.properties.get(ADOPTED, 0)))
 
 
 def check_not_attached(table: Table, span: Span | None = None) -> None:
@@ -74,8 +112,8 @@ def check_not_attached(table: Table, span: Span | None = None) -> None:
         raise BindError(
             f"table {table.name} is attached read only",
             hint=(
-                "Others write it. CREATE TABLE .. AS SELECT makes a table of its rows; DETACH TABLE"
-                " lets go of it."
+                "Others write it. CREATE TABLE .. AS SELECT makes a table of its rows. ADOPT TABLE"
+                " makes it one of this warehouse, once nobody else writes it."
             ),
             span=span,
         )

@@ -55,6 +55,18 @@ class Catalog(Protocol):
         more.
         """
 
+    def adopting_table(
+        self, before: Table, after: Table, *, uncounted: Sequence[WriteId], highest_txn: TxnId
+    ) -> AbstractContextManager[None]:
+        """Makes a table that was attached one of this warehouse (see ``catalog.attached``), with
+        its kind, properties and buckets, when the block ends that takes away what it must not
+        have. Its statistics are unknown then.
+
+        ``uncounted``: the write ids of others that do not count: they are those of aborted
+        transactions. ``highest_txn``: of those that compacted it: later ones have higher ids.
+        WriteConflictError while a transaction reads it, or if it is not ``before`` any more.
+        """
+
     def drop_table(self, name: TableName) -> Table:
         """Drops it with its write ids (but see ``TxnManager.first_write_id``); open transactions
         that wrote to it are aborted. Returns what it was. TableNotFoundError.

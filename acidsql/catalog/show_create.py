@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidsql.catalog import statistics
+from acidsql.catalog.attached import ATTACHED
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableKind
 from acidsql.catalog.storage import storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
@@ -39,7 +40,11 @@ def show_create(table: Table, *, qualified: bool) -> list[str]:
         f"  {literal(table.location)}",
         "TBLPROPERTIES (",
     ]
-    shown = {k: v for k, v in shown_properties(table).items() if k not in _HIDDEN_PROPERTIES}
+    shown = {
+        key: text
+        for key, text in shown_properties(table).items()
+        if key not in _HIDDEN_PROPERTIES and not key.startswith(ATTACHED)
+    }
     return [
         *lines,
         *_list(f"  {literal(k)}={literal(v)}" for k, v in sorted(shown.items())),

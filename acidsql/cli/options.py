@@ -17,6 +17,7 @@ FORMATS = ("table", "vertical", "csv", "tsv", "json", "csv2", "tsv2", "jsonl")
 COMMANDS = {
     "compactor": ("acidsql.cli.compactor", "compact and clean up, as a daemon or once"),
     "demo": ("acidsql.cli.demo", "load and change real data, and check the result"),
+    "attach": ("acidsql.cli.attach", "tell another warehouse of a table: attach --dump TABLE"),
     "store": ("acidsql.cli.store", "move the metastore of a warehouse: store copy FROM TO"),
     "inspect": ("acidsql.cli.inspect", "show the health of tables: inspect [TABLE | DIRECTORY]"),
     "test": ("acidsql.cli.example", "lay out an example project of golden tests: test init [DIR]"),

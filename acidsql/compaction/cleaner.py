@@ -36,6 +36,7 @@ from acidsql.acid.paths import (
 )
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.changes.recovery import Recovery, hide, remove_staging
 from acidsql.changes.unit_of_work import Store
@@ -260,6 +261,7 @@ class Cleaner:
         return choose(
             [f for f in listing.files if not later.get(f.path.partition("/")[0])],
             job.write_ids,
+            seen_txns(job.table),
             directories=[d for d in listing.directories if not later[d.partition("/")[0]]],
             read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
             read_hidden=read_hidden,

@@ -23,6 +23,7 @@ from acidsql.acid.acid_directory import AcidDirectory, FileEntry
 from acidsql.acid.ids import TxnId
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import ProgrammingError
@@ -221,7 +222,7 @@ def directory_of(
         write_ids = store.valid_write_ids(table.name, store.valid_txns())
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
-    return acid_directory(io, root, compactors, events=table.is_full_acid)
+    return acid_directory(io, root, compactors, seen_txns(table), events=table.is_full_acid)
 
 
 def facts_of(

@@ -10,7 +10,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import attached_txns
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.blockers import blockers_of, mends_of
@@ -78,7 +78,7 @@ def table_health(
     """
     now_valid = store.valid_txns()
     write_ids = store.valid_write_ids(table.name, now_valid) if table.is_transactional else None
-    txns = attached_txns(table) or now_valid
+    txns = seen_txns(table, now_valid)
     known = store.list_partitions(table) if partitions is None else partitions
     named = _layouts(io, table, known, write_ids, txns)
     if footers and table.file_format is FileFormat.ORC:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.write_ids import ValidTxnList
-from acidsql.catalog.attached import attached_txns
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.decision import Store
@@ -267,7 +267,7 @@ def _layouts(
     store: Store, io: FileIO, table: Table, txns: ValidTxnList
 ) -> list[tuple[dict[str, str], Layout]]:
     write_ids = store.valid_write_ids(table.name, txns)
-    seen = attached_txns(table) or txns
+    seen = seen_txns(table, txns)
     labelled: list[tuple[dict[str, str], str]] = []
     for partition in objects_of(store, table):
         labels = {"database": table.name.database, "table": table.name.table}

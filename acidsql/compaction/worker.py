@@ -20,6 +20,7 @@ from acidsql import crash_points
 from acidsql.acid.acid_directory import AcidDirectory
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import Base
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.changes.recovery import remove_staging
@@ -259,7 +260,7 @@ class Worker:
             self._files,
             subject.root,
             opened.write_ids,
-            opened.txns,
+            seen_txns(subject.table, opened.txns),
             events=subject.table.is_full_acid,
         )
 
@@ -313,7 +314,9 @@ class Worker:
         """
         store, table = self._store, subject.table
         write_ids = store.valid_write_ids(table.name, store.valid_txns())
-        now = acid_directory(self._files, subject.root, write_ids, events=table.is_full_acid)
+        now = acid_directory(
+            self._files, subject.root, write_ids, seen_txns(table), events=table.is_full_acid
+        )
         base = None if now.base is None else now.base.name
         return isinstance(base, Base) and base.write_id > inputs.max_write_id
 

@@ -45,6 +45,12 @@ def begin_attached(connection: Connection, table: TableName) -> None:
     connection.execute(_INSERT, {**first, "NWI_NEXT": ATTACHED_NEXT})
 
 
+def begin_anew(connection: Connection, table: TableName, write_id: WriteId) -> None:
+    """Has a table that gave out none give out those behind ``write_id``."""
+    connection.execute(_FORGET, _named(table))
+    begin_behind(connection, table, write_id)
+
+
 def begin_with(connection: Connection, table: TableName, write_id: WriteId) -> None:
     """Has a new table begin with files of ``write_id``. WriteConflictError if files that somebody
     looks for may have its name.

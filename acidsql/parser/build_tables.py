@@ -7,6 +7,7 @@ from acidsql.parser import pieces
 from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
+    AdoptTable,
     AnalyzeTable,
     Assumption,
     AttachTable,
@@ -411,6 +412,16 @@ def _assumption(clause: Node | None) -> Assumption | None:
     )
 
 
+def adopt_table(node: Node, text: str) -> AdoptTable:
+    return AdoptTable(
+        span=node.span,
+        name=pieces.table_name(node),
+        clustered_by=_clustered_by(node),
+        not_clustered=pieces.once(node, "not_clustered") is not None,
+        properties=pieces.properties(pieces.once(node, "table_properties")),
+    )
+
+
 def detach_table(node: Node, text: str) -> DetachTable:
     return DetachTable(
         span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists")
@@ -421,5 +432,6 @@ BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
     show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    describe_health, load_data, analyze_table, repair_table, attach_table, detach_table,
+    describe_health, load_data, analyze_table, repair_table, attach_table, adopt_table,
+    detach_table,
 )  # fmt: skip

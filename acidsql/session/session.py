@@ -177,19 +177,23 @@ class Session:
         partitioned_by: str = "",
         committed: Iterable[int] | None = None,
         aborted: Iterable[int] | None = None,
+        dump: str | os.PathLike[str] | None = None,
     ) -> Result:
         """Attaches a table that others write, read only: ATTACH TABLE.
 
         columns, partitioned_by: definitions, as in CREATE TABLE, where files and directories do not
         tell them. committed, aborted: of the write ids of which the directories prove nothing,
         those that count, or those that do not while all others do (``aborted=[]``: all count).
-        BindError that names these ids if neither is given and there are any.
+        dump: a file that tells all of that. BindError that names these ids if there are any and
+        nothing tells.
         """
         if committed is not None and aborted is not None:
             raise InterfaceError("write ids are told by those committed, or by those aborted")
         text = f"ATTACH TABLE {table}" + (f" ({columns})" if columns else "")
         text += f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
         text += f" FROM {text_literal(os.fspath(location))} READ ONLY"
+        if dump is not None:
+            text += f" USING {text_literal(os.fspath(dump))}"
         if committed is not None:
             listed = ", ".join(str(int(one)) for one in committed)
             text += f" ASSUME COMMITTED ({listed})" if listed else " ASSUME COMMITTED (0)"
@@ -197,6 +201,40 @@ class Session:
             ids = ", ".join(str(int(one)) for one in aborted)
             text += " ASSUME COMMITTED" + (f" EXCEPT ({ids})" if ids else "")
         return self.sql(text)
+
+    def adopt(
+        self,
+        table: str,
+        *,
+        clustered_by: str | Iterable[str] | None = None,
+        buckets: int | None = None,
+        bucketing_version: int | None = None,
+    ) -> Result:
+        """Makes a table that is attached one of this warehouse, once nobody else writes it: ADOPT
+        TABLE.
+
+        clustered_by, buckets, bucketing_version: its buckets, where neither a dump nor files tell;
+        ``clustered_by=()``: it has none. BindError that says so if it is to be said.
+        """
+        text = f"ADOPT TABLE {table}"
+        names = (clustered_by,) if isinstance(clustered_by, str) else clustered_by
+        columns = None if names is None else ", ".join(map(identifier, names))
+        if bool(columns) != (buckets is not None):
+            raise InterfaceError("clustered_by and buckets go together")
+        if columns == "":
+            text += " NOT CLUSTERED"
+        elif buckets is not None:
+            text += f" CLUSTERED BY ({columns}) INTO {int(buckets)} BUCKETS"
+        if bucketing_version is not None:
+            text += f" TBLPROPERTIES ('bucketing_version'='{int(bucketing_version)}')"
+        return self.sql(text)
+
+    def dump(self, table: str) -> str:
+        """What another warehouse needs to know of a table to attach it (``t``, ``db.t``): the text
+        of a file that ``ATTACH TABLE .. USING`` names.
+        """
+        with self.turn.taken():
+            return self._spine.dump(table)
 
     def health(self, table: str, report: Report | None = None) -> TableHealth:
         """The health of a table (``db.t``, ``t PARTITION (day='x')``): what DESCRIBE HEALTH tells,

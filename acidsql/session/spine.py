@@ -30,12 +30,14 @@ from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
     AttachAction,
+    BoundAdoptTable,
     BoundAnalyze,
     BoundAttachTable,
     BoundCreateTableAs,
     BoundDescribeHealth,
     BoundDetachTable,
     BoundDropDatabase,
+    BoundShowCreateTable,
     BoundUse,
     CatalogAction,
 )
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from acidsql.parser.parameters import Params
 
 _HEALTH = "DESCRIBE HEALTH "
+_SHOW_CREATE = "SHOW CREATE TABLE "
 _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
 _MAKING = (CreateDatabase, CreateTable, CreateTableLike, CreateView)
@@ -254,6 +257,10 @@ class Spine:
                 from acidsql.attach.statements import explain_attach
 
                 return list(explain_attach(self.engine.files, action))
+            case CatalogCommand(action=BoundAdoptTable() as action) if mode is None:
+                from acidsql.attach.adoption import Adopter
+
+                return list(Adopter(self.store, self.engine, self.reads).explain(action))
             case _:
                 from acidsql.planner.explain import explain
 
@@ -310,7 +317,7 @@ class Spine:
             try:
                 result = (
                     self._attach(action)
-                    if isinstance(action, BoundAttachTable | BoundDetachTable)
+                    if isinstance(action, AttachAction)
                     else run_catalog_command(self._warehouse(), action)
                 )
                 result.plan = result.plan or locked
@@ -321,9 +328,15 @@ class Spine:
     def _attach(self, action: AttachAction) -> Result:
         from acidsql.attach.statements import attach_table, detach_table
 
-        if isinstance(action, BoundAttachTable):
-            return attach_table(self.store, self.engine.files, action)
-        return detach_table(self.store, action)
+        match action:
+            case BoundAttachTable():
+                return attach_table(self.store, self.engine.files, action)
+            case BoundAdoptTable():
+                from acidsql.attach.adoption import Adopter
+
+                return Adopter(self.store, self.engine, self.reads).adopt(action)
+            case BoundDetachTable():
+                return detach_table(self.store, action)
 
     def _follow(self, action: CatalogAction) -> None:
         """Goes to the database of USE, and leaves one that is gone, even where its directories
@@ -355,20 +368,33 @@ class Spine:
         """The health of a table, or of one partition: ``table`` is what follows DESCRIBE HEALTH.
         ``report``: hears how many footers of how many have been read.
         """
-        check_text(table, of="the name of a table")
-        text = f"{_HEALTH}{table}"
-        try:
-            source, planned = self.plan(text)
-        except Error as error:  # the user wrote what is behind our words
-            if error.span is not None:
-                start, end = error.span.start - len(_HEALTH), error.span.end - len(_HEALTH)
-                error.span, error.source = Span(max(start, 0), max(end, 0)), table
-            raise
+        source, planned = self._plan_of(_HEALTH, table)
         action = planned.action if isinstance(planned, CatalogCommand) else None
         if not isinstance(action, BoundDescribeHealth):
             raise ProgrammingError("the health of a table is asked for by its name")
         with placed_in(source), file_errors("DESCRIBE HEALTH"):
             return self._health(action.table, action.partition, report)
+
+    def dump(self, table: str) -> str:
+        """The dump of a table: ``table`` is what follows SHOW CREATE TABLE."""
+        from acidsql.attach.dump import dump_of
+
+        _, planned = self._plan_of(_SHOW_CREATE, table)
+        action = planned.action if isinstance(planned, CatalogCommand) else None
+        if not isinstance(action, BoundShowCreateTable):
+            raise ProgrammingError("a table is dumped by its name")
+        return dump_of(self.store, action.table)
+
+    def _plan_of(self, words: str, table: str) -> tuple[str, Plan]:
+        """The plan of a statement of our ``words`` and what the user wrote behind them."""
+        check_text(table, of="the name of a table")
+        try:
+            return self.plan(f"{words}{table}")
+        except Error as error:
+            if error.span is not None:
+                start, end = error.span.start - len(words), error.span.end - len(words)
+                error.span, error.source = Span(max(start, 0), max(end, 0)), table
+            raise
 
     def _health(
         self, table: Table, partition: Partition | None, report: Report | None = None

@@ -16,7 +16,7 @@ from acidsql.acid.listed import names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import attached_txns, is_attached
+from acidsql.catalog.attached import is_attached, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import (
@@ -323,7 +323,7 @@ class Snapshots:
                 self._io,
                 root,
                 write_ids,
-                attached_txns(table),
+                seen_txns(table),
                 events=table.is_full_acid,
                 listing=listing,
             )

@@ -87,3 +87,8 @@ SHOW VIEWS IN nope;
 SHOW COLUMNS IN t IN nope;
 SHOW COLUMNS IN default.t IN nope;
 SHOW TBLPROPERTIES nope;
+
+-- Tables of others.
+ADOPT TABLE t;
+ADOPT TABLE nope;
+DETACH TABLE t;

@@ -213,13 +213,14 @@ PARTITIONED = st.one_of(
     st.fixed_dictionaries({"partitioned_by": COLUMNS}),
     st.fixed_dictionaries({"partitioned_by_names": some(NAMES, 1)}),
 )
+CLUSTERED_BY = build(ast.ClusteredBy, columns=some(NAMES, 1), buckets=COUNTS, sorted_by=SORT_KEYS)
 TABLE_FIELDS = {
     "name": TABLES, "if_not_exists": FLAGS, "transactional_word": FLAGS, "external": FLAGS, "temporary": FLAGS, "managed": FLAGS,
     "row_format": maybe(ROW_FORMAT), "location": maybe(TEXTS), "properties": some(PROPERTY),
 }  # fmt: skip
 CREATE_TABLE_FIELDS = {
     "columns": some(COLUMN), "constraints": some(TABLE_RULES), "comment": maybe(TEXTS), "query": maybe(QUERY),
-    "clustered_by": maybe(build(ast.ClusteredBy, columns=some(NAMES, 1), buckets=COUNTS, sorted_by=SORT_KEYS)),
+    "clustered_by": maybe(CLUSTERED_BY),
     "skewed_by": maybe(build(ast.SkewedBy, columns=some(NAMES, 1), values=some(EXPRESSION, 1), directories=FLAGS)),
 }  # fmt: skip
 
@@ -263,6 +264,9 @@ CATALOG = st.one_of(
     build(
         ast.AttachTable, name=TABLES, location=PATH, if_not_exists=FLAGS, columns=some(PLAIN_COLUMN), partitioned_by=some(PLAIN_COLUMN),
         read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
+    ),
+    build(
+        ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),
     build(ast.DetachTable, name=TABLES, if_exists=FLAGS),
 )  # fmt: skip

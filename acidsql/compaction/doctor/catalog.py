@@ -8,6 +8,7 @@ from functools import partial
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.attached import adopted_up_to
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
@@ -199,10 +200,12 @@ def findings_of_forgotten(
     """
     if recorded is None:
         return
+    # of those of others only the ones that do not count have a record
+    since = max(recorded.since, adopted_up_to(table) + 1)
     for root in roots:
         for directory in root.layout.of(State.READ):
             write_id = _only_write_id(root, directory)
-            if write_id is None or write_id < recorded.since or write_id in recorded.ids:
+            if write_id is None or write_id < since or write_id in recorded.ids:
                 continue
             yield Finding(
                 severity=Severity.ERROR if recorded.is_certain else Severity.WARNING,

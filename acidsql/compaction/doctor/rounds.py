@@ -9,7 +9,7 @@ from typing import Protocol
 from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.paths import is_reserved
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import attached_txns
+from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
 from acidsql.compaction.doctor.catalog import (
@@ -71,7 +71,7 @@ def tables_of(store: DoctorStore) -> Iterator[Table]:
 def _of_transactional(
     store: DoctorStore, io: FileIO, table: Table, partitions: Sequence[Partition]
 ) -> Iterator[Finding]:
-    before = attached_txns(table) or store.valid_txns()
+    before = seen_txns(table, store.valid_txns())
     yield from findings_of_staging(io, table, before)
     write_ids = store.valid_write_ids(table.name, before)
     paths = [path_of(partition.location) for partition in partitions]
@@ -79,7 +79,7 @@ def _of_transactional(
         paths = [path_of(table.location)]
     roots = look_at_all(lambda path: take_root(io, path, table, write_ids, before), paths)
     # a write id is given out before there is a directory of it, so the ids of now cover all
-    after = attached_txns(table) or store.valid_txns()
+    after = seen_txns(table, store.valid_txns())
     now = store.valid_write_ids(table.name, after)
     yield from findings_of_write_ids(io, table, partitions, now)
     yield from findings_of_lost(store, io, table, partitions, now)

@@ -5,7 +5,7 @@ directories are the caller's business.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -155,6 +155,24 @@ class EmbeddedCatalog:
             elif stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
             record_directories(connection, stored.table_id, tuple(written))
+            yield
+
+    @contextmanager
+    def adopting_table(
+        self, before: Table, after: Table, *, uncounted: Sequence[WriteId], highest_txn: TxnId
+    ) -> Iterator[None]:
+        from acidsql.metastore.adoption import adopt
+
+        with self._store.write() as connection:
+            self._require_unchanged(connection, before)
+            adopt(
+                self._store,
+                connection,
+                before,
+                after,
+                uncounted=uncounted,
+                highest_txn=highest_txn,
+            )
             yield
 
     def _create_table(self, connection: Connection, table: Table) -> Table:

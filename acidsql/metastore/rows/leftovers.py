@@ -34,7 +34,12 @@ from acidsql.txn.manager import OperationType, TxnState
 
 BY_ITSELF = frozenset(
     str(reason.value)
-    for reason in (AbortReason.ROLLBACK, AbortReason.WRITE_CONFLICT, AbortReason.RENEWED)
+    for reason in (
+        AbortReason.ROLLBACK,
+        AbortReason.WRITE_CONFLICT,
+        AbortReason.RENEWED,
+        AbortReason.ADOPTED,
+    )
 )
 """TXN_META_INFO of transactions that were given up by those who had opened them."""
 

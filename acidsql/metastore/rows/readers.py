@@ -166,12 +166,21 @@ def readers_of(connection: Connection, table: TableName) -> set[int]:
     return set(connection.scalars(select(_RD.RD_ID).where(_of_table(table))))
 
 
+def txns_that_read(connection: Connection, table: TableName) -> list[TxnId]:
+    """The open transactions that have read a table."""
+    of_table = (_MH.MH_DATABASE == table.database, _MH.MH_TABLE == table.table)
+    rows = connection.scalars(select(_MH.MH_TXNID).where(*of_table).order_by(_MH.MH_TXNID))
+    return [TxnId(row) for row in rows]
+
+
 def is_read(connection: Connection, table: TableName) -> bool:
     """Whether anybody reads a table, in a transaction or outside."""
-    in_txns = select(_MH.MH_TXNID).where(
-        _MH.MH_DATABASE == table.database, _MH.MH_TABLE == table.table
-    )
-    return bool(readers_of(connection, table)) or connection.execute(in_txns).first() is not None
+    return bool(readers_of(connection, table) or txns_that_read(connection, table))
+
+
+def any_readers(connection: Connection) -> bool:
+    """Whether anybody reads any table outside of transactions."""
+    return connection.execute(select(_RD.RD_ID).limit(1)).first() is not None
 
 
 def part_readers(connection: Connection, table: TableName, table_id: int) -> None:

@@ -56,7 +56,7 @@ def insert_storage(connection: Connection, table: Table, cd_id: int, warehouse: 
         IS_STOREDASSUBDIRECTORIES=table.skew is not None and table.skew.directories,
     )
     if table.bucketing is not None:
-        _insert_bucketing(connection, sd_id, table.bucketing)
+        insert_bucketing(connection, sd_id, table.bucketing)
     if table.skew is not None:
         _insert_skew(connection, sd_id, table.skew)
     return sd_id
@@ -130,7 +130,7 @@ def read_skew(connection: Connection, row: Row[*tuple[Any, ...]]) -> Skew | None
     )
 
 
-def _insert_bucketing(connection: Connection, sd_id: int, bucketing: Bucketing) -> None:
+def insert_bucketing(connection: Connection, sd_id: int, bucketing: Bucketing) -> None:
     if bucketing.columns:
         rows = [
             {"SD_ID": sd_id, "INTEGER_IDX": i, "BUCKET_COL_NAME": name}

@@ -59,6 +59,8 @@ class AbortReason(IntEnum):
     """Ours: it waited for locks, and another went on in its place."""
     RUN_COMMITTED = 50904
     """Ours: another has committed what it was to do, under the same run id."""
+    ADOPTED = 50905
+    """Ours: it was of others, whose table was adopted, and does not count."""
 
 
 _WORDS = {
@@ -72,6 +74,7 @@ _WORDS = {
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
     AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",
     AbortReason.RUN_COMMITTED: "another transaction had committed the same run",
+    AbortReason.ADOPTED: "others had aborted it, or left it open, when their table was adopted",
     AbortReason.RENEWED: "it waited for locks, and another transaction went on in its place",
 }
 

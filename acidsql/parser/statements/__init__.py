@@ -55,6 +55,7 @@ from acidsql.parser.statements.rows import (
     Values,
 )
 from acidsql.parser.statements.tables import (
+    AdoptTable,
     AnalyzeTable,
     Assumption,
     AttachTable,
@@ -109,7 +110,8 @@ CatalogStatement = (
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties
     | ShowColumns | Describe | DescribeHealth
-    | LoadData | AnalyzeTable | RepairTable | AttachTable | DetachTable | TableAlteration
+    | LoadData | AnalyzeTable | RepairTable | AttachTable | AdoptTable | DetachTable
+    | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
     StartTransaction | Commit | Rollback | SetAutocommit
@@ -128,6 +130,7 @@ __all__ = [
     "AddColumns",
     "AddPartitions",
     "AddedPartition",
+    "AdoptTable",
     "AnalyzeTable",
     "Assignment",
     "Assumption",

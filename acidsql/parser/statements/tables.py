@@ -282,6 +282,17 @@ class AttachTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptTable:
+    """ADOPT TABLE t [CLUSTERED BY (..) INTO n BUCKETS | NOT CLUSTERED] [TBLPROPERTIES (..)]."""
+
+    span: Span
+    name: QualifiedName
+    clustered_by: ClusteredBy | None = None
+    not_clustered: bool = False
+    properties: tuple[Property, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DetachTable:
     """DETACH TABLE [IF EXISTS] t."""
 

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.attached import Assumed
-from acidsql.catalog.model import Column, Database, Partition, Table, TableName
+from acidsql.catalog.model import Bucketing, Column, Database, Partition, Table, TableName
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
@@ -269,6 +269,22 @@ class BoundAttachTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAdoptTable:
+    """``bucketing``: the buckets that are given; ``not_clustered``: it is said that there are none.
+    ``version_is_given``: that of the buckets. ``now``: epoch seconds. ``span``: of the table's
+    name, ``clause_span``: of what is said of buckets.
+    """
+
+    table: Table
+    bucketing: Bucketing | None
+    version_is_given: bool
+    not_clustered: bool
+    now: int
+    span: Span
+    clause_span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDetachTable:
     """``name``: None if there is nothing to let go of."""
 
@@ -386,8 +402,8 @@ PartitionAction = (
 )  # fmt: skip
 """What changes where rows lie: partitions, and the places of their files."""
 
-AttachAction = BoundAttachTable | BoundDetachTable
-"""What brings tables that others write into the catalog, and out of it."""
+AttachAction = BoundAttachTable | BoundAdoptTable | BoundDetachTable
+"""What brings tables that others write into the catalog, makes them its own, and takes them out."""
 
 DdlAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase

@@ -12,6 +12,7 @@ from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundMerge, BoundRead, MergeAction
 from acidsql.planner.bind.bound_catalog import (
     BoundAddPartitions,
+    BoundAdoptTable,
     BoundAlterTable,
     BoundAnalyze,
     BoundAttachTable,
@@ -119,6 +120,9 @@ def _of_ddl(  # noqa: C901 (flat: a case for each kind)
         case BoundDetachTable(name=TableName() as name):
             yield _on_database(name.database, LockType.SHARED_READ)
             yield _on_table(name, LockType.EXCLUSIVE)
+        case BoundAdoptTable(table=table):
+            yield _on_database(table.name.database, LockType.SHARED_READ)
+            yield _on_table(table.name, LockType.EXCLUSIVE)
         case BoundDropDatabase(name=database):
             yield _on_database(database, LockType.EXCLUSIVE)
         case (

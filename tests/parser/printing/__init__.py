@@ -70,7 +70,7 @@ def _print_command(statement: ast.CatalogStatement | ast.TransactionStatement) -
             ast.CreateTable() | ast.CreateTableLike() | ast.DropTable() | ast.CreateView()
             | ast.DropView() | ast.TruncateTable()
             | ast.LoadData() | ast.AnalyzeTable() | ast.RepairTable()
-            | ast.AttachTable() | ast.DetachTable()
+            | ast.AttachTable() | ast.AdoptTable() | ast.DetachTable()
         ):  # fmt: skip
             return print_table_statement(statement)
         case (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from acidsql.parser.statements import (
+    AdoptTable,
     AnalyzeTable,
     AttachTable,
     ClusteredBy,
@@ -67,6 +68,7 @@ TableStatement = (
     | AnalyzeTable
     | RepairTable
     | AttachTable
+    | AdoptTable
     | DetachTable
 )
 Show = (
@@ -145,6 +147,13 @@ def print_table_statement(statement: TableStatement) -> str:
             )
         case AttachTable():
             return _attach_table(statement)
+        case AdoptTable():
+            return clauses(
+                f"ADOPT TABLE {qualified(statement.name)}",
+                _clustered_by(statement.clustered_by),
+                "NOT CLUSTERED" if statement.not_clustered else None,
+                properties("TBLPROPERTIES", statement.properties),
+            )
         case DetachTable():
             exists = statement.if_exists and "IF EXISTS"
             return words("DETACH TABLE", exists, qualified(statement.name))

@@ -1,5 +1,5 @@
-"""ATTACH TABLE and DETACH TABLE: names and given columns are checked. What lies at the location is
-found out when the statement runs.
+"""ATTACH TABLE, ADOPT TABLE and DETACH TABLE: names and given columns are checked. What lies at the
+location is found out when the statement runs.
 """
 
 from __future__ import annotations
@@ -7,13 +7,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidsql.acid.ids import WriteId
-from acidsql.catalog.attached import Assumed, is_attached
-from acidsql.catalog.model import Table, TableKind
-from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.catalog.attached import SOURCE, Assumed, is_attached
+from acidsql.catalog.model import Bucketing, Table, TableKind
+from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
-from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
-from acidsql.planner.bind.ddl.columns import bind_columns, bind_partition_columns
+from acidsql.planner.bind.bound_catalog import BoundAdoptTable, BoundAttachTable, BoundDetachTable
+from acidsql.planner.bind.ddl.columns import (
+    bind_bucketing,
+    bind_columns,
+    bind_partition_columns,
+)
 from acidsql.planner.bind.ddl.create import absolute, new_name
+from acidsql.planner.bind.ddl.table_properties import BUCKETING_VERSION, Given, check_values
 from acidsql.planner.bind.names import Names
 
 SERVERS = ("thrift", "postgresql", "mysql", "jdbc", "derby")
@@ -67,6 +72,62 @@ def _assumed(given: ast.Assumption | None) -> Assumed | None:
     if given.excepted or ids is None:
         return Assumed(committed=None, aborted=ids or (), span=given.span)
     return Assumed(committed=ids, aborted=(), span=given.span)
+
+
+def bind_adopt(names: Names, statement: ast.AdoptTable) -> BoundAdoptTable:
+    name = names.table_name(statement.name)
+    table = names.catalog.find_table(name)
+    if table is None:
+        raise names.not_found(name, statement.name.span)
+    if not is_attached(table):
+        raise BindError(
+            f"table {name} is not attached",
+            hint="It is one of this warehouse already.",
+            span=statement.name.span,
+        )
+    given = Given(statement.properties, statement.span)
+    for key in given.values:
+        if key != BUCKETING_VERSION:
+            raise BindError(
+                f'ADOPT TABLE has no property "{key}"',
+                hint="ALTER TABLE .. SET TBLPROPERTIES sets it once the table is adopted.",
+                span=given.span(key),
+            )
+    check_values(given)
+    version = given.values.get(BUCKETING_VERSION)
+    clause = statement.clustered_by
+    if clause is not None and statement.not_clustered:
+        raise BindError("a table is clustered or it is not", span=clause.span)
+    if version is not None and clause is None:
+        raise BindError(
+            "bucketing_version says nothing without CLUSTERED BY",
+            span=given.span(BUCKETING_VERSION),
+        )
+    bucketing = bind_bucketing(clause, table.columns, int(version or 2))
+    where = statement.name.span if clause is None else clause.span
+    if clause is not None or statement.not_clustered:
+        _check_buckets_unknown(table, bucketing, where)
+    return BoundAdoptTable(
+        table=table,
+        bucketing=bucketing,
+        version_is_given=version is not None,
+        not_clustered=statement.not_clustered,
+        now=names.around.now,
+        span=statement.name.span,
+        clause_span=where,
+    )
+
+
+def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Span) -> None:
+    """Raises BindError where buckets are given that a dump has told, or that cannot be written."""
+    if SOURCE in table.properties:
+        raise BindError("the dump has told which buckets the table has", span=where)
+    sorted_by = () if bucketing is None else bucketing.sorted_by
+    if sorted_by and table.is_full_acid:
+        raise BindError(
+            f"Table {table.name} cannot support full ACID functionality since it is sorted.",
+            span=where,
+        )
 
 
 def bind_detach(names: Names, statement: ast.DetachTable) -> BoundDetachTable:

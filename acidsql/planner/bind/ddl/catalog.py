@@ -75,6 +75,10 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             from acidsql.planner.bind.ddl.attach import bind_attach  # few statements attach
 
             return bind_attach(names, statement)
+        case ast.AdoptTable():
+            from acidsql.planner.bind.ddl.attach import bind_adopt
+
+            return bind_adopt(names, statement)
         case ast.DetachTable():
             from acidsql.planner.bind.ddl.attach import bind_detach
 

@@ -160,8 +160,12 @@ def check_changes(table: Table, given: Given) -> None:
 
 
 def check_unset(table: Table, keys: Mapping[str, Span]) -> None:
-    """BindError if one of the keys is what makes the table transactional."""
+    """BindError if one of the keys is what makes the table transactional, or tells what others have
+    written of it.
+    """
     for key, span in keys.items():
+        if key.startswith(ATTACHED):
+            raise BindError(f'property "{key}" is not for users', span=span)
         if table.is_full_acid and key.lower() == TRANSACTIONAL:
             raise _cannot_be_unset(table, span)
         if table.is_insert_only and key.lower() in (TRANSACTIONAL, MODE):

@@ -1,0 +1,242 @@
+"""ADOPT TABLE: a table that is attached becomes one of this warehouse, where it lies. Others no
+longer write it: their ids end where ours begin.
+
+What did not count never will: those write ids are of aborted transactions from now on, whose
+directories go as those of any other. A compaction that never committed is removed, before the store
+says that the table is ours; who dies in between has removed what held nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList
+from acidsql.attach.assumptions import question_lines
+from acidsql.attach.buckets import Buckets, buckets_of, unknown_error
+from acidsql.attach.layout import LaidOut, changes_since, laid_out
+from acidsql.catalog.attached import (
+    ADOPTED,
+    ASSUMED,
+    ATTACHED,
+    SOURCE,
+    TXNS,
+    WRITE_IDS,
+    attached_write_ids,
+    seen_txns,
+)
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Bucketing, Table, TableKind
+from acidsql.engine import Engine
+from acidsql.errors import BindError, ExecutionError, Warning
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.bound_catalog import BoundAdoptTable
+from acidsql.result import Result, Stats
+from acidsql.txn.reading import Reads
+
+_SHOWN = 8
+"""How many changes are named one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopter:
+    """Adopts tables of one warehouse."""
+
+    store: Catalog
+    engine: Engine
+    reads: Reads
+
+    def adopt(self, action: BoundAdoptTable) -> Result:
+        """BindError where somebody still writes to the table, or where something has to be said
+        first; WriteConflictError while a transaction reads it.
+        """
+        table = action.table
+        with _file_errors(table):
+            layout = self._look(action)
+            changes = list(changes_since(table, layout))
+            if changes:
+                raise _changed_error(action, changes)
+            buckets = self._buckets(action, layout)
+            if buckets is None:
+                raise unknown_error(action)
+            uncounted, txns = _uncounted(table), _txns(table, layout)
+            with (
+                self.store.adopting_table(
+                    table,
+                    _adopted(action, buckets.bucketing, txns),
+                    uncounted=uncounted,
+                    highest_txn=TxnId(0) if txns is None else txns.high_watermark,
+                ),
+                _file_errors(table),
+            ):  # which are none of the store's
+                for path in layout.unfinished.values():
+                    self._remove(path)
+        return Result(
+            (), Stats(), notes=list(_notes(table)), warnings=list(_warnings(table, layout))
+        )
+
+    def explain(self, action: BoundAdoptTable) -> Iterator[str]:
+        """What ADOPT would assume and do, each with its reason. Changes nothing."""
+        table = action.table
+        with _file_errors(table):
+            layout = self._look(action)
+            buckets = self._buckets(action, layout)
+        yield f"ADOPT TABLE {table.name}"
+        yield f"  location: {table.location}: written to from then on; DROP TABLE deletes it"
+        changes = list(changes_since(table, layout))
+        if changes:
+            yield "  refused, because somebody has written to it since it was attached:"
+            yield from (f"    {line}" for line in _shortened(changes))
+        if table.partition_columns:
+            yield from (f"  a partition without directory: {path}" for path in layout.missing)
+        yield f"  buckets: {_bucket_words(buckets)}"
+        if table.is_transactional:
+            yield from _ids(table, layout)
+        for path in layout.unfinished.values():
+            yield f"  removed: {path} (a compaction that never committed)"
+        yield "  statistics: unknown"
+
+    def _look(self, action: BoundAdoptTable) -> LaidOut:
+        table = action.table
+        return laid_out(self.engine.files, table, self.store.list_partitions(table))
+
+    def _buckets(self, action: BoundAdoptTable, layout: LaidOut) -> Buckets | None:
+        table = action.table
+        names = [table.name] if table.is_transactional else []
+
+        def rows(columns: tuple[str, ...]) -> Iterable[pa.RecordBatch]:
+            with self.reads.reading(names, f"ADOPT TABLE {table.name}") as (visible, _):
+                snapshot = self.engine.snapshots(visible).take(
+                    table, self.store.list_partitions(table)
+                )
+                scanner = self.engine.resources.local.scanner
+                yield from scanner.batches(snapshot, columns, ids=True)
+
+        return buckets_of(action, layout, rows)
+
+    def _remove(self, path: str) -> None:
+        """OSError if it is there still."""
+        files = self.engine.files
+        files.delete_tree(path)
+        if files.exists(path):
+            raise OSError(f'"{path}" could not be removed')
+
+
+@contextmanager
+def _file_errors(table: Table) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ExecutionError(f'cannot adopt "{table.location}": {reason}') from error
+
+
+def _changed_error(action: BoundAdoptTable, changes: Sequence[str]) -> BindError:
+    return BindError(
+        f"table {action.table.name} was changed since it was attached: somebody still writes it",
+        detail="\n".join(_shortened(changes)),
+        hint=(
+            "When nobody writes to it any more, DETACH TABLE and ATTACH TABLE it anew (with a new"
+            " dump, if it was attached with one), and ADOPT TABLE then."
+        ),
+        span=action.span,
+    )
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return list(lines) if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
+
+
+def _uncounted(table: Table) -> tuple[WriteId, ...]:
+    """The write ids that do not count, in their order."""
+    known = attached_write_ids(table)
+    return () if known is None else known.exceptions
+
+
+def _txns(table: Table, layout: LaidOut) -> ValidTxnList | None:
+    """The transactions of others whose compactions are read; None for a table without any."""
+    known = seen_txns(table)
+    if known is None:
+        return None
+    return replace(known, aborted=(*known.aborted, *layout.unfinished))
+
+
+def _adopted(
+    action: BoundAdoptTable, bucketing: Bucketing | None, txns: ValidTxnList | None
+) -> Table:
+    table, write_ids = action.table, attached_write_ids(action.table)
+    gone = ("EXTERNAL", ATTACHED, WRITE_IDS)
+    properties = {key: text for key, text in table.properties.items() if key not in gone}
+    properties["bucketing_version"] = "2" if bucketing is None else str(bucketing.version)
+    properties["transient_lastDdlTime"] = str(action.now)
+    if write_ids is not None and txns is not None:
+        properties |= {ADOPTED: str(write_ids.high_watermark), TXNS: str(txns)}
+    return replace(table, kind=TableKind.MANAGED, bucketing=bucketing, properties=properties)
+
+
+# ---- words
+
+
+def _notes(table: Table) -> Iterator[str]:
+    known, uncounted = attached_write_ids(table), _uncounted(table)
+    if known is not None:
+        yield f"the next write id is {known.high_watermark + 1}"
+    if uncounted:
+        which = "1 write id counts" if len(uncounted) == 1 else f"{len(uncounted)} write ids count"
+        yield f"{which} as aborted: such directories are removed"
+
+
+def _warnings(table: Table, layout: LaidOut) -> Iterator[Warning]:
+    known = attached_write_ids(table)
+    directories = {} if known is None else _directories(layout, known.open)
+    lines = question_lines({one: paths for one, paths in directories.items() if paths})
+    if lines:
+        yield Warning(f"open when the dump was made, and never to count: {'; '.join(lines)}")
+    for path in layout.missing:
+        yield Warning(f'a partition has no directory: "{path}"')
+    for path in layout.unfinished.values():
+        yield Warning(f'removed, a compaction that never committed: "{path}"')
+
+
+def _bucket_words(buckets: Buckets | None) -> str:
+    if buckets is None:
+        return "to be said with CLUSTERED BY or NOT CLUSTERED, because no file tells"
+    bucketing = buckets.bucketing
+    if bucketing is None:
+        return f"none ({buckets.reason})"
+    return f"{bucketing.count} by {', '.join(bucketing.columns)} ({buckets.reason})"
+
+
+def _ids(table: Table, layout: LaidOut) -> Iterator[str]:
+    known = attached_write_ids(table)
+    assert known is not None
+    yield f"  next write id: {known.high_watermark + 1} (behind the highest when it was attached)"
+    if layout.highest_txn:
+        yield f"  next transaction: above {layout.highest_txn} (of the names of directories)"
+    if not known.exceptions:
+        return
+    assumed, source = table.properties.get(ASSUMED), table.properties.get(SOURCE)
+    reason = f"ASSUME {assumed}" if source is None else f"of the dump {source}"
+    for write_ids, fate in (
+        (known.aborted, "never to count"),
+        (known.open, "open, and never to count"),
+    ):
+        if write_ids:
+            yield f"  {fate}; removed where nothing else is in it ({reason}):"
+            lines = question_lines(_directories(layout, write_ids))
+            yield from (f"    {line}" for line in lines)
+
+
+def _directories(layout: LaidOut, write_ids: Sequence[WriteId]) -> dict[WriteId, list[str]]:
+    """The directories of each of these."""
+    directories: dict[WriteId, list[str]] = {write_id: [] for write_id in write_ids}
+    for root, evidence in layout.evidence.items():
+        for write_id, paths in evidence.unproven.items():
+            if write_id in directories:
+                directories[write_id] += [f"{root}/{path}" for path in paths]
+    return directories
