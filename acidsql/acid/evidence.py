@@ -30,6 +30,7 @@ AnyListed = Listed[DirectoryName]
 class Evidence:
     """``highest``: the highest write id in a name, 0 for none; ``highest_txn``: that of the
     transactions of compactions. ``compacted``: the directories whose rows are committed.
+    ``proven``: the ranges of write ids that they took in, all of which had ended.
     ``unproven``: the directories of each write id that could be of an aborted or open transaction.
     ``unfinished``: the compactions that never committed, by their transaction. ``originals``: how
     many files without ACID columns there are.
@@ -38,6 +39,7 @@ class Evidence:
     highest: WriteId
     highest_txn: TxnId
     compacted: tuple[str, ...]
+    proven: tuple[tuple[WriteId, WriteId], ...]
     unproven: Mapping[WriteId, tuple[str, ...]]
     unfinished: Mapping[TxnId, str]
     originals: int
@@ -71,6 +73,7 @@ def evidence_of(
         highest=WriteId(max((0, *(id_range(one.name)[1] for one in listed)))),
         highest_txn=TxnId(max((0, *(one.name.visibility_txn_id for one in listed)))),
         compacted=tuple(one.path for one in proven),
+        proven=tuple(map(_taken_in, proven)),
         unproven={write_id: tuple(unproven[write_id]) for write_id in sorted(unproven)},
         unfinished={one.name.visibility_txn_id: one.path for one in unfinished},
         originals=len(listing.originals),
@@ -109,6 +112,11 @@ def _is_unfinished(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
         and any(file.size for file in other.files)
         for other in listed
     )
+
+
+def _taken_in(one: AnyListed) -> tuple[WriteId, WriteId]:
+    low, high, _ = id_range(one.name)
+    return (WriteId(1) if isinstance(one.name, Base) else low), high
 
 
 def _is_taken_in(one: AnyListed, proven: Iterable[AnyListed]) -> bool:

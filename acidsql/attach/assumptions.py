@@ -4,14 +4,17 @@ the others. Nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import CONVERSION_SEED, TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.examination import Examined
 from acidsql.catalog.attached import Assumed
 from acidsql.errors import BindError, Span
 
+_KEPT = 10_000
+"""The most write ids without a directory that an attached table has in its list."""
 _SHOWN = 8
 """How many write ids are named one by one."""
 
@@ -58,12 +61,31 @@ def question_lines(unproven: Mapping[WriteId, Sequence[str]]) -> list[str]:
 
 def valid_write_ids(name: str, examined: Examined, assumed: Assumed | None) -> ValidWriteIdList:
     """The list of an attached table; ``name``: ``db.table``. What is not committed counts as
-    aborted, so that compactions above it can be read.
+    aborted, so that compactions above it can be read. So does an id that no directory is about: its
+    transaction may be open, and nobody was asked about what it writes later.
     """
     aborted = [
         write_id for write_id in examined.unproven if assumed is None or not assumed.takes(write_id)
     ]
-    return ValidWriteIdList(table=name, high_watermark=examined.highest, aborted=tuple(aborted))
+    return ValidWriteIdList(
+        table=name, high_watermark=examined.highest, aborted=(*aborted, *_unseen(examined))
+    )
+
+
+def _unseen(examined: Examined) -> Iterator[WriteId]:
+    """The write ids that no directory is about, the highest ones first and no more than are kept:
+    what is open is among the last that were given out.
+    """
+    ranges = [pair for one in examined.evidence.values() for pair in one.proven]
+    converted = examined.highest > CONVERSION_SEED
+    ids = range(examined.highest, CONVERSION_SEED if converted else 0, -1)
+    unseen = (
+        WriteId(write_id)
+        for write_id in ids
+        if write_id not in examined.unproven
+        and not any(low <= write_id <= high for low, high in ranges)
+    )
+    return islice(unseen, _KEPT)
 
 
 def valid_txns(examined: Examined) -> ValidTxnList:
