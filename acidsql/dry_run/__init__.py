@@ -16,7 +16,6 @@ from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
-from acidsql.planner.explain import explain
 from acidsql.planner.explain.words import clause_heading
 from acidsql.planner.steps.names import title_of
 from acidsql.planner.steps.plans import (
@@ -100,7 +99,7 @@ def _of_leg(
     around: Around, leg: WritePlan | MergePlan, touched: Sequence[Touched]
 ) -> Iterator[str]:
     if isinstance(leg, WritePlan) and isinstance(leg.action, BoundLoad):
-        yield from explain(leg, around.settings, around.store)
+        yield from around.explain(leg)
         yield from _overwritten(around, leg, leg.action, ())
         return
     if isinstance(leg, WritePlan) and isinstance(leg.action, BoundInsert) and leg.action.truncate:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.ids import TxnId
-from acidsql.attach.statements import explain_attach
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, names_words
 from acidsql.dry_run.going import (
@@ -21,7 +20,6 @@ from acidsql.dry_run.going import (
 from acidsql.errors import BindError
 from acidsql.planner.bind.bound_catalog import (
     BoundAlterTable,
-    BoundAttachTable,
     BoundCreateView,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -31,16 +29,13 @@ from acidsql.planner.bind.bound_catalog import (
     BoundSetTableLocation,
 )
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
-from acidsql.planner.explain import explain
 from acidsql.planner.steps.plans import CatalogCommand, SessionCommand
 from acidsql.txn.manager import TxnState
 
 REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"
 
 
-def of_command(  # noqa: C901 (flat: a case for each kind)
-    around: Around, plan: CatalogCommand | SessionCommand
-) -> Iterator[str]:
+def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:
     """What goes, or else what EXPLAIN says. BindError for what the statement itself refuses."""
     match plan.action:
         case BoundDropTable(name=name) | BoundDropView(name=name):
@@ -58,10 +53,8 @@ def of_command(  # noqa: C901 (flat: a case for each kind)
         case BoundAbortTransactions(ids=ids):
             for txn_id in ids:
                 yield from _aborted(around, txn_id)
-        case BoundAttachTable() as attached:
-            yield from explain_attach(around.engine.files, attached)
         case action:
-            yield from explain(plan, around.settings, around.store)
+            yield from around.explain(plan)
             if isinstance(action, BoundAlterTable) and action.words == REPLACE_COLUMNS:
                 yield from _lost_columns(around, action)
             if isinstance(action, BoundCreateView) and action.replaced is not None:

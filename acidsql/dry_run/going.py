@@ -4,7 +4,7 @@ by statistics that hold, or by footers: no Spark, no values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import own_directories
@@ -14,6 +14,7 @@ from acidsql.errors import Error
 from acidsql.files.urls import is_inside
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.planner.steps.plans import Plan
 from acidsql.settings import Settings
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
@@ -24,13 +25,14 @@ RETENTION = "acidsql.history.retention"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """What a dry run looks at. ``in_transaction``: the statement would be part of an open one,
-    which ``refuses_definitions``: DDL, if it has begun.
+    which ``refuses_definitions``: DDL, if it has begun. ``explain``: the lines of EXPLAIN.
     """
 
     engine: Engine
     store: EmbeddedMetastore
     settings: Settings
     snapshots: Snapshots
+    explain: Callable[[Plan], list[str]]
     in_transaction: bool = False
     refuses_definitions: bool = False
 
