@@ -15,6 +15,7 @@ has and the listing has not is looked for once more while nobody can change eith
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from acidsql.acid.acid_directory import id_range
 from acidsql.acid.paths import Base, DirectoryName, is_reserved, parse_directory
@@ -27,6 +28,7 @@ from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.footers import read_footer
 from acidsql.txn.readers import UnwritableError
 
 FORGET = "--forget-lost"
@@ -36,13 +38,15 @@ FORGET = "--forget-lost"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostFiles:
     """A directory that holds less than it should. ``left``: what there is of it, None if it is not
-    there at all.
+    there at all. ``suspects``: its files that may be to blame, by their names: those without a
+    byte, else all.
     """
 
     root: str
     directory: str
     committed: Filled
     left: Filled | None
+    suspects: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -51,9 +55,12 @@ class LostFiles:
     def __str__(self) -> str:
         if self.left is None:
             return f'"{self.path}" is gone'
+        suspect = f', "{self.path}/{self.suspects[0]}"' if len(self.suspects) == 1 else ""
         if self.left.files < self.committed.files:
-            return f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}'
-        return f'"{self.path}" has {self.left.bytes:,} of {self.committed.bytes:,} bytes'
+            suspect += suspect and " is empty"
+            return f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}{suspect}'
+        suspect += suspect and " is not as it was written"
+        return f'"{self.path}" has {self.left.bytes:,} of {self.committed.bytes:,} bytes{suspect}'
 
 
 def check_lost(
@@ -116,7 +123,20 @@ def _look(
         location, name = now.location, name_of(table, partition)
     written = [w for w in catalog.written_directories(stored) if w.partition == name]
     root = path_of(location)
-    return list(missing(root, written, io.listing(root), write_ids)) if written else []
+    lost = missing(root, written, io.listing(root), write_ids) if written else ()
+    return [_look_into(io, one) if stored.is_full_acid else one for one in lost]
+
+
+def _look_into(io: FileIO, lost: LostFiles) -> LostFiles:
+    """Of several files that have fewer bytes, the first that cannot be read is to blame."""
+    if lost.left is None or lost.left.files < lost.committed.files or len(lost.suspects) < 2:
+        return lost
+    for name in lost.suspects:
+        try:
+            read_footer(io, f"{lost.path}/{name}")
+        except FormatError:
+            return replace(lost, suspects=(name,))
+    return lost
 
 
 def missing(
@@ -133,32 +153,42 @@ def missing(
         for path in listing.directories
         if is_reserved(path) and "/" not in path and (name := parse_directory(path)) is not None
     }
-    filled: dict[str, Filled] = {}
+    held: dict[str, dict[str, int]] = {}
     for file in listing.files:
-        directory, slash, _ = file.path.partition("/")
-        if slash and directory in names and file.size:
-            before = filled.get(directory, Filled(0, 0))
-            filled[directory] = Filled(before.files + 1, before.bytes + file.size)
+        directory, slash, within = file.path.partition("/")
+        if slash and directory in names:
+            held.setdefault(directory, {})[within] = file.size
     for one in written:
         name = parse_directory(one.directory)
         if name is None or not _is_seen(name, write_ids):
             continue
-        left = None
+        left, suspects = None, ()
         if one.directory in names:
-            left = filled.get(one.directory, Filled(0, 0))
+            sizes = held.get(one.directory, {})
+            left = Filled(sum(size > 0 for size in sizes.values()), sum(sizes.values()))
             if left.files >= one.filled.files and left.bytes >= one.filled.bytes:
                 continue
+            few = left.files < one.filled.files
+            suspects = tuple(within for within, size in sizes.items() if not (few and size))
         if not any(_covers(other, name, write_ids) for other in names.values()):
-            yield LostFiles(root=root, directory=one.directory, committed=one.filled, left=left)
+            yield LostFiles(
+                root=root,
+                directory=one.directory,
+                committed=one.filled,
+                left=left,
+                suspects=suspects,
+            )
 
 
 def _is_seen(name: DirectoryName, write_ids: ValidWriteIdList) -> bool:
     """Whether a reader with these write ids knows of a directory that is committed: of those that
-    were later, and that an older snapshot passes over, it has no say.
+    were later, and that an older snapshot passes over, it has no say. A base under the write id of
+    a compaction that has died was on record, and is nobody's.
     """
     low, high, _ = id_range(name)
     if isinstance(name, Base):
-        return high <= write_ids.high_watermark and high not in write_ids.open
+        decided = high <= write_ids.high_watermark and high not in write_ids.open
+        return decided and not write_ids.is_aborted(high)
     return write_ids.range_valid(low, high) is not RangeResponse.NONE
 
 
@@ -170,7 +200,7 @@ def _covers(other: DirectoryName, name: DirectoryName, write_ids: ValidWriteIdLi
     other_low, other_high, _ = id_range(other)
     if isinstance(other, Base):
         newer = other_high > high or (other_high == high and other != name)
-        return newer and _is_seen(other, write_ids) and not write_ids.is_aborted(other_high)
+        return newer and _is_seen(other, write_ids)
     if isinstance(name, Base):
         return False
     inside = other_low <= low and high <= other_high

@@ -140,7 +140,7 @@ def test_a_dataframe_is_sparks(session: Session) -> None:
     session.sql("INSERT INTO t VALUES (1, TIMESTAMP '2020-01-01 00:00:00')")
     result = session.sql("SELECT * FROM t")
     session.sql("INSERT INTO t VALUES (2, NULL)")
-    assert result.df.dtypes == [("id", "int"), ("at", "timestamp")]
+    assert result.df.dtypes == [("id", "int"), ("at", "timestamp_ntz")]
     assert [row.id for row in result.df.collect()] == [1]
     session.sql("SET acidsql.engine=local")
     result = session.sql("SELECT id FROM t ORDER BY id")

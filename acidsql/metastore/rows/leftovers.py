@@ -28,6 +28,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.txns import AbortReason
+from acidsql.metastore.rows.written import forget_base
 from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.leftovers import AbortedWrite, RecordedWriteIds
 from acidsql.txn.manager import OperationType, TxnState
@@ -115,6 +116,9 @@ def recorded(connection: Connection, writes: Collection[AbortedWrite]) -> tuple[
 def forget(connection: Connection, writes: Sequence[AbortedWrite]) -> None:
     """Deletes what is on record of these writes; with the last of a transaction on a table goes its
     write id. The transaction's own row is left to house-keeping.
+
+    A compaction puts a base under a write id of its own on record before it is committed: from now
+    on nothing would tell that it was aborted, and the base would be missed.
     """
     for write in recorded(connection, writes):
         of_table = and_(
@@ -130,6 +134,7 @@ def forget(connection: Connection, writes: Sequence[AbortedWrite]) -> None:
                 _TC.TC_OPERATION_TYPE != OperationType.STRAY.value,
             )
         )
+        forget_base(connection, write.table, write.write_id)
         t2w = TXN_TO_WRITE_ID.c
         connection.execute(
             delete(TXN_TO_WRITE_ID).where(

@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
-from acidsql.catalog.model import Table
+from acidsql.acid.ids import WriteId
+from acidsql.acid.paths import base_name
+from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
-from acidsql.metastore.tables import PARTITIONS, TBLS, WRITTEN_DIRECTORIES
+from acidsql.metastore.tables import DBS, PARTITIONS, TBLS, WRITTEN_DIRECTORIES
 
 _WD = WRITTEN_DIRECTORIES.c
 _INSERT = insert(WRITTEN_DIRECTORIES)
@@ -24,6 +26,14 @@ _OF_TABLE = (
         WRITTEN_DIRECTORIES, PARTITIONS, PARTITIONS.c.PART_ID == _WD.WD_PART_ID, isouter=True
     )
     .where(_WD.WD_TBL_ID == bindparam("table"))
+)
+_FORGET_BASE = delete(WRITTEN_DIRECTORIES).where(
+    _WD.WD_TBL_ID
+    == select(TBLS.c.TBL_ID)
+    .join_from(TBLS, DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
+    .where(DBS.c.NAME == bindparam("database"), TBLS.c.TBL_NAME == bindparam("table"))
+    .scalar_subquery(),
+    _WD.WD_DIRECTORY == bindparam("directory"),
 )
 _IS_THERE = select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == bindparam("table"))
 
@@ -86,3 +96,9 @@ def forget_written(
             delete(WRITTEN_DIRECTORIES).where(root, named),
             [{"name": directory} for directory in directories],
         )
+
+
+def forget_base(connection: Connection, table: TableName, write_id: WriteId) -> None:
+    """Forgets the base of a write id, in whatever partition of the table."""
+    named = {"database": table.database, "table": table.table, "directory": base_name(write_id)}
+    connection.execute(_FORGET_BASE, named)

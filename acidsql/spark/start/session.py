@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from acidsql.errors import (
     ExecutionError,
 )
+from acidsql.expressions.spark_words import identifier
 from acidsql.spark import jvm
 from acidsql.spark.start import class_archive
 from acidsql.spark.start.class_archive import DRIVER_OPTIONS
@@ -181,10 +182,18 @@ def derive(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkS
     zones = [session.conf.get(ZONE) or OUR_ZONE for session in (spark, ours)]
     ours.conf.set(USER_ZONE, (conf or {}).get(USER_ZONE, zones[0]))
     if not jvm.same_time_zone(ours, *zones):
-        for view in spark.catalog.listTables():
-            if view.isTemporary:
-                jvm.import_view(ours, spark, view.name)
+        for name in _temporary_views(spark):
+            jvm.import_view(ours, spark, name)
     return ours
+
+
+def _temporary_views(spark: SparkSession) -> list[str]:
+    """The names of a session's own views. Of the global ones' database: its other views need no
+    catalog. Catalog.listTables cannot decode its rows in a thread whose session compiles no code.
+    """
+    database = spark.conf.get("spark.sql.globalTempDatabase") or "global_temp"
+    views = spark.sql(f"SHOW VIEWS IN {identifier(database)}").collect()
+    return [view.viewName for view in views if view.isTemporary and not view.namespace]
 
 
 @contextlib.contextmanager

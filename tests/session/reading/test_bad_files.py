@@ -138,16 +138,16 @@ def test_what_is_no_orc_file_is_named(table: Damaged, kind: str, damage: str) ->
 
 
 def test_a_file_without_a_byte(table: Damaged) -> None:
-    """Holds no rows, as in Hive, if it should hold some; one that should hold delete events is not
-    trusted.
+    """Is named if it is on record that a statement has filled it; one of others' that should hold
+    rows holds none, as in Hive.
     """
-    table.put(DELETES, b"")
-    with pytest.raises(FormatError, match=f'"{DELETES}" is empty'):
-        table.read()
-    table.restore()
-    table.put(INSERTS, b"")
-    table.put(DELETES, (table.good / DELETES).read_bytes())
-    assert {row_id[0] for row_id in table.read()} == {0}
+    for name in (DELETES, INSERTS):
+        table.put(name, b"")
+        with pytest.raises(FormatError, match=f'"{table.folder}/{name}" is empty'):
+            table.read()
+        table.restore()
+    table.put(ORIGINAL, b"")
+    assert {row_id[0] for row_id in table.read()} == {10000001}
 
 
 def flipped(
