@@ -19,6 +19,7 @@ from tests.contracts.dropping import DropContract
 from tests.contracts.lock_ends import LockEndContract
 from tests.contracts.locks import LockContract
 from tests.contracts.readers import ReaderContract, ReaderTableContract
+from tests.contracts.recorded_directories import RecordContract
 from tests.contracts.runs import RunContract
 from tests.contracts.statistics import StatisticsContract
 from tests.contracts.store import Clock, OpenStore, StoreContract
@@ -65,6 +66,7 @@ class MetastoreContract(
     AlterContract,
     WrittenPartitionContract,
     StatisticsContract,
+    RecordContract,
     ReaderTableContract,
 ):
     """What a catalog and a transaction manager on one store must do together: transactions follow
