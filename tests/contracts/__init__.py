@@ -8,6 +8,7 @@ for our own.
 
 from __future__ import annotations
 
+from tests.contracts.adopting import AdoptContract
 from tests.contracts.altering import AlterContract
 from tests.contracts.catalog_partitions import CatalogPartitionContract
 from tests.contracts.catalog_tables import CatalogTableContract
@@ -64,6 +65,7 @@ class CatalogContract(CatalogTableContract, CatalogPartitionContract):
 class MetastoreContract(
     DropContract,
     AlterContract,
+    AdoptContract,
     WrittenPartitionContract,
     StatisticsContract,
     RecordContract,
