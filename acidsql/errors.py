@@ -26,7 +26,6 @@ import re
 from typing import Any, ClassVar, Self
 
 from acidsql.lazy_dataclass import dataclass
-from acidsql.width import display_width, visible
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_LINE = 160
@@ -138,6 +137,8 @@ class _Spanned(BaseException):
             first, last = _near(
                 text, column, room if screen is None else room - 2 * len(f"{_DOTS} ")
             )
+        from acidsql.width import visible
+
         label += f"{_DOTS} " if first else ""
         dots = f" {_DOTS}" if last < len(text) else ""
         carets = _columns(text[column : min(column + self.span.end - start, last)])
@@ -149,6 +150,8 @@ class _Spanned(BaseException):
 
 def _columns(text: str) -> int:
     """How many columns of a terminal a part of a line takes."""
+    from acidsql.width import display_width, visible  # Spark's workers import this module
+
     return display_width(visible(text))
 
 

@@ -142,17 +142,21 @@ class TransactionWork(UnitOfWork):
 
     def _check_own(self, leg: Leg) -> None:
         """Raises OperationalError where the first write id of a table is that of files that others
-        wrote: theirs would be taken for this transaction's. The id is given back.
+        wrote: theirs would be taken for this transaction's; ExecutionError where nobody can look.
+        The id is given back then.
         """
         from acidsql.storage.undeclared import find_undeclared, undeclared_error
 
         table, files = leg.table, self._engine.files
         locations = [p.location for p in self._store.list_partitions(table)]
-        with translated():
-            undeclared = find_undeclared(files, table, locations, WriteId(0))
-        if undeclared is not None:
+        try:
+            with translated():
+                undeclared = find_undeclared(files, table, locations, WriteId(0))
+            if undeclared is not None:
+                raise undeclared_error(table, undeclared)
+        except BaseException:  # the next one is to look again
             self.txn.give_back(table.name)
-            raise undeclared_error(table, undeclared)
+            raise
 
     def _note(self, leg: Leg, written: Written, work: Work) -> None:
         known = self._partitions.setdefault(leg.table.name, {})

@@ -201,6 +201,8 @@ def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
     """On a terminal: a prompt, several lines to a statement, a framed table, Ctrl-C giving up a
     line, Ctrl-D leaving.
     """
+    with Session(tmp_path / "warehouse") as session:
+        session.sql("CREATE TABLE t (id INT) STORED AS ORC")
     with Terminal(tmp_path) as terminal:
         terminal.wait_for("acidsql (default)>")
         terminal.type("SHOW\r")
@@ -225,6 +227,8 @@ def test_a_terminal_gets_a_prompt_a_table_and_a_history(tmp_path: Path) -> None:
 def test_ctrl_r_searches_the_history(tmp_path: Path) -> None:
     """Ctrl-R looks back for what is typed, with an empty prompt and in the second line of a
     statement; what it brings back can be run, and Ctrl-G gives the search up."""
+    with Session(tmp_path / "warehouse") as session:
+        session.sql("CREATE TABLE t (id INT) STORED AS ORC")
     with Terminal(tmp_path) as terminal:
         terminal.wait_for("acidsql (default)>")
         terminal.type("SHOW DATABASES LIKE 'def*';\r")

@@ -8,6 +8,7 @@ for our own.
 
 from __future__ import annotations
 
+from tests.contracts.adopting import AdoptContract
 from tests.contracts.altering import AlterContract
 from tests.contracts.catalog_partitions import CatalogPartitionContract
 from tests.contracts.catalog_tables import CatalogTableContract
@@ -19,6 +20,7 @@ from tests.contracts.dropping import DropContract
 from tests.contracts.lock_ends import LockEndContract
 from tests.contracts.locks import LockContract
 from tests.contracts.readers import ReaderContract, ReaderTableContract
+from tests.contracts.recorded_directories import RecordContract
 from tests.contracts.runs import RunContract
 from tests.contracts.statistics import StatisticsContract
 from tests.contracts.store import Clock, OpenStore, StoreContract
@@ -63,8 +65,10 @@ class CatalogContract(CatalogTableContract, CatalogPartitionContract):
 class MetastoreContract(
     DropContract,
     AlterContract,
+    AdoptContract,
     WrittenPartitionContract,
     StatisticsContract,
+    RecordContract,
     ReaderTableContract,
 ):
     """What a catalog and a transaction manager on one store must do together: transactions follow

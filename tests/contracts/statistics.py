@@ -15,13 +15,10 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog import statistics
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table
-from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
     Analyzed,
     ColumnStatistics,
-    Filled,
     StatisticsChange,
-    WrittenDirectory,
     nothing_yet,
 )
 from acidsql.catalog.types import parse_type
@@ -49,7 +46,7 @@ def inserted(
     partition: Partition | None = None,
     *,
     replaces: bool = False,
-    directories: Mapping[str, Filled] | None = None,
+    directories: Mapping[str, statistics.Filled] | None = None,
 ) -> StatisticsChange:
     return StatisticsChange(
         table=table,
@@ -79,8 +76,8 @@ def numbers(catalog: Catalog) -> tuple[str | None, ...]:
     )
 
 
-class StatisticsContract(StoreContract):
-    """Statistics change with a commit or not at all."""
+class MeasuredTables(StoreContract):
+    """Tables whose statistics are known."""
 
     @pytest.fixture
     def table(self, catalog: Catalog) -> Table:
@@ -110,6 +107,10 @@ class StatisticsContract(StoreContract):
         )
         catalog.add_partitions(T, [DAY])
         return created
+
+
+class StatisticsContract(MeasuredTables):
+    """Statistics change with a commit or not at all."""
 
     def test_an_empty_table_is_known_whole(self, catalog: Catalog, table: Table) -> None:
         """Its zeros are stored with it, and are no properties."""
@@ -342,53 +343,48 @@ class StatisticsContract(StoreContract):
         assert catalog.list_column_statistics(partitioned, ID) == ()
         assert catalog.list_partitions(partitioned)[0].statistics["COLUMN_STATS_ACCURATE"] == BASIC
 
-    def test_directories_are_on_record_until_they_go(
-        self, manager: TxnManager, catalog: Catalog, table: Table
-    ) -> None:
-        """From the commit on; an aborted transaction has none. What is taken off is missed no
-        more, and a dropped table leaves nothing to the next of its name.
-        """
-        directories = {"delta_0000001_0000001_0000": Filled(2, 300)}
-        for ends in (manager.abort, None):
-            opened = manager.begin([T])
-            change = inserted(table, 3, directories=directories)
-            assert catalog.written_directories(table) == ()
-            if ends is not None:
-                ends(opened.txn_id)
-            else:
-                manager.commit(opened.txn_id, written(manager, opened.txn_id), [change])
-        [one] = catalog.written_directories(table)
-        assert one == WrittenDirectory(
-            partition=None, directory="delta_0000001_0000001_0000", filled=Filled(2, 300)
-        )
-        catalog.forget_written(table, None, ["delta_0000002_0000002_0000"])
-        assert catalog.written_directories(table) == (one,)
-        catalog.forget_written(table, None, [one.directory])
-        assert catalog.written_directories(table) == ()
-        catalog.change_statistics([inserted(table, 3, directories=directories)])
+    def test_columns_that_do_not_hold_are_forgotten(self, catalog: Catalog, table: Table) -> None:
+        """They are there until then, though nobody answers for them; those that hold stay."""
+        catalog.put_statistics(table, [FOUND], None)
+        catalog.forget_doubted_columns(table)
+        assert [catalog.list_column_statistics(table, c) for c in (ID, NAME)] == [
+            (one,) for one in FOUND.columns
+        ]
+        catalog.change_statistics([inserted(table, 1)])
+        (measured,) = FOUND.columns[1:]
+        catalog.put_statistics(table, [replace(FOUND, columns=(measured,))], None)
+        assert catalog.list_column_statistics(table, ID) == FOUND.columns[:1]
+        before = numbers(catalog)
+        catalog.forget_doubted_columns(table)
+        assert catalog.list_column_statistics(table, ID) == ()
+        assert catalog.list_column_statistics(table, NAME) == (measured,)
+        assert numbers(catalog) == before
         catalog.drop_table(T)
-        again = catalog.create_table(replace(table, table_id=0))
-        assert catalog.written_directories(again) == ()
-        assert catalog.written_directories(table) == ()
+        catalog.forget_doubted_columns(table)
 
-    def test_directories_of_partitions_are_on_record(
+    def test_columns_of_a_partition_are_forgotten(
         self, catalog: Catalog, partitioned: Table
     ) -> None:
-        """They follow a partition to another name, and go with it."""
-        directories = {"base_0000001": Filled(1, 300)}
-        catalog.change_statistics([inserted(partitioned, 3, DAY, directories=directories)])
-        [one] = catalog.written_directories(partitioned)
-        assert (one.partition, one.directory) == (name_of(partitioned, DAY), "base_0000001")
-        later = replace(DAY, values=("later",), location="/data/t/ds=later")
-        catalog.alter_partition(partitioned, DAY, later, move=lambda: None)
-        [moved] = catalog.written_directories(partitioned)
-        assert moved.partition == "ds=later"
-        elsewhere = replace(later, location="/data/elsewhere")
-        catalog.alter_partition(partitioned, later, elsewhere)
-        assert catalog.written_directories(partitioned) == ()
-        catalog.change_statistics([inserted(partitioned, 3, elsewhere, directories=directories)])
-        catalog.drop_partitions(partitioned, [elsewhere])
-        assert catalog.written_directories(partitioned) == ()
+        """Those of the others stay, whether they hold or not; a partition that is gone has none."""
+        others = [
+            replace(DAY, values=(day,), location=f"/data/t/ds={day}") for day in ("sun", "tue")
+        ]
+        days = (DAY, *others)
+        catalog.add_partitions(T, others)
+        of_id = FOUND.columns[:1]
+        measured = [replace(FOUND, partition=day, columns=of_id) for day in days]
+        catalog.put_statistics(partitioned, measured, None)
+        catalog.change_statistics([inserted(partitioned, 1, day) for day in days[:2]])
+        for day in (DAY, days[2]):
+            catalog.forget_doubted_columns(partitioned, day)
+        assert [catalog.list_column_statistics(partitioned, ID, day) for day in days] == [
+            (),
+            of_id,
+            of_id,
+        ]
+        catalog.drop_partitions(partitioned, [days[1]])
+        catalog.forget_doubted_columns(partitioned, days[1])
+        assert catalog.list_column_statistics(partitioned, ID) == of_id
 
     def test_a_dropped_table_is_not_analyzed(self, catalog: Catalog, table: Table) -> None:
         """And one made anew under its name is another."""

@@ -183,6 +183,7 @@ def test_nobody_who_does_not_listen_pays(tmp_path: Path) -> None:
     code = (
         "import sys, logging, acidsql\n"
         f"with acidsql.Session({str(tmp_path / 'w')!r}) as s:\n"
+        "    s.sql('CREATE DATABASE d')\n"
         "    s.sql('SHOW TABLES')\n"
         "    try: s.sql('SELECT * FROM nowhere')\n"
         "    except acidsql.Error: pass\n"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acidsql.errors import ExecutionError
-from acidsql.spark.jvm import is_of_java
-from acidsql.spark.start.java import java_environment
+from acidsql.spark import jvm
+from acidsql.spark.start.java import ensure_java, java_environment
 from acidsql.spark.start.session import OLDEST_PYSPARK, check_version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +82,46 @@ def test_connections_of_others_are_not_javas() -> None:
     """A connection that was refused is the Java process's only if its protocol has met that."""
     with pytest.raises(ConnectionError) as caught:
         raise ConnectionRefusedError(111, "Connection refused")
-    assert not is_of_java(caught.value)
+    assert not jvm.is_of_java(caught.value)
+
+
+def lose_java() -> None:
+    """Starts a Java process, loses it and starts another one."""
+    from pyspark import SparkContext
+
+    ensure_java()
+    assert not jvm.started_java()
+    assert not jvm.java_has_ended()
+    jvm.launch({}, quiet=True)
+    gateway: Any = SparkContext._gateway
+    assert jvm.started_java()
+    assert not jvm.java_has_ended()
+    os.kill(gateway.proc.pid, signal.SIGKILL)
+    jvm.await_end()
+    assert jvm.java_has_ended()
+    with pytest.raises(ConnectionError) as caught:
+        gateway.jvm.java.lang.System.nanoTime()
+    assert jvm.is_of_java(caught.value)
+    jvm.forget_java()
+    assert not jvm.started_java()
+    assert not jvm.java_has_ended()
+    assert jvm.running_session() is None
+    jvm.launch({}, quiet=True)
+    another: Any = SparkContext._gateway
+    assert another is not gateway
+    assert jvm.started_java()
+    assert not jvm.java_has_ended()
+    another.shutdown()
+
+
+@pytest.mark.processes
+def test_a_java_process_that_is_gone_is_known_and_forgotten() -> None:
+    """Its end is seen, an error of its connection is told from others, and the next start is that of
+    a new one."""
+    process = multiprocessing.get_context("spawn").Process(target=lose_java)
+    process.start()
+    process.join(280)
+    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize("installed", ["3.5.4", "4.0.0", "4.2.9", "2.4"])

@@ -4,6 +4,7 @@ here first.
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import operator
 import os
@@ -15,6 +16,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -166,8 +168,10 @@ def test_work_in_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> 
     assert jvm.has_executors(spark)
     assert jvm.map_in_tasks(spark, operator.neg, ["no number"]) is None
     assert not jvm.has_executors(spark)
+    assert jobs.has_own_processes(spark)
     monkeypatch.undo()
     assert not jvm.has_executors(spark)  # its tasks are threads of the one Java process
+    assert not jobs.has_own_processes(spark)
 
 
 def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
@@ -183,12 +187,25 @@ def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
     jvm.import_view(clone, spark, "classic_theirs")
     spark.range(5).createOrReplaceTempView("classic_theirs")
     assert clone.table("classic_theirs").count() == 3
-    jvm.make_view(clone, spark.range(7), "classic_given")
+    frame = spark.range(7)
+    assert jvm.in_session(clone, frame).sparkSession is clone
+    assert jvm.in_session(clone, frame).collect() == frame.collect()
+    jvm.make_view(clone, frame, "classic_given")
     assert clone.table("classic_given").count() == 7
     assert not spark.catalog.tableExists("classic_given")
+    for _ in range(2):  # the second time there is none
+        jvm.drop_view(clone, "classic_given")
+        assert not clone.catalog.tableExists("classic_given")
     jvm.release_clone(clone)  # nothing: it lives in this process
     assert clone.range(1).count() == 1
-    spark.catalog.dropTempView("classic_theirs")
+    jvm.drop_view(spark, "classic_theirs")
+
+
+def test_a_spark_that_was_stopped_is_lost(spark: SparkSession) -> None:
+    """One that runs is not; its session is asked for nothing."""
+    stopped: Any = SimpleNamespace(_sc=SimpleNamespace(_jsc=None))
+    assert not jvm.is_lost(spark)
+    assert jvm.is_lost(stopped)
 
 
 def test_properties_of_the_java_process(spark: SparkSession) -> None:
@@ -203,6 +220,27 @@ def test_time_zones(spark: SparkSession) -> None:
     assert jvm.same_time_zone(spark, "UTC", "Etc/UTC")
     assert jvm.same_time_zone(spark, "Europe/Vaduz", "Europe/Zurich")
     assert not jvm.same_time_zone(spark, "UTC", "Europe/Paris")
+
+
+def test_wall_clocks(spark: SparkSession) -> None:
+    """Moments at any depth become what the session's clock shows, and back; names and the order of
+    the columns stay, also where two have one name."""
+    moment = "timestamp'2024-07-01 12:00:00 UTC'"
+    with conf(spark, spark__sql__session__timeZone="Asia/Tokyo"):
+        frame = spark.sql(
+            f"SELECT 1 AS a, {moment} AS a, array({moment}) AS l, map('k', {moment}) AS m,"
+            f" struct({moment} AS t, 2 AS n) AS s"
+        )
+        clocks = jvm.wall_clocks(frame)
+        shown = dt.datetime(2024, 7, 1, 21)
+        assert clocks.collect() == [(1, shown, [shown], {"k": shown}, (shown, 2))]
+        assert clocks.columns == frame.columns
+        assert "timestamp," not in clocks.schema.simpleString().replace(">", ",")
+        back = jvm.wall_clocks(clocks, to="timestamp")
+        assert back.schema.simpleString() == frame.schema.simpleString()
+        assert back.collect() == frame.collect()
+        plain = spark.range(1)
+        assert jvm.wall_clocks(plain) is plain
 
 
 def test_what_java_knows_of_zones(spark: SparkSession) -> None:

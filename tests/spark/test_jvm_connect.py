@@ -19,9 +19,31 @@ import pytest
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.spark import jvm
-from acidsql.spark.jvm import arriving, java, jobs, object_filters, plans, scans, sessions
+from acidsql.spark.jvm import (
+    arriving,
+    java,
+    jobs,
+    object_filters,
+    observing,
+    plans,
+    process,
+    scans,
+    sessions,
+    zones,
+)
 
-MODULES = (arriving, java, jobs, object_filters, plans, scans, sessions)
+MODULES = (
+    arriving,
+    java,
+    jobs,
+    object_filters,
+    observing,
+    plans,
+    process,
+    scans,
+    sessions,
+    zones,
+)
 NUMBERS = np.array([1, 2], np.int64)
 
 
@@ -65,7 +87,20 @@ def test_plans_tell_nothing(remote: Any) -> None:
 def test_tasks_are_left_to_the_server(remote: Any) -> None:
     """Nothing is sent to executors, and nothing is known of running jobs."""
     assert not jvm.has_executors(remote)
+    assert not jobs.has_own_processes(remote)
     assert jvm.running_tasks(remote, "tag") is None
+
+
+def test_a_server_is_never_lost_for_good(remote: Any) -> None:
+    """Whether it is gone shows in what it is asked; a view of one that is gone is gone."""
+    assert not jvm.is_lost(remote)
+    jvm.drop_view(remote, "gone")
+
+
+def test_frames_are_of_their_session(remote: Any) -> None:
+    """One of another session of the server stays what it is."""
+    frame: Any = Frame(remote)
+    assert jvm.in_session(remote, frame) is frame
 
 
 def test_zones_of_one_name_are_the_same(remote: Any) -> None:
@@ -130,10 +165,10 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def named_in_tests() -> set[str]:
-    """What tests of this and its neighbour file take from the package by name."""
+    """What tests of this and its neighbour files take from the package by name."""
     known = {"jvm", *(module.__name__.rpartition(".")[2] for module in MODULES)}
     names = set()
-    for path in Path(__file__).parent.glob("test_jvm*.py"):
+    for path in Path(__file__).parent.glob("test_j*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if (
                 isinstance(node, ast.Attribute)

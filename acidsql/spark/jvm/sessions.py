@@ -23,7 +23,9 @@ _LAST = "profiler_collector"
 
 
 def is_lost(spark: SparkSession) -> bool:
-    """Whether the session's Spark was stopped, or its Java process is gone."""
+    """Whether the session's Spark was stopped, or its Java process is gone. On Spark Connect nobody
+    knows: False.
+    """
     context = getattr(spark, "_sc", None)
     return context is not None and (context._jsc is None or java_has_ended())
 
@@ -183,7 +185,9 @@ def in_session(spark: SparkSession, frame: DataFrame) -> DataFrame:
 
 
 def drop_view(spark: SparkSession, name: str) -> None:
-    """Takes a temporary view away, if there is one: a Java process that is gone has none."""
+    """Takes a temporary view away, if there is one: a Java process that is gone, or a Spark Connect
+    server, has none.
+    """
     with contextlib.suppress(Exception):
         spark.catalog.dropTempView(name)
 

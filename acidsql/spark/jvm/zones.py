@@ -178,6 +178,7 @@ class _Clocks:
 def wall_clocks(frame: DataFrame, *, to: str = "timestamp_ntz") -> DataFrame:
     """``frame`` with its moments as the wall clocks that its session shows, also inside lists, maps
     and structs. ``to`` "timestamp": its wall clocks as the moments at which its session shows them.
+    The same on Spark Connect.
     """
     from pyspark.sql import functions as F
     from pyspark.sql import types as t

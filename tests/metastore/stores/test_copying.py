@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,7 @@ def test_a_store_in_use_stays(warehouse: Path, postgresql: str, there: bool, how
 def test_what_ended_processes_left_is_no_use(warehouse: Path, postgresql: str) -> None:
     """Their transactions are aborted, as whoever opens one next would."""
     code = f"from acidsql.metastore.embedded import EmbeddedMetastore as M; M({str(warehouse)!r}).open_txn()"
-    subprocess.run(["python", "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True)
     copy_store(str(warehouse), postgresql)
     with EmbeddedMetastore(str(warehouse), metastore=postgresql) as store:
         assert store.valid_txns().aborted == (1,)
