@@ -45,14 +45,14 @@ def aggregate(table: Table, columns: Sequence[Column], view: str) -> str:
         f"{key_sql(identifier(c.name))} AS {key}"
         for c, key in zip(table.partition_columns, key_names(table), strict=True)
     ]
-    measures = [
+    measured = [
         f"{sql} AS {measure_name(ordinal, name)}"
         for ordinal, c in enumerate(columns)
         for name, sql in measures(c).items()
     ]
     grouped = f" GROUP BY {', '.join(map(str, range(1, len(keys) + 1)))}" if keys else ""
     return (
-        f"SELECT {', '.join([*keys, 'count(*) AS n', *measures])} FROM {identifier(view)}{grouped}"
+        f"SELECT {', '.join([*keys, 'count(*) AS n', *measured])} FROM {identifier(view)}{grouped}"
     )
 
 

@@ -96,7 +96,7 @@ def understood(chance: random.Random, ansi: bool) -> tuple[str, Vector] | None:
 
 
 def _stored(sql: str, vector: Vector, target: HiveType, ansi: bool) -> tuple[str, Vector] | None:
-    stored = store_cast(vector, target, ansi=ansi, zone="UTC", span=Span(0, 1))
+    stored = store_cast(vector, target, ansi=ansi, span=Span(0, 1))
     if not isinstance(stored, Vector):
         return None
     return "".join(map(str, store_cast_sql((sql,), target))), stored

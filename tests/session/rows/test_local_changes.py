@@ -162,7 +162,7 @@ def test_spark_takes_over_in_the_same_statement(session: Session, warehouse: Pat
             "INSERT INTO t SELECT id + 10, name, 1 FROM s",
             "UPDATE t SET name = upper(name) WHERE id < 10",
             "MERGE INTO t USING s ON t.id = s.id + 2"
-            f" WHEN MATCHED THEN UPDATE SET name = upper('{ONLY_SPARKS}')",
+            f" WHEN MATCHED THEN UPDATE SET name = upper(substr('{ONLY_SPARKS}', s.id))",
             "DELETE FROM t WHERE id = 11",
         )
     ):
