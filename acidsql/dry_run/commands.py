@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.ids import TxnId
+from acidsql.attach.adoption import Adopter
 from acidsql.attach.statements import explain_attach
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, names_words
@@ -20,6 +21,7 @@ from acidsql.dry_run.going import (
 )
 from acidsql.errors import BindError
 from acidsql.planner.bind.bound_catalog import (
+    BoundAdoptTable,
     BoundAlterTable,
     BoundAttachTable,
     BoundCreateView,
@@ -60,6 +62,8 @@ def of_command(  # noqa: C901 (flat: a case for each kind)
                 yield from _aborted(around, txn_id)
         case BoundAttachTable() as attached:
             yield from explain_attach(around.engine.files, attached)
+        case BoundAdoptTable() as adopted:
+            yield from Adopter(around.store, around.engine, around.reads).explain(adopted)
         case action:
             yield from explain(plan, around.settings, around.store)
             if isinstance(action, BoundAlterTable) and action.words == REPLACE_COLUMNS:

@@ -17,6 +17,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.settings import Settings
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
+from acidsql.txn.reading import Reads
 
 RETENTION = "acidsql.history.retention"
 
@@ -31,6 +32,7 @@ class Around:
     store: EmbeddedMetastore
     settings: Settings
     snapshots: Snapshots
+    reads: Reads
     in_transaction: bool = False
     refuses_definitions: bool = False
 

@@ -467,6 +467,7 @@ class Spine:
                 store=self.store,
                 settings=self.settings,
                 snapshots=snapshots,
+                reads=self.reads,
                 in_transaction=self.transaction.is_open,
                 refuses_definitions=self.transaction.refuses_definitions,
             )
