@@ -58,7 +58,9 @@ class LostFiles:
         suspect = f', "{self.path}/{self.suspects[0]}"' if len(self.suspects) == 1 else ""
         if self.left.files < self.committed.files:
             suspect += suspect and " is empty"
-            return f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}{suspect}'
+            return (
+                f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}{suspect}'
+            )
         suspect += suspect and " is not as it was written"
         return f'"{self.path}" has {self.left.bytes:,} of {self.committed.bytes:,} bytes{suspect}'
 
@@ -162,7 +164,8 @@ def missing(
         name = parse_directory(one.directory)
         if name is None or not _is_seen(name, write_ids):
             continue
-        left, suspects = None, ()
+        left: Filled | None = None
+        suspects: tuple[str, ...] = ()
         if one.directory in names:
             sizes = held.get(one.directory, {})
             left = Filled(sum(size > 0 for size in sizes.values()), sum(sizes.values()))
