@@ -58,7 +58,9 @@ class LostFiles:
         suspect = f', "{self.path}/{self.suspects[0]}"' if len(self.suspects) == 1 else ""
         if self.left.files < self.committed.files:
             suspect += suspect and " is empty"
-            return f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}{suspect}'
+            return (
+                f'"{self.path}" has {self.left.files} of {_counted(self.committed.files)}{suspect}'
+            )
         suspect += suspect and " is not as it was written"
         return f'"{self.path}" has {self.left.bytes:,} of {self.committed.bytes:,} bytes{suspect}'
 
