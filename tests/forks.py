@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,9 @@ def side_by_side(work: Callable[..., None], of_each: Sequence[Sequence[object]])
     try:
         for arguments in of_each:
             ours, theirs = PROCESSES.Pipe()
-            process = PROCESSES.Process(target=_tell, args=(work, theirs, *arguments), daemon=True)
+            process = PROCESSES.Process(
+                target=_tell, args=(work, theirs, dict(os.environ), *arguments), daemon=True
+            )
             started.append((ours, process))
             process.start()
             theirs.close()
@@ -52,6 +55,13 @@ def side_by_side(work: Callable[..., None], of_each: Sequence[Sequence[object]])
                 process.join()
 
 
+def _take_over(environment: dict[str, str]) -> None:
+    """The environment of the test: that of the forked process is of when it began."""
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+
+
 @dataclass(frozen=True)
 class Failure:
     """What ended the work of a process, instead of what was to be sent."""
@@ -59,8 +69,11 @@ class Failure:
     trace: str
 
 
-def _tell(work: Callable[..., None], test: Connection, *arguments: object) -> None:
+def _tell(
+    work: Callable[..., None], test: Connection, environment: dict[str, str], *arguments: object
+) -> None:
     try:
+        _take_over(environment)
         work(test, *arguments)
     except BaseException:
         test.send(Failure(traceback.format_exc()))
@@ -98,7 +111,9 @@ class Program:
     def __init__(self, main: Callable[..., Any], arguments: Sequence[object], folder: Path) -> None:
         self._out, self._err = folder / "out", folder / "err"
         self.process = PROCESSES.Process(
-            target=_run, args=(main, arguments, str(self._out), str(self._err)), daemon=False
+            target=_run,
+            args=(main, arguments, dict(os.environ), str(self._out), str(self._err)),
+            daemon=False,
         )
         self.process.start()
 
@@ -113,7 +128,13 @@ def ended(main: Callable[..., Any], *arguments: object, folder: Path) -> Ended:
         return started.wait()
 
 
-def _run(main: Callable[..., Any], arguments: Sequence[object], *paths: str) -> None:
+def _run(
+    main: Callable[..., Any],
+    arguments: Sequence[object],
+    environment: dict[str, str],
+    *paths: str,
+) -> None:
+    _take_over(environment)
     for number, path in enumerate(paths, start=1):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(file, number)

@@ -160,7 +160,12 @@ def test_a_rebalance_of_a_base_alone_that_dies(session: Session, point: str) -> 
     assert rows(session, "t") == before
     session.sql("DELETE FROM t WHERE id = 2")
     cleaner_of(session).clean_aborted()
-    assert directories(session, "t") == ["base_0000002", "delete_delta_0000004_0000004_0000"]
+    there = ["base_0000002", "delete_delta_0000004_0000004_0000"]
+    assert directories(session, "t") == there
+    assert sorted(session.sql("SELECT id FROM t").rows()) == [(1,), (3,), (4,)]
+    session.store.forget_writes(session.store.aborted_writes(10))  # nothing tells it was aborted
+    recorded = session.store.written_directories(find(session, "t"))
+    assert sorted(one.directory for one in recorded) == there
     assert sorted(session.sql("SELECT id FROM t").rows()) == [(1,), (3,), (4,)]
     assert worker(session).run_once()
     assert entry(session, compaction_id).state is READY

@@ -101,6 +101,20 @@ def test_what_is_lost_is_named(session: Session, warehouse: Path, what: str) -> 
     assert read(session, name) == before
 
 
+@pytest.mark.parametrize("content", [b"", b"ORC", b"no ORC file"])
+def test_the_damaged_file_of_several_is_named(
+    session: Session, warehouse: Path, content: bytes
+) -> None:
+    """It is empty, or cannot be read; the others are as they were."""
+    session.sql(f"CREATE TABLE b (id INT, v STRING) CLUSTERED BY (id) INTO 3 BUCKETS {ACID}")
+    session.sql("INSERT INTO b SELECT id, v FROM t")
+    *_, victim = sorted((warehouse / "b").rglob("bucket_*"))
+    assert len(list(victim.parent.glob("bucket_*"))) > 1
+    victim.write_bytes(content)
+    with pytest.raises(FormatError, match=f'are lost: "{victim.parent}" has .*, "{victim}" is '):
+        read(session, "b")
+
+
 @pytest.mark.parametrize("what", LOST)
 def test_a_table_goes_on_without_what_is_lost_for_good(
     session: Session, warehouse: Path, what: str

@@ -181,12 +181,20 @@ def test_other_formats(berlin: SparkSession, warehouse: Path, tmp_path: Path) ->
 
 
 def test_a_spark_that_runs_gives_its_views(spark: SparkSession) -> None:
-    """Those that a derived session has from the start show the clocks of their own session."""
+    """Those that a derived session has from the start show the clocks of their own session, also
+    where it compiles no code; global ones are not among them.
+    """
     user = jvm.clone_session(spark)
+    user.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     user.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     user.sql(f"SELECT TIMESTAMP '{NOON}' AS ts").createOrReplaceTempView("seen")
+    user.sql("SELECT 1 AS id").createOrReplaceTempView("`a ``view```")
+    user.sql("SELECT 1 AS id").createOrReplaceGlobalTempView("of_all")
     ours = derive(user)
     assert ours.sql("SELECT CAST(ts AS string) FROM seen").first()[0] == str(NOON)
+    assert ours.sql("SELECT id FROM `a ``view```").first()[0] == 1
+    assert not ours.catalog.tableExists("of_all")
+    user.catalog.dropGlobalTempView("of_all")
 
 
 def test_executors_of_different_zones_are_refused(
