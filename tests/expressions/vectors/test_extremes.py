@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,6 +36,10 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 _ROWS = 200
+_NO_POWER = re.compile(r"Index (19|[23]\d) out of bounds for length 19")
+"""Spark's own fault: it has no power of ten to cut a decimal of a small value with 19 digits or more
+behind the point, as 0 widened to decimal(38,20), to a whole number.
+"""
 
 
 @pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
@@ -72,7 +77,9 @@ def compare(
     assert sum(map(sum, masks)) > count * _ROWS // 3
     different: list[Any] = []
     for (sql, vector), values, answer in zip(asked, ours, theirs, strict=True):
-        if isinstance(answer, str):
+        if isinstance(answer, str) and _NO_POWER.search(answer):
+            assert "decimal" in sql.lower()
+        elif isinstance(answer, str):
             different.append((sql, answer))
         elif answer[0] != kind_of(vector.type):
             different.append((sql, str(vector.type), str(answer[0])))
