@@ -164,7 +164,8 @@ def missing(
         name = parse_directory(one.directory)
         if name is None or not _is_seen(name, write_ids):
             continue
-        left, suspects = None, ()
+        left: Filled | None = None
+        suspects: tuple[str, ...] = ()
         if one.directory in names:
             sizes = held.get(one.directory, {})
             left = Filled(sum(size > 0 for size in sizes.values()), sum(sizes.values()))
