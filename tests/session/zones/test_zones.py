@@ -190,7 +190,12 @@ def test_a_spark_that_runs_gives_its_views(spark: SparkSession) -> None:
     user.sql(f"SELECT TIMESTAMP '{NOON}' AS ts").createOrReplaceTempView("seen")
     user.sql("SELECT 1 AS id").createOrReplaceTempView("`a ``view```")
     user.sql("SELECT 1 AS id").createOrReplaceGlobalTempView("of_all")
-    ours = derive(user)
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession
+    sessions.setActiveSession(user._jsparkSession)
+    try:
+        ours = derive(user)
+    finally:
+        sessions.setActiveSession(spark._jsparkSession)
     assert ours.sql("SELECT CAST(ts AS string) FROM seen").first()[0] == str(NOON)
     assert ours.sql("SELECT id FROM `a ``view```").first()[0] == 1
     assert not ours.catalog.tableExists("of_all")
