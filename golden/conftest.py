@@ -14,8 +14,12 @@ from tests.conftest import REMOTE, SPARK_CONF
 
 BIG = "[acidsql.write.path=big]"
 ROOT = Path(__file__).parent
-OF_WAITING = ("txn/anomalies", "txn/waiting.sql", "txn/write_set_tracking.sql")
-"""Who waits, and who loses, is decided before and after rows are written."""
+ALIKE = (
+    "txn/anomalies", "txn/waiting.sql", "txn/write_set_tracking.sql", "write/losses.sql", "write/dry_run.sql",
+)  # fmt: skip
+"""Who waits, who loses, and what a dry run tells, is decided before and after rows are written; what
+store casts take is counted on both paths by tests/session/rows/test_counted_losses.py, too.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -26,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.name.endswith(BIG) or not item.path.is_relative_to(ROOT):
             continue
-        if item.path.relative_to(ROOT).as_posix().startswith(OF_WAITING):
+        if item.path.relative_to(ROOT).as_posix().startswith(ALIKE):
             item.add_marker("slow")
 
 
