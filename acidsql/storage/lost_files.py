@@ -130,7 +130,9 @@ def _look(
 
 
 def _look_into(io: FileIO, lost: LostFiles) -> LostFiles:
-    """The file to blame of several that have fewer bytes, the first that cannot be read is to blame."""
+    """The directory with the one file that is to blame: of several that have fewer bytes, the first
+    that cannot be read.
+    """
     if lost.left is None or lost.left.files < lost.committed.files or len(lost.suspects) < 2:
         return lost
     for name in lost.suspects:
