@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 
 SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
 """The first script."""
-SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "160"))
+SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "60"))
 """How many of them the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""

@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.classic]
 
 SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
 """The first script."""
-SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "80"))
+SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "20"))
 """How many of them the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""

@@ -6,6 +6,7 @@ Java which reads and writes files), seed, conf. Prints a JSON list of faults.
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 
@@ -13,6 +14,10 @@ import acidsql
 from acidsql.session import Session
 from tests.session.zones.trips import ACID, WAYS_IN, read_back
 from tests.session.zones.wall_clocks import FAR, is_left_out, sample
+
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_LAST = _EPOCH - datetime.timedelta(seconds=1)
 
 
 def run(warehouse: str, files: str, seed: int, conf: dict[str, str]) -> list[str]:
@@ -25,7 +30,8 @@ def run(warehouse: str, files: str, seed: int, conf: dict[str, str]) -> list[str
     spark = builder.getOrCreate()
     faults: list[str] = []
     for number, (way, write) in enumerate(WAYS_IN.items()):
-        clocks = sample(files, seed + number, 40)
+        # ORC has no times of the last second before 1970: these are refused in any zone
+        clocks = [c for c in sample(files, seed + number, 40) if not _LAST < c < _EPOCH]
         if way == "frame":  # of which these are refused in any zone
             clocks = [clock for clock in clocks if clock.year >= 1970 or not clock.microsecond]
         kept = [clock for clock in clocks if not is_left_out(files, clock)]
