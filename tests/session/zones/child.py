@@ -15,7 +15,6 @@ from acidsql.session import Session
 from tests.session.zones.trips import ACID, WAYS_IN, read_back
 from tests.session.zones.wall_clocks import FAR, is_left_out, sample
 
-
 _EPOCH = datetime.datetime(1970, 1, 1)
 _LAST = _EPOCH - datetime.timedelta(seconds=1)
 
