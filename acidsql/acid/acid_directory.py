@@ -179,6 +179,17 @@ def id_range(name: DirectoryName) -> tuple[WriteId, WriteId, StatementId]:
     return name.min_write_id, name.max_write_id, name.statement_id
 
 
+def takes_in(whole: DirectoryName, part: DirectoryName) -> bool:
+    """Whether all write ids that one directory is of are of another, too, and a compaction that
+    made that one read this one: no delta is made of a base.
+    """
+    low, high, _ = id_range(part)
+    whole_low, whole_high, _ = id_range(whole)
+    if isinstance(whole, Base):
+        return high <= whole_high
+    return not isinstance(part, Base) and whole_low <= low and high <= whole_high
+
+
 def file_name(file: FileEntry) -> str:
     """The name without the directories it lies in."""
     return file.path.rpartition("/")[2]

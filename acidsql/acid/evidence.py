@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from acidsql.acid.acid_directory import FileEntry, id_range
+from acidsql.acid.acid_directory import FileEntry, id_range, takes_in
 from acidsql.acid.bases import is_marked_compacted
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.listed import Listed, group_files, parse_name
@@ -60,22 +60,24 @@ def evidence_of(
     ]
     deleting = {id_range(one.name)[:2] for one in listed if isinstance(one.name, DeleteDelta)}
     compacted = [one for one in listed if _is_compacted(one, deleting, read_marker)]
-    unfinished = [one for one in compacted if _is_unfinished(one, listed)]
-    proven = [one for one in compacted if one not in unfinished]
+    unfinished = {one.path: one for one in compacted if _is_unfinished(one, listed)}
+    proven = {one.path: one for one in compacted if one.path not in unfinished}
     unproven: dict[WriteId, list[str]] = {}
     for one in listed:
-        if one in compacted or _is_taken_in(one, proven):
+        if one.path in proven or one.path in unfinished:
             continue
+        if any(takes_in(whole.name, one.name) for whole in proven.values()):
+            continue  # no reader looks at it
         low, high, _ = id_range(one.name)
         for write_id in range(low, high + 1):
             unproven.setdefault(WriteId(write_id), []).append(one.path)
     return Evidence(
         highest=WriteId(max((0, *(id_range(one.name)[1] for one in listed)))),
         highest_txn=TxnId(max((0, *(one.name.visibility_txn_id for one in listed)))),
-        compacted=tuple(one.path for one in proven),
-        proven=tuple(map(_taken_in, proven)),
+        compacted=tuple(proven),
+        proven=tuple(map(_taken_in, proven.values())),
         unproven={write_id: tuple(unproven[write_id]) for write_id in sorted(unproven)},
-        unfinished={one.name.visibility_txn_id: one.path for one in unfinished},
+        unfinished={one.name.visibility_txn_id: path for path, one in unfinished.items()},
         originals=len(listing.originals),
     )
 
@@ -103,12 +105,9 @@ def _is_unfinished(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
     """
     if one.name.visibility_txn_id == NO_VISIBILITY or any(file.size for file in one.files):
         return False
-    low, high, _ = id_range(one.name)
-    low = WriteId(0) if isinstance(one.name, Base) else low
     return any(
         other is not one
-        and low <= id_range(other.name)[0]
-        and id_range(other.name)[1] <= high
+        and takes_in(one.name, other.name)
         and any(file.size for file in other.files)
         for other in listed
     )
@@ -117,13 +116,3 @@ def _is_unfinished(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
 def _taken_in(one: AnyListed) -> tuple[WriteId, WriteId]:
     low, high, _ = id_range(one.name)
     return (WriteId(1) if isinstance(one.name, Base) else low), high
-
-
-def _is_taken_in(one: AnyListed, proven: Iterable[AnyListed]) -> bool:
-    """Whether a compaction has taken the directory in, so that no reader looks at it."""
-    low, high, _ = id_range(one.name)
-    for other in proven:
-        other_low, other_high, _ = id_range(other.name)
-        if high <= other_high and (isinstance(other.name, Base) or other_low <= low):
-            return True
-    return False

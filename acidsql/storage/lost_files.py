@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from acidsql.acid.acid_directory import id_range
+from acidsql.acid.acid_directory import id_range, takes_in
 from acidsql.acid.paths import Base, DirectoryName, is_reserved, parse_directory
 from acidsql.acid.write_ids import RangeResponse, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
@@ -201,15 +201,11 @@ def _covers(other: DirectoryName, name: DirectoryName, write_ids: ValidWriteIdLi
     """Whether a directory has all that another one had: it overwrites or has taken in what that
     is of.
     """
-    low, high, _ = id_range(name)
-    other_low, other_high, _ = id_range(other)
-    if isinstance(other, Base):
-        newer = other_high > high or (other_high == high and other != name)
-        return newer and _is_seen(other, write_ids)
-    if isinstance(name, Base):
+    if not takes_in(other, name):
         return False
-    inside = other_low <= low and high <= other_high
-    return inside and (other_low, other_high) != (low, high)
+    if isinstance(other, Base):
+        return other != name and _is_seen(other, write_ids)
+    return id_range(other)[:2] != id_range(name)[:2]
 
 
 def lost_error(table: Table, lost: list[LostFiles]) -> FormatError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from acidsql.acid.acid_directory import id_range
+from acidsql.acid.acid_directory import id_range, takes_in
 from acidsql.acid.bases import BaseKind, parse_marker
 from acidsql.acid.compacted import INPUTS_FILE, partner, partner_file
 from acidsql.acid.ids import WriteId
@@ -66,7 +66,7 @@ def find_undeclared(
         highest = max(highest, *(id_range(parsed)[1] for parsed in above.values()))
         proven = [p for n, p in names.items() if _is_proven(io, root, n, names)]
         for name, parsed in sorted(above.items()):
-            if parsed not in proven and not any(_holds(one, parsed) for one in proven):
+            if parsed not in proven and not any(takes_in(one, parsed) for one in proven):
                 low, high, _ = id_range(parsed)
                 undecided[f"{root}/{name}"] = (WriteId(max(low, given_out + 1)), high)
     return Undeclared(undecided=undecided, highest=highest) if highest else None
@@ -96,7 +96,7 @@ def _is_proven(io: FileIO, root: str, name: str, names: Mapping[str, DirectoryNa
     if parsed.visibility_txn_id != NO_VISIBILITY:
         # what one transaction has compacted: both kinds of a range, or a base
         others = [p for p in names.values() if p.visibility_txn_id != parsed.visibility_txn_id]
-        return not any(_holds(parsed, other) for other in others)
+        return not any(takes_in(parsed, other) for other in others)
     if isinstance(parsed, Base):
         marker = f"{root}/{name}/{METADATA_FILE}"
         try:
@@ -108,15 +108,6 @@ def _is_proven(io: FileIO, root: str, name: str, names: Mapping[str, DirectoryNa
         return False
     is_half = partner(parsed) not in names.values()
     return not (is_half and io.exists(f"{root}/{name}/{partner_file(parsed)}"))
-
-
-def _holds(whole: DirectoryName, part: DirectoryName) -> bool:
-    """Whether all that one directory is of is in another, by their write ids."""
-    low, high, _ = id_range(part)
-    whole_low, whole_high, _ = id_range(whole)
-    if isinstance(whole, Base):
-        return high <= whole_high
-    return not isinstance(part, Base) and whole_low <= low and high <= whole_high
 
 
 # ---- words

@@ -82,3 +82,14 @@ def test_originals_are_no_question() -> None:
     """Files from before the table had transactions are always there."""
     found = evidence("000000_0", "delete_delta_10000001_10000001_0000/bucket_00000")
     assert (found.originals, tuple(found.unproven)) == (1, (10_000_001,))
+
+
+def test_a_minor_compaction_takes_no_overwrite_in() -> None:
+    """It passed over one that was aborted, which a reader would take for all that there is."""
+    found = evidence(
+        "delta_0000001_0000001_0000/bucket_00000",
+        "base_0000002/bucket_00000",
+        "delta_0000003_0000003_0000/bucket_00000",
+        "delta_0000001_0000003_v0000021/bucket_00000",
+    )
+    assert found.unproven == {2: ("base_0000002",)}
