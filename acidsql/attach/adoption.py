@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList
-from acidsql.attach.assumptions import question_lines
+from acidsql.attach.assumptions import question_lines, shortened
 from acidsql.attach.buckets import Buckets, buckets_of, unknown_error
 from acidsql.attach.layout import LaidOut, changes_since, laid_out
 from acidsql.catalog.attached import (
@@ -37,9 +37,6 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAdoptTable
 from acidsql.result import Result, Stats
 from acidsql.txn.reading import Reads
-
-_SHOWN = 8
-"""How many changes are named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class Adopter:
         changes = list(changes_since(table, layout))
         if changes:
             yield "  refused, because somebody has written to it since it was attached:"
-            yield from (f"    {line}" for line in _shortened(changes))
+            yield from (f"    {line}" for line in shortened(changes))
         if table.partition_columns:
             yield from (f"  a partition without directory: {path}" for path in layout.missing)
         yield f"  buckets: {_bucket_words(buckets)}"
@@ -138,18 +135,13 @@ def _file_errors(table: Table) -> Iterator[None]:
 def _changed_error(action: BoundAdoptTable, changes: Sequence[str]) -> BindError:
     return BindError(
         f"table {action.table.name} was changed since it was attached: somebody still writes it",
-        detail="\n".join(_shortened(changes)),
+        detail="\n".join(shortened(changes)),
         hint=(
             "When nobody writes to it any more, DETACH TABLE and ATTACH TABLE it anew (with a new"
             " dump, if it was attached with one), and ADOPT TABLE then."
         ),
         span=action.span,
     )
-
-
-def _shortened(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - _SHOWN
-    return list(lines) if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
 
 
 def _uncounted(table: Table) -> tuple[WriteId, ...]:

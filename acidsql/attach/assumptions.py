@@ -4,8 +4,9 @@ the others. Nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from operator import itemgetter
 
 from acidsql.acid.ids import CONVERSION_SEED, TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
@@ -16,7 +17,7 @@ from acidsql.errors import BindError, Span
 _KEPT = 10_000
 """The most write ids without a directory that an attached table has in its list."""
 _SHOWN = 8
-"""How many write ids are named one by one."""
+"""How many write ids, or lines, are shown one by one."""
 
 
 def check_known(assumed: Assumed | None, examined: Examined) -> None:
@@ -52,11 +53,15 @@ def undecided_error(examined: Examined, location: str, span: Span) -> BindError:
 
 def question_lines(unproven: Mapping[WriteId, Sequence[str]]) -> list[str]:
     """A line for each write id in question, with its directories."""
-    lines = [
-        f"{write_id}: {', '.join(paths) or 'no directory'}" for write_id, paths in unproven.items()
-    ]
+    return shortened(
+        [f"{one}: {', '.join(paths) or 'no directory'}" for one, paths in unproven.items()]
+    )
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    """The first lines, and how many more there are."""
     more = len(lines) - _SHOWN
-    return lines if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
+    return list(lines) if more <= 0 else [*lines[:_SHOWN], f"and {more} more"]
 
 
 def valid_write_ids(name: str, examined: Examined, assumed: Assumed | None) -> ValidWriteIdList:
@@ -76,16 +81,16 @@ def _unseen(examined: Examined) -> Iterator[WriteId]:
     """The write ids that no directory is about, the highest ones first and no more than are kept:
     what is open is among the last that were given out.
     """
-    ranges = [pair for one in examined.evidence.values() for pair in one.proven]
-    converted = examined.highest > CONVERSION_SEED
-    ids = range(examined.highest, CONVERSION_SEED if converted else 0, -1)
-    unseen = (
-        WriteId(write_id)
-        for write_id in ids
-        if write_id not in examined.unproven
-        and not any(low <= write_id <= high for low, high in ranges)
-    )
-    return islice(unseen, _KEPT)
+    proven = (pair for one in examined.evidence.values() for pair in one.proven)
+    asked = ((write_id, write_id) for write_id in examined.unproven)
+    top = examined.highest
+    least = CONVERSION_SEED if top > CONVERSION_SEED else 0
+    unseen: list[Iterable[int]] = []
+    for low, high in sorted((*proven, *asked), key=itemgetter(1), reverse=True):
+        unseen.append(range(top, max(high, least), -1))
+        top = WriteId(min(top, low - 1))
+    unseen.append(range(top, least, -1))
+    return map(WriteId, islice(chain.from_iterable(unseen), _KEPT))
 
 
 def valid_txns(examined: Examined) -> ValidTxnList:

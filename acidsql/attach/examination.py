@@ -49,7 +49,7 @@ class Examined:
 
     @property
     def highest_txn(self) -> TxnId:
-        return TxnId(max((0, *(one.highest_txn for one in self.evidence.values()))))
+        return highest_txn(self.evidence)
 
     @property
     def unproven(self) -> Mapping[WriteId, tuple[str, ...]]:
@@ -63,11 +63,23 @@ class Examined:
     @property
     def unfinished(self) -> Mapping[TxnId, str]:
         """The compactions that never committed, by their transaction."""
-        return {
-            txn_id: _joined(root, path)
-            for root, one in self.evidence.items()
-            for txn_id, path in one.unfinished.items()
-        }
+        return unfinished(self.evidence)
+
+
+def highest_txn(evidence: Mapping[str, Evidence]) -> TxnId:
+    """Of the compactions in the directories of a table."""
+    return TxnId(max((0, *(one.highest_txn for one in evidence.values()))))
+
+
+def unfinished(evidence: Mapping[str, Evidence]) -> Mapping[TxnId, str]:
+    """The directories of the compactions that never committed, by their transaction. ``evidence``:
+    of each directory of a table, by the path that is put before what lies in it.
+    """
+    return {
+        txn_id: _joined(root, path)
+        for root, one in evidence.items()
+        for txn_id, path in one.unfinished.items()
+    }
 
 
 def examine(
@@ -108,14 +120,6 @@ def examine(
         events=events,
         files=len(listing.files),
     )
-
-
-def unfinished_at(io: FileIO, root: str) -> tuple[TxnId, Mapping[TxnId, str]]:
-    """The highest transaction of the compactions in the directory of a table or partition, and
-    those that never committed.
-    """
-    evidence, _ = evidence_at(io, root)
-    return evidence.highest_txn, evidence.unfinished
 
 
 def evidence_at(io: FileIO, root: str) -> tuple[Evidence, Sequence[FileEntry]]:

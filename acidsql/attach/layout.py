@@ -11,7 +11,7 @@ from acidsql.acid.evidence import Evidence
 from acidsql.acid.ids import BucketId, TxnId
 from acidsql.acid.paths import is_hidden, original_bucket, parse_bucket_file, parse_directory
 from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.attach.examination import evidence_at, roots_at
+from acidsql.attach.examination import evidence_at, highest_txn, roots_at, unfinished
 from acidsql.catalog.attached import attached_write_ids, seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
@@ -36,16 +36,12 @@ class LaidOut:
 
     @property
     def highest_txn(self) -> TxnId:
-        return TxnId(max((0, *(one.highest_txn for one in self.evidence.values()))))
+        return highest_txn(self.evidence)
 
     @property
     def unfinished(self) -> Mapping[TxnId, str]:
         """The directories of compactions that never committed, by transaction."""
-        return {
-            txn_id: f"{root}/{path}"
-            for root, one in self.evidence.items()
-            for txn_id, path in one.unfinished.items()
-        }
+        return unfinished(self.evidence)
 
 
 def laid_out(io: FileIO, table: Table, partitions: Sequence[Partition]) -> LaidOut:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from acidsql.acid.ids import TxnId
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.assumptions import (
     check_known,
@@ -17,10 +16,17 @@ from acidsql.attach.assumptions import (
     valid_write_ids,
 )
 from acidsql.attach.dump import Dump, parse_dump
-from acidsql.attach.examination import Examined, examine, unfinished_at
+from acidsql.attach.examination import (
+    Examined,
+    evidence_at,
+    examine,
+    highest_txn,
+    unfinished,
+)
 from acidsql.catalog.attached import ASSUMED, ATTACHED, READ_ONLY, SOURCE, TXNS, WRITE_IDS
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
+from acidsql.catalog.partitions import name_of
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
@@ -41,12 +47,12 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
         table, partitions = _table_of_dump(action, dump)
         if not files.exists(path_of(table.location)):
             raise BindError(f'there is no directory "{table.location}"', span=action.span)
-        txns, unfinished = _compactions(files, table, partitions)
+        txns, passed_over = _compactions(files, table, partitions)
         if table.is_transactional:
             table = replace(table, properties={**table.properties, TXNS: str(txns)})
         with store.creating_table(table, partitions):
             pass
-        result = _attached_result(table, partitions, unfinished)
+        result = _attached_result(table, partitions, passed_over)
         result.warnings = (*result.warnings, *_without_directory(files, partitions))
         return result
     examined = _examined(files, action)
@@ -60,12 +66,12 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
 
 
 def _attached_result(
-    table: Table, partitions: Sequence[Partition], unfinished: Sequence[str]
+    table: Table, partitions: Sequence[Partition], passed_over: Sequence[str]
 ) -> Result:
     notes = [f"attached {len(partitions)} partitions"] if table.partition_columns else []
     warnings = [
         Warning(f'a compaction that never committed is passed over: "{path}"')
-        for path in unfinished
+        for path in passed_over
     ]
     return Result((), Stats(), notes=notes, warnings=warnings)
 
@@ -83,12 +89,14 @@ def _compactions(
     """The transactions whose compactions are read, and the directories of those that never
     committed.
     """
-    locations = [p.location for p in partitions] if table.partition_columns else [table.location]
-    looks = look_at_all(lambda one: unfinished_at(files, path_of(one)), locations)
-    unfinished = {txn_id: path for _, some in looks for txn_id, path in some.items()}
-    highest = TxnId(max((0, *(top for top, _ in looks))))
-    txns = ValidTxnList(high_watermark=highest, aborted=tuple(unfinished))
-    return txns, tuple(unfinished.values())
+    roots = {"": table.location}
+    if table.partition_columns:
+        roots = {name_of(table, one): one.location for one in partitions}
+    looks = look_at_all(lambda one: evidence_at(files, path_of(one))[0], list(roots.values()))
+    evidence = dict(zip(roots, looks, strict=True))
+    passed_over = unfinished(evidence)
+    txns = ValidTxnList(high_watermark=highest_txn(evidence), aborted=tuple(passed_over))
+    return txns, tuple(passed_over.values())
 
 
 def detach_table(store: Catalog, action: BoundDetachTable) -> Result:

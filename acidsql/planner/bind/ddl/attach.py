@@ -75,16 +75,9 @@ def _assumed(given: ast.Assumption | None) -> Assumed | None:
 
 
 def bind_adopt(names: Names, statement: ast.AdoptTable) -> BoundAdoptTable:
-    name = names.table_name(statement.name)
-    table = names.catalog.find_table(name)
+    table = _attached_table(names, statement.name, "It is one of this warehouse already.")
     if table is None:
-        raise names.not_found(name, statement.name.span)
-    if not is_attached(table):
-        raise BindError(
-            f"table {name} is not attached",
-            hint="It is one of this warehouse already.",
-            span=statement.name.span,
-        )
+        raise names.not_found(names.table_name(statement.name), statement.name.span)
     given = Given(statement.properties, statement.span)
     for key in given.values:
         if key != BUCKETING_VERSION:
@@ -131,16 +124,18 @@ def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Spa
 
 
 def bind_detach(names: Names, statement: ast.DetachTable) -> BoundDetachTable:
-    name = names.table_name(statement.name)
+    table = _attached_table(names, statement.name, "DROP TABLE drops a table of this warehouse.")
+    if table is not None:
+        return BoundDetachTable(name=table.name)
+    if names.may_be_missing(statement.if_exists):
+        return BoundDetachTable(name=None)
+    raise names.not_found(names.table_name(statement.name), statement.name.span)
+
+
+def _attached_table(names: Names, given: ast.QualifiedName, hint: str) -> Table | None:
+    """None where there is no table; BindError for one that is not attached."""
+    name = names.table_name(given)
     table = names.catalog.find_table(name)
-    if table is None:
-        if names.may_be_missing(statement.if_exists):
-            return BoundDetachTable(name=None)
-        raise names.not_found(name, statement.name.span)
-    if not is_attached(table):
-        raise BindError(
-            f"table {name} is not attached",
-            hint="DROP TABLE drops a table of this warehouse.",
-            span=statement.name.span,
-        )
-    return BoundDetachTable(name=name)
+    if table is not None and not is_attached(table):
+        raise BindError(f"table {name} is not attached", hint=hint, span=given.span)
+    return table
