@@ -407,7 +407,9 @@ def _assumption(clause: Node | None) -> Assumption | None:
     listed = clause.node("write_ids")
     return Assumption(
         span=clause.span,
-        write_ids=tuple(map(pieces.integer, listed.terminals("NUMBER"))) if listed else None,
+        write_ids=tuple(map(pieces.integer, listed.terminals("NUMBER")))
+        if listed is not None
+        else None,
         excepted=clause.has("EXCEPT"),
     )
 

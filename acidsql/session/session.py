@@ -183,7 +183,8 @@ class Session:
 
         columns, partitioned_by: definitions, as in CREATE TABLE, where files and directories do not
         tell them. committed, aborted: of the write ids of which the directories prove nothing,
-        those that count, or those that do not while all others do (``aborted=[]``: all count).
+        those that count, or those that do not while all others do (``aborted=[]``: all count;
+        ``committed=[]``: none does).
         dump: a file that tells all of that. BindError that names these ids if there are any and
         nothing tells.
         """
@@ -196,7 +197,7 @@ class Session:
             text += f" USING {text_literal(os.fspath(dump))}"
         if committed is not None:
             listed = ", ".join(str(int(one)) for one in committed)
-            text += f" ASSUME COMMITTED ({listed})" if listed else " ASSUME COMMITTED (0)"
+            text += f" ASSUME COMMITTED ({listed})"
         elif aborted is not None:
             ids = ", ".join(str(int(one)) for one in aborted)
             text += " ASSUME COMMITTED" + (f" EXCEPT ({ids})" if ids else "")

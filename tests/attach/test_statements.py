@@ -233,6 +233,9 @@ def test_python_attaches(session: Session, others: Path) -> None:
     """``session.attach`` is the statement."""
     session.attach("t", others / "t", aborted=[2])
     assert rows(session, "SELECT k FROM t") == [(2,)]
+    session.sql("DETACH TABLE t")
+    session.attach("t", others / "t", committed=[])
+    assert rows(session, "SELECT k FROM t") == []
 
 
 def test_queries_of_all_kinds_read_it(session: Session, others: Path) -> None:

@@ -190,7 +190,7 @@ PLAIN_COLUMN = st.builds(
 )
 COLUMNS = some(COLUMN, 1)
 PATH = build(ast.Path, text=TEXTS)
-ASSUMPTION = build(ast.Assumption) | build(ast.Assumption, write_ids=IDS, excepted=FLAGS)
+ASSUMPTION = build(ast.Assumption) | build(ast.Assumption, write_ids=some(COUNTS), excepted=FLAGS)
 ROW_FORMAT = st.one_of(
     build(ast.RowFormat, serde=TEXTS, properties=some(PROPERTY)),
     build(
