@@ -16,6 +16,8 @@ from acidsql.lazy_dataclass import dataclass
 
 GIVEN = "acidsql_given_"
 """Begins the name of a column that holds a value before it is stored: ``(value) AS name``."""
+_GIVEN_NAME = re.compile(rf"lateralAliasReference\(({GIVEN}\w+)\)|({GIVEN}\w+)")
+"""As Spark has it in its messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,22 @@ class QueryText:
                 inside.append((text, origin))
             at += len(text)
         if not inside:
-            name = re.search(rf"{GIVEN}\w+", self.render(views)[rendered.start : rendered.end])
-            return None if name is None else self._given_span(name[0])
+            name = _GIVEN_NAME.search(self.render(views)[rendered.start : rendered.end])
+            return None if name is None else self._given_span(name[name.lastindex or 0])
         if len(inside) != 1:
             return None
         [(text, origin)] = inside
         start = origin.start + len(text) - len(text.lstrip())
         return Span(start, start + len(text.strip()))
+
+    def in_users_words(self, message: str) -> str:
+        """A message of Spark's with the user's words for names that we have given to them."""
+
+        def words(match: re.Match[str]) -> str:
+            span = self._given_span(match[match.lastindex or 0])
+            return match[0] if span is None else span.cut(self.source)
+
+        return _GIVEN_NAME.sub(words, message)
 
     def _given_span(self, name: str) -> Span | None:
         """The user's words in front of a name that is given to a value (see GIVEN)."""

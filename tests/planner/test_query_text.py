@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +84,20 @@ def test_an_error_in_words_of_ours_points_at_the_users_words_in_them(bound: Bind
     assert place.cut(sql) == "id + 1"
     assert text.only_span(Span(0, len(rendered)), ["VIEW"]) is None
     assert text.only_span(Span(0, 3), ["VIEW"]) is None
+
+
+def test_a_message_has_the_users_words_for_names_of_ours(bound: Bind) -> None:
+    """Spark names the column that holds a value before it is stored; users know of none."""
+    update = bound("UPDATE t SET day =  id + 1  WHERE id > 3")
+    assert isinstance(update, BoundUpdate)
+    text = update.query.text
+    name = re.search(r"acidsql_given_\w+", text.render(["VIEW"]))
+    assert name is not None
+    for named in (f"lateralAliasReference({name[0]})", name[0]):
+        assert text.in_users_words(f"CAST({named} AS DATE)") == "CAST(id + 1 AS DATE)"
+    assert (
+        text.in_users_words("CAST(acidsql_given_9_9 AS DATE)") == "CAST(acidsql_given_9_9 AS DATE)"
+    )
 
 
 def test_a_place_among_words_of_ours_is_behind_the_users_last_ones(bound: Bind) -> None:

@@ -143,6 +143,7 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
     is_placed = error.span is not None or isinstance(error, NestingError)
     if isinstance(error, ProgrammingError) and not is_placed:
         error.span, error.source = query.text.whole_span(), query.text.source
+    error.message = query.text.in_users_words(error.message)
     for read, view in zip(query.reads, views, strict=True):
         if not view:
             continue
