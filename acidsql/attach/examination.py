@@ -67,7 +67,7 @@ class Examined:
 
 
 def highest_txn(evidence: Mapping[str, Evidence]) -> TxnId:
-    """Of the compactions in the directories of a table."""
+    """The highest transaction that compacted, of the directories of a table; 0: none did."""
     return TxnId(max((0, *(one.highest_txn for one in evidence.values()))))
 
 

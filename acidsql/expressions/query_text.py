@@ -17,7 +17,7 @@ from acidsql.lazy_dataclass import dataclass
 GIVEN = "acidsql_given_"
 """Begins the name of a column that holds a value before it is stored: ``(value) AS name``."""
 _GIVEN_NAME = re.compile(rf"lateralAliasReference\(({GIVEN}\w+)\)|({GIVEN}\w+)")
-"""As Spark has it in its messages."""
+"""Finds such a name in Spark's messages."""
 
 
 @dataclass(frozen=True, slots=True)
