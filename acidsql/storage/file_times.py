@@ -27,6 +27,14 @@ def holds_times(kind: OrcType) -> bool:
     return kind.kind is OrcKind.TIMESTAMP or any(map(holds_times, kind.children))
 
 
+def by_arrow(reader: orc.ORCFile) -> bool:
+    """Whether Arrow's writer made the file, which stores wall clocks as those of UTC."""
+    try:
+        return bool(reader.writer == "ORC_CPP")
+    except ValueError:  # a writer that Arrow has no name for
+        return False
+
+
 def times_of_stripe(reader: orc.ORCFile, file: ScanFile, stripe: int) -> Iterator[pa.Array]:
     """The timestamps of one stripe, those of each column by themselves. pa.ArrowException where
     Arrow cannot hold or read one.
@@ -82,13 +90,13 @@ def refuse_fine_times(io: FileIO, files: Sequence[ScanFile]) -> None:
 def _refuse(io: FileIO, file: ScanFile) -> None:
     with io.open_input(file.path) as opened:
         reader = orc.ORCFile(opened)
-        if _SPARK_KEY in _keys(reader) or (not file.file.original and reader.writer == "ORC_CPP"):
+        if _SPARK_KEY in _keys(reader) or (not file.file.original and by_arrow(reader)):
             return
         for stripe in range(reader.nstripes):
             try:
                 times = list(times_of_stripe(reader, file, stripe))
             except pa.ArrowInvalid as error:
-                if reader.writer == "ORC_CPP":
+                if by_arrow(reader):
                     continue  # rows without ids of ours: far, and in microseconds
                 raise _refused(file, str(error)) from error
             if any(map(_is_fine, times)):

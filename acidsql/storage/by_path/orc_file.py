@@ -24,9 +24,10 @@ from acidsql.catalog.types import (
 )
 from acidsql.errors import FormatError
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
+from acidsql.storage.file_times import by_arrow
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import converter, refuse_unseen_times
-from acidsql.storage.scan.writer_zones import CPP, refuse_old_times
+from acidsql.storage.scan.writer_zones import refuse_old_times
 
 CATALYST_TYPE = "spark.sql.catalyst.type"
 """The attribute in which Spark notes types that ORC has not, and some that it has."""
@@ -82,7 +83,7 @@ class OrcFile:
         converters = [converter(column.type, kinds[column.name]) for column in columns]
         for stripe in range(self._file.nstripes):
             batch = self._file.read_stripe(stripe, columns=names)
-            if self._file.writer != CPP:
+            if not by_arrow(self._file):
                 refuse_old_times(self._source, self._tail, stripe, batch.columns)
             arrays = zip(converters, names, strict=True)
             yield [convert(batch.column(name)) for convert, name in arrays]

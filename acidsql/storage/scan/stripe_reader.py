@@ -14,12 +14,12 @@ from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import ROW_FIELD, column_numbers
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileReader
-from acidsql.storage.file_times import holds_times
+from acidsql.storage.file_times import by_arrow, holds_times
 from acidsql.storage.footers import ScanFile, read_footer
 from acidsql.storage.known_files import KeptColumns
 from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
-from acidsql.storage.scan.writer_zones import CPP, refuse_old_times
+from acidsql.storage.scan.writer_zones import refuse_old_times
 
 Mask = npt.NDArray[np.bool_]
 
@@ -96,7 +96,7 @@ class StripeReader:
     def _refuse_old_times(self, stripe: int, arrays: Sequence[pa.Array]) -> None:
         """Raises NeedsSpark for timestamps of files that Java wrote, if Java alone tells them."""
         assert self._orc is not None
-        if self._orc.writer == CPP or not any(map(holds_times, self._file.columns.children)):
+        if by_arrow(self._orc) or not any(map(holds_times, self._file.columns.children)):
             return
         if self._tail is None:
             self._tail = read_footer(self._io, self._file.path)

@@ -19,8 +19,6 @@ from acidsql.expressions.values import is_utc
 from acidsql.storage.file_times import timestamps_in
 from acidsql.storage.scan.needs_spark import NeedsSpark
 
-CPP = "ORC_CPP"
-"""What Arrow's writer calls itself, whose files are of UTC."""
 _FIRST_SURE = 86_400 * 10**9
 """1970-01-02: Arrow takes fractions of seconds around 1970-01-01 by another clock than Java."""
 

@@ -383,6 +383,22 @@ def test_old_timestamps_of_96_bits_are_taken(reader: Session, folder: Path) -> N
     assert answer(reader, "auto", query) == answer(reader, "spark", query)
 
 
+def test_files_of_a_writer_that_arrow_cannot_name(reader: Session, folder: Path) -> None:
+    """ORC counts its writers, and newer ones than Arrow knows have numbers of their own."""
+    path = _new(folder)
+    moments = [datetime.datetime(2020, 2, 29, 12, 30), datetime.datetime(1960, 1, 1), None]
+    rows = pa.table({"id": [1, 2, 3], "at": pa.array(moments, pa.timestamp("ns"))})
+    orc.write_table(rows, path, compression="uncompressed")
+    writer = b"\x48\x01"  # Footer.writer = ORC_CPP
+    data = path.read_bytes()
+    assert data.count(writer) == 1
+    path.write_bytes(data.replace(writer, b"\x48\x09"))
+    with pytest.raises(ValueError, match="writer"):
+        _ = orc.ORCFile(path).writer
+    query = f"SELECT * FROM orc.`{path}`"
+    assert answer(reader, "local", query) == answer(reader, "spark", query)
+
+
 @pytest.mark.parametrize("name", ["lone", "day=1/part", "a b", "a,b", "a=b", "a+b@~", "x.y"])
 @pytest.mark.parametrize("as_folder", [False, True])
 def test_paths_that_are_taken_are_those_of_spark(
