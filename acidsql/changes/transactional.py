@@ -132,7 +132,7 @@ class TransactionWork(UnitOfWork):
         write_id = self.txn.write_id(leg.table.name)
         snapshots.check_unchanged(leg.table)
         if write_id == FIRST_WRITE_ID:
-            self._check_own(leg)
+            self._check_own(leg, write_id)
         return Work(
             snapshots=snapshots,
             txn_id=self.txn.txn_id,
@@ -140,10 +140,11 @@ class TransactionWork(UnitOfWork):
             pending=self._pending,
         )
 
-    def _check_own(self, leg: Leg) -> None:
+    def _check_own(self, leg: Leg, write_id: WriteId) -> None:
         """Raises OperationalError where the first write id of a table is that of files that others
         wrote: theirs would be taken for this transaction's; ExecutionError where nobody can look.
-        The id is given back then.
+        The id is given back then. Files of later ids are those of transactions that are under way
+        beside this one, or have been, as long as these ids were given out.
         """
         from acidsql.storage.undeclared import find_undeclared, undeclared_error
 
@@ -151,9 +152,11 @@ class TransactionWork(UnitOfWork):
         locations = [p.location for p in self._store.list_partitions(table)]
         try:
             with translated():
-                undeclared = find_undeclared(files, table, locations, WriteId(0))
-            if undeclared is not None:
-                raise undeclared_error(table, undeclared)
+                found = find_undeclared(files, table, locations, WriteId(0))
+            # asked behind the files: an id is given out before its first directory is there
+            given = self.txn.highest_given(table.name)
+            if found is not None and not write_id < found.lowest <= found.highest <= given:
+                raise undeclared_error(table, found)
         except BaseException:  # the next one is to look again
             self.txn.give_back(table.name)
             raise

@@ -38,10 +38,11 @@ MOST_NAMED = 5
 class Undeclared:
     """What lies in a table's directories above the write ids that were given out. ``undecided``:
     the paths of the directories that do not prove themselves what became of their write ids, with
-    these; ``highest``: of all directories, also of those that do.
+    these; ``lowest`` and ``highest``: of all directories, also of those that do.
     """
 
     undecided: Mapping[str, tuple[WriteId, WriteId]]
+    lowest: WriteId
     highest: WriteId
 
     @property
@@ -58,18 +59,21 @@ def find_undeclared(
     lies below the table is looked at in any case. OSError.
     """
     undecided: dict[str, tuple[WriteId, WriteId]] = {}
-    highest = WriteId(0)
+    ranges: list[tuple[WriteId, WriteId]] = []
     for root, names in sorted(_roots(io, table, locations).items()):
         above = {n: parsed for n, parsed in names.items() if id_range(parsed)[1] > given_out}
         if not above:
             continue
-        highest = max(highest, *(id_range(parsed)[1] for parsed in above.values()))
+        ranges += [id_range(parsed)[:2] for parsed in above.values()]
         proven = [p for n, p in names.items() if _is_proven(io, root, n, names)]
         for name, parsed in sorted(above.items()):
             if parsed not in proven and not any(takes_in(one, parsed) for one in proven):
                 low, high, _ = id_range(parsed)
                 undecided[f"{root}/{name}"] = (WriteId(max(low, given_out + 1)), high)
-    return Undeclared(undecided=undecided, highest=highest) if highest else None
+    if not ranges:
+        return None
+    lowest, highest = min(low for low, _ in ranges), max(high for _, high in ranges)
+    return Undeclared(undecided=undecided, lowest=lowest, highest=highest)
 
 
 def _roots(

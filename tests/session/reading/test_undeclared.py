@@ -76,6 +76,35 @@ def test_nothing_is_written_under_others_ids(session: Session, warehouse: Path) 
     assert (names(warehouse), read(session)) == (before, [])
 
 
+def test_who_writes_first_does_not_take_the_next_ones_files_for_others(warehouse: Path) -> None:
+    """Two begin to write to a new table; the first goes on when the second has committed."""
+    with Session(warehouse) as first, Session(warehouse) as second:
+        for name, layout, key in (("t", "", ""), ("p", "PARTITIONED BY (day STRING)", ", '1'")):
+            first.sql(f"CREATE TABLE {name} (id INT, name STRING) {layout} {ACID}")
+            first.sql("START TRANSACTION")
+            first.sql(f"UPDATE {name} SET name = 'x' WHERE id = 1")
+            second.sql(f"INSERT INTO {name} VALUES (2, 'b'{key})")
+            first.sql(f"INSERT INTO {name} VALUES (1, 'a'{key})")
+            first.sql("COMMIT")
+            assert first.sql(f"SELECT id FROM {name} ORDER BY id").fetchall() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("stray", ["delta_0000001_0000001_0000", "delta_0000007_0000007_0000"])
+def test_files_of_others_are_found_beside_those_of_a_second_writer(
+    warehouse: Path, stray: str
+) -> None:
+    """Of the first write id of a table, and of ids that were not given out yet."""
+    with Session(warehouse) as first, Session(warehouse) as second:
+        first.sql(f"CREATE TABLE t (id INT, name STRING) {ACID}")
+        first.sql("START TRANSACTION")
+        first.sql("UPDATE t SET name = 'x' WHERE id = 1")
+        second.sql("INSERT INTO t VALUES (2, 'b')")
+        shutil.copytree(warehouse / "t" / "delta_0000002_0000002_0000", warehouse / "t" / stray)
+        with pytest.raises(OperationalError, match="that were never given out here"):
+            first.sql("INSERT INTO t VALUES (1, 'a')")
+        first.sql("ROLLBACK")
+
+
 def test_files_that_come_later_are_not_taken_away(session: Session, warehouse: Path) -> None:
     """A directory that has the name of the next one fails the statement, and outlives it."""
     session.sql(f"CREATE TABLE t (id INT, name STRING) {ACID}")
