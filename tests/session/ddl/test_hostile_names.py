@@ -36,6 +36,11 @@ NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
 )  # fmt: skip
 
+ALIKE = st.sampled_from(
+    ["", " ", "_", "1", "%", "%20", "`", "'", "/", ".", "=", "\\", "é", "e\u0301"]
+)
+"""What a second name has behind the first, which is then easily taken for it."""
+
 
 def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
@@ -164,6 +169,93 @@ def test_a_column_of_any_name(world: World, name: str) -> None:
             )
         finally:
             world.session.sql("DROP TABLE c")
+
+
+@hostile(30)
+@given(name=NAMES, more=ALIKE, swapped=st.booleans())
+@example(name="a", more="%20", swapped=False)
+@example(name="a b", more="", swapped=True)
+@example(name="İ", more="", swapped=True)
+def test_two_tables_of_like_names_are_two_or_one(
+    world: World, name: str, more: str, swapped: bool
+) -> None:
+    """The second is the first one, and then there already, or a table of its own: what changes one
+    changes nothing of the other.
+    """
+    other = (name.swapcase() if swapped else name) + more
+    session, first, second = world.session, quoted(name), quoted(other)
+    with world.refused_or_undone():
+        session.sql(f"CREATE TABLE {first} (id INT, v STRING) {ACID}")
+        try:
+            session.sql(f"INSERT INTO {first} VALUES (1, 'a'), (2, 'b')")
+            try:
+                session.sql(f"CREATE TABLE {second} (id INT, v STRING) {ACID}")
+            except Error:
+                assert world.rows(f"SELECT v FROM {first} WHERE id = 2") == [("b",)]
+                return
+            try:
+                session.sql(f"INSERT INTO {second} VALUES (2, 'c'), (3, 'd')")
+                session.sql(f"UPDATE {first} SET v = 'u' WHERE id = 2")
+                session.sql(f"DELETE FROM {second} WHERE id = 3")
+                session.sql(
+                    f"MERGE INTO {first} t USING {second} s ON t.id = s.id"
+                    " WHEN MATCHED THEN UPDATE SET v = concat(t.v, s.v)"
+                )
+                assert sorted(world.rows(f"SELECT * FROM {first}")) == [(1, "a"), (2, "uc")]
+                assert world.rows(f"SELECT * FROM {second}") == [(2, "c")]
+                session.sql(f"TRUNCATE TABLE {first}")
+                assert world.rows(f"SELECT count(*) FROM {second}") == [(1,)]
+            finally:
+                session.sql(f"DROP TABLE {second}")
+        finally:
+            session.sql(f"DROP TABLE {first}")
+
+
+@pytest.mark.spark
+@hostile(6)
+@given(name=NAMES, more=ALIKE)
+@example(name="a`b c", more="%")
+@example(name="d=1", more="")
+def test_tables_and_partitions_of_like_names_in_one_statement(
+    session: Session, name: str, more: str
+) -> None:
+    """Of equal columns, read by Spark: each is read as itself, and so is each partition."""
+    tables = [quoted(name), quoted(f"{name}{more or '_'}")]
+    values = [literal(f"v{name}"), literal(f"v{name}{more or '_'}")]
+    made: list[str] = []
+    try:
+        for number, table in enumerate(tables):
+            with suppress(Error):
+                session.sql(
+                    f"CREATE TABLE {table} (k INT, v STRING) PARTITIONED BY (d STRING) {ACID}"
+                )
+                made.append(table)
+                for place, value in enumerate(values):
+                    k = 10 * number + place
+                    session.sql(
+                        f"INSERT INTO {table} VALUES ({k}, 'x', {value}), (50, 'y', {value})"
+                    )
+        if len(made) < 2:
+            return
+        first, second = tables
+        session.sql("SET acidsql.engine=spark")
+
+        def rows(text: str) -> list[tuple[object, ...]]:
+            return [tuple(row) for row in session.sql(text).rows()]
+
+        least = [f"(SELECT min(k) FROM {t} WHERE d = {v})" for t in tables for v in values]
+        assert rows(f"SELECT {', '.join(least)}") == [(0, 1, 10, 11)]
+        united = f"SELECT k FROM {first} UNION SELECT k FROM {second}"
+        assert sorted(rows(united)) == [(0,), (1,), (10,), (11,), (50,)]
+        session.sql(
+            f"DELETE FROM {first} WHERE k IN (SELECT k FROM {second}) AND k IN (SELECT k FROM {first})"
+        )
+        assert sorted(rows(f"SELECT k FROM {first}")) == [(0,), (1,)]
+        assert rows(f"SELECT count(*) FROM {second}") == [(4,)]
+    finally:
+        session.sql("SET acidsql.engine=auto")
+        for table in made:
+            session.sql(f"DROP TABLE {table}")
 
 
 @hostile(30)
