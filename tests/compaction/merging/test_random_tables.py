@@ -14,6 +14,7 @@ from acidsql.catalog.partitions import name_of
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.compacting import MAJOR, MINOR, clean, find, work
+from tests.lengths import seeds
 from tests.session.rows.storage_model import Model
 from tests.session.rows.test_storage_model import Run
 
@@ -75,10 +76,10 @@ def test_compactions_change_no_row(session: Session, warehouse: Path, spark: Spa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fives", range(4))
+@pytest.mark.parametrize("part", range(1, 4))
 def test_compactions_change_no_row_at_length(
-    session: Session, warehouse: Path, spark: SparkSession, fives: int
+    session: Session, warehouse: Path, spark: SparkSession, part: int
 ) -> None:
-    """The same, longer sequences of 20 tables."""
-    for seed in range(100 + 5 * fives, 105 + 5 * fives):
+    """The same, longer sequences."""
+    for seed in seeds(part, 4):
         run_sequence(session, warehouse, spark, seed, steps=10)

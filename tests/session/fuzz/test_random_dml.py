@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.errors import Error
 from acidsql.session import Session
+from tests.lengths import times
 from tests.session.fuzz.random_dml import Script, Step, Table, random_script
 from tests.session.fuzz.spark_oracle import Oracle, Outcome, cheap, comparable
 from tests.session.rows.acid_files import check_files
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.spark
 
 SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
 """The first script."""
-SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "60"))
+SCRIPTS = times(40)
 """How many of them the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""

@@ -20,6 +20,7 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.spark.start.session import derive
+from tests.lengths import times
 from tests.session.fuzz.random_pairs import (
     ACID,
     FILLED,
@@ -43,7 +44,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.classic]
 
 SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
 """The first script."""
-SCRIPTS = int(os.environ.get("ACIDSQL_RANDOM_SCRIPTS", "20"))
+SCRIPTS = times(20)
 """How many of them the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""

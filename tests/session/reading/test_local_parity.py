@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.session import Session
+from tests.lengths import times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -216,7 +217,7 @@ def test_tables_of_equal_columns(tables: Session, pair: tuple[str, str]) -> None
 
 @pytest.mark.slow
 @given(pair=pairs())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tables_of_equal_columns_at_length(tables: Session, pair: tuple[str, str]) -> None:
     """The same, many times."""
     check_pair(tables, *pair)
@@ -224,7 +225,7 @@ def test_tables_of_equal_columns_at_length(tables: Session, pair: tuple[str, str
 
 @pytest.mark.slow
 @given(query=QUERIES, ansi=st.booleans())
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_driver_answers_as_spark_does_at_length(
     tables: Session, query: str, ansi: bool
 ) -> None:

@@ -21,6 +21,7 @@ from pyarrow import parquet as pq
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.session import Session
+from tests.lengths import times
 from tests.session.reading import test_local_parity
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _parquet(session: Session, folder: Path, rows: pa.Table, ways: Mapping[str, 
 
 
 EASY = settings(max_examples=12, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=600, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=times(200), suppress_health_check=list(HealthCheck))
 
 
 @given(rows=frames(), ways=WAYS)

@@ -21,6 +21,7 @@ from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.session import Session
 from acidsql.storage.stored import arrow_type
 from acidsql.txn.read_snapshot import ReadSnapshot
+from tests.lengths import seeds
 from tests.session.rows.storage_model import Model, Row
 from tests.session.rows.ways import settings_of
 
@@ -207,10 +208,10 @@ def test_rows_and_ids_are_those_of_the_model(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("tens", range(10))
+@pytest.mark.parametrize("part", range(1, 6))
 def test_rows_and_ids_are_those_of_the_model_at_length(
-    session: Session, warehouse: Path, spark: SparkSession, tens: int
+    session: Session, warehouse: Path, spark: SparkSession, part: int
 ) -> None:
-    """The same, 100 longer sequences."""
-    for seed in range(100 + 10 * tens, 110 + 10 * tens):
+    """The same, longer sequences."""
+    for seed in seeds(part, 8):
         run_sequence(session, warehouse, spark, seed, steps=8)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.errors import Error, WriteConflictError
 from acidsql.session import Session
+from tests.lengths import seeds
 from tests.session.rows.acid_files import check_files
 from tests.session.rows.storage_model import Model, Row
 from tests.session.rows.ways import settings_of
@@ -236,10 +237,10 @@ def test_transactions_are_those_of_the_model(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("tens", range(5))
+@pytest.mark.parametrize("part", range(1, 6))
 def test_transactions_are_those_of_the_model_at_length(
-    session: Session, warehouse: Path, spark: SparkSession, tens: int
+    session: Session, warehouse: Path, spark: SparkSession, part: int
 ) -> None:
-    """The same, 50 longer sequences: 200 transactions."""
-    for seed in range(100 + 10 * tens, 110 + 10 * tens):
+    """The same, longer sequences of four transactions each."""
+    for seed in seeds(part, 6):
         run_sequence(session, warehouse, spark, seed, transactions=4)
