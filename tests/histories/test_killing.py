@@ -14,6 +14,7 @@ import pytest
 
 from acidsql.session import Session
 from tests.histories.killing import TABLES
+from tests.lengths import SEED
 from tests.session.transactions.crashes import garbage, rows_of
 
 pytestmark = pytest.mark.processes
@@ -42,7 +43,6 @@ def test_the_killed_leave_all_or_nothing(
     no directory and no record of the dead outlives the statements that come after them.
     """
     url = request.getfixturevalue("postgresql") if metastore == "postgresql" else None
-    seed = int(os.environ.get("ACIDSQL_TEST_SEED") or 1)
     folder = tmp_path / "notes"
     folder.mkdir()
     with Session(warehouse, metastore=url) as session:
@@ -51,7 +51,7 @@ def test_the_killed_leave_all_or_nothing(
         subprocess.run(
             [
                 sys.executable, "-m", "tests.histories.killing",
-                str(warehouse), str(folder), str(seconds), str(seed),
+                str(warehouse), str(folder), str(seconds), str(SEED),
             ],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT), "ACIDSQL_METASTORE": url or ""},

@@ -24,7 +24,7 @@ from tests.expressions.vectors.spark_answers import (
     spark_answers,
     view,
 )
-from tests.lengths import times
+from tests.lengths import seeds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,10 +50,10 @@ def test_extremes_are_sparks(spark: SparkSession, ansi: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 104))
+@pytest.mark.parametrize("seed", seeds(1, 4))
 def test_many_extremes_are_sparks(spark: SparkSession, seed: int) -> None:
     """The same of hundreds of expressions."""
-    compare(spark, seed, times(200), ansi=bool(seed % 2), interpreted=seed % 4 > 1)
+    compare(spark, seed, 200, ansi=bool(seed % 2), interpreted=seed % 4 > 1)
 
 
 def compare(

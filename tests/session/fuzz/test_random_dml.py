@@ -4,7 +4,6 @@ they must.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,17 +16,15 @@ from pyspark.sql import SparkSession
 
 from acidsql.errors import Error
 from acidsql.session import Session
-from tests.lengths import times
+from tests.lengths import seeds
 from tests.session.fuzz.random_dml import Script, Step, Table, random_script
 from tests.session.fuzz.spark_oracle import Oracle, Outcome, cheap, comparable
 from tests.session.rows.acid_files import check_files
 
 pytestmark = pytest.mark.spark
 
-SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
-"""The first script."""
-SCRIPTS = times(40)
-"""How many of them the slow tests run."""
+SEEDS = seeds(1, 40)
+"""Of the scripts that the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""
 
@@ -144,14 +141,14 @@ def smaller(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(SEED, SEED + SCRIPTS, TOGETHER))
+@pytest.mark.parametrize("first", SEEDS[::TOGETHER])
 def test_random_statements_do_what_spark_would_do(
     tmp_path: Path, spark: SparkSession, first: int
 ) -> None:
     """Rows, counts and files after each script; a failing one is named by its seed and its fewest
     statements.
     """
-    seeds = range(first, min(first + TOGETHER, SEED + SCRIPTS))
+    tried = range(first, min(first + TOGETHER, SEEDS.stop))
     spark = cheap(spark)
     with Session(tmp_path / "w", spark=spark) as session:
-        assert sum(run_script(session, spark, seed) for seed in seeds) > len(seeds)
+        assert sum(run_script(session, spark, seed) for seed in tried) > len(tried)

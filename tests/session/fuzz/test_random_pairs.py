@@ -20,7 +20,7 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.spark.start.session import derive
-from tests.lengths import times
+from tests.lengths import seeds
 from tests.session.fuzz.random_pairs import (
     ACID,
     FILLED,
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.classic]
 
-SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "1"))
-"""The first script."""
-SCRIPTS = times(20)
-"""How many of them the slow tests run."""
+SEEDS = seeds(1, 20)
+"""Of the scripts that the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""
 INTERPRETED = {
@@ -227,7 +225,7 @@ def run_script(session: Session, spark: SparkSession, folder: Path, seed: int) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(SEED, SEED + SCRIPTS, TOGETHER))
+@pytest.mark.parametrize("first", SEEDS[::TOGETHER])
 def test_relations_of_equal_columns_are_read_as_themselves(
     tmp_path: Path, spark: SparkSession, first: int
 ) -> None:
@@ -238,5 +236,5 @@ def test_relations_of_equal_columns_are_read_as_themselves(
     folder = tmp_path / "files"
     folder.mkdir()
     with Session(tmp_path / "w", spark=spark) as session:
-        for seed in range(first, min(first + TOGETHER, SEED + SCRIPTS)):
+        for seed in range(first, min(first + TOGETHER, SEEDS.stop)):
             run_script(session, spark, folder, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.dbapi import Connection
 from acidsql.errors import Error, InternalError, NestingError
 from acidsql.session import Session
+from tests.lengths import SEED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -365,10 +365,9 @@ def check_place(error: Error, text: str) -> None:
 
 def failing(text: str) -> str:
     """What to run again."""
-    return f"ACIDSQL_RANDOM_SEED={SEED}: {text}"
+    return f"ACIDSQL_TEST_SEED={SEED}: {text}"
 
 
-SEED = int(os.environ.get("ACIDSQL_RANDOM_SEED", "7"))
 BATCHES, BATCH = 30, 10
 MAX_NESTING = 1000
 ROWS = "VALUES (1), (NULL), (3)"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.lengths import SEED
+
 ROOT = Path(__file__).resolve().parents[3]
 CONF = {
     "spark.driver.memory": "1g",
@@ -45,8 +47,7 @@ SPARKS = {
 def test_wall_clocks_in_processes_of_a_zone(name: str, tmp_path: Path) -> None:
     """Each is read as it was written, or refused before it is, by all ways in and out."""
     zone, files, conf = SPARKS[name]
-    seed = int(os.environ.get("ACIDSQL_TEST_SEED", "1"))
-    given = {"warehouse": str(tmp_path), "files": files, "seed": seed, "conf": {**CONF, **conf}}
+    given = {"warehouse": str(tmp_path), "files": files, "seed": SEED, "conf": {**CONF, **conf}}
     done = subprocess.run(
         [sys.executable, "-m", "tests.session.zones.child", json.dumps(given)],
         capture_output=True,
@@ -57,4 +58,4 @@ def test_wall_clocks_in_processes_of_a_zone(name: str, tmp_path: Path) -> None:
         env={**os.environ, "TZ": zone, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == [], (zone, files, seed)
+    assert json.loads(done.stdout.splitlines()[-1]) == [], (zone, files, SEED)
