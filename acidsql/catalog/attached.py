@@ -46,8 +46,8 @@ class Assumed:
 
     def __str__(self) -> str:
         if self.committed is not None:
-            return f"COMMITTED ({_listed(self.committed)})"
-        return f"COMMITTED EXCEPT ({_listed(self.aborted)})" if self.aborted else "COMMITTED"
+            return f"COMMITTED ({listed(self.committed)})"
+        return f"COMMITTED EXCEPT ({listed(self.aborted)})" if self.aborted else "COMMITTED"
 
     def takes(self, write_id: WriteId) -> bool:
         if self.committed is not None:
@@ -55,7 +55,8 @@ class Assumed:
         return write_id not in self.aborted
 
 
-def _listed(ids: Iterable[int]) -> str:
+def listed(ids: Iterable[int]) -> str:
+    """Returns ids as a statement has them: ``1, 4``."""
     return ", ".join(map(str, ids))
 
 
