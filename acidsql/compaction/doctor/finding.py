@@ -49,6 +49,13 @@ class WriteVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveCopy:
+    """Removes an ACID directory inside the one of which it is a copy."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOverWriteIds:
     """Has a table take over the write ids of its files, which prove that all of them count."""
 
@@ -65,7 +72,7 @@ class RewriteTail:
     path: str
 
 
-Cure = MoveAside | RemoveStaging | WriteVersion | TakeOverWriteIds | RewriteTail
+Cure = MoveAside | RemoveStaging | RemoveCopy | WriteVersion | TakeOverWriteIds | RewriteTail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

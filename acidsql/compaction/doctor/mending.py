@@ -33,6 +33,7 @@ from acidsql.changes.unit_of_work import Store
 from acidsql.compaction.doctor.finding import (
     Finding,
     MoveAside,
+    RemoveCopy,
     RemoveStaging,
     RewriteTail,
     TakeOverWriteIds,
@@ -48,6 +49,9 @@ from acidsql.storage.row_ids import row_ids
 
 STRAYS = ".acidsql_strays"
 """The hidden directory of a root into which strays are moved, under the names that they had."""
+
+_AT_ONCE = 1 << 20
+"""The bytes of two files that are compared in one step."""
 
 _UNFINISHED = "unfinished_"
 """What the names of copies there begin with whose footers are being put right."""
@@ -67,6 +71,8 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
         case RemoveStaging():
             remove_staging(store, io, table)
             return "removed"
+        case RemoveCopy(directory=directory):
+            return remove_copy(io, directory)
         case WriteVersion(directory=directory):
             write_version(io, directory)
             return f"{ACID_VERSION_FILE} added"
@@ -95,6 +101,34 @@ def move_aside(io: FileIO, root: str, path: str) -> str:
     for directory in {parent(source), parent(target)}:
         io.sync_directory(directory)
     return target
+
+
+def remove_copy(io: FileIO, directory: str) -> str:
+    """Removes a directory each of whose files lies around it, too, byte for byte; returns what was
+    done. OperationalError, and nothing is removed, if one does not.
+    """
+    outer = parent(directory)
+    for file in io.listing(directory).files:
+        inside, around = f"{directory}/{file.path}", f"{outer}/{file.path}"
+        if not io.exists(around) or not _are_equal(io, inside, around):
+            raise OperationalError(
+                f'not mended: "{inside}" is not what lies around it; nobody can tell which of both'
+                " is right"
+            )
+    io.delete_tree(directory)
+    io.sync_directory(outer)
+    return "removed: all its files lie around it, byte for byte"
+
+
+def _are_equal(io: FileIO, one: str, other: str) -> bool:
+    """Whether two files have the same bytes."""
+    with io.open_input(one) as left, io.open_input(other) as right:
+        if left.size() != right.size():
+            return False
+        while data := left.read(_AT_ONCE):
+            if data != right.read(_AT_ONCE):
+                return False
+    return True
 
 
 def write_version(io: FileIO, directory: str) -> None:

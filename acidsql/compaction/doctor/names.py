@@ -26,6 +26,7 @@ from acidsql.compaction.doctor.finding import (
     READS,
     Finding,
     MoveAside,
+    RemoveCopy,
     Root,
     Severity,
     WriteVersion,
@@ -122,7 +123,9 @@ def _aborted_bases(root: Root) -> Iterator[Finding]:
 def _nested(root: Root) -> Iterator[Finding]:
     for path in root.listing.directories:
         above, _, name = path.rpartition("/")
-        if above and is_reserved(name):
+        if path == f"{name}/{name}" and is_reserved(name):
+            yield _inner(root, path)
+        elif above and is_reserved(name):
             yield Finding(
                 severity=Severity.ERROR,
                 title="ACID directory inside another directory",
@@ -133,6 +136,31 @@ def _nested(root: Root) -> Iterator[Finding]:
                 acidsql="refuses the table",
                 mend="move it to its place, or away; nobody can tell which of both",
             )
+
+
+def _inner(root: Root, path: str) -> Finding:
+    """Of a directory that a compaction which ran again has renamed into its first result."""
+    inner, outer = (
+        {file.path[len(of) + 1 :]: file.size for file in root.files.get(of, ())}
+        for of in (path, path.partition("/")[0])
+    )
+    alike = inner == outer
+    return Finding(
+        severity=Severity.ERROR,
+        title="ACID directory inside one of the same name",
+        path=root.full(path),
+        detail="a compaction that ran again leaves it (HIVE-25600); its files have "
+        + ("the names and sizes of" if alike else "other names or sizes than")
+        + " those around it",
+        hive3=PASSES,
+        hive4="passes over it or reads it, as the file system is",
+        acidsql=PASSES if alike else "refuses the table",
+        mend="remove it if its files are those around it, byte for byte"
+        if alike
+        else "move it away, or put its files in the place of those around it: nobody can tell which"
+        " of both is right",
+        cure=RemoveCopy(directory=root.full(path)) if alike else None,
+    )
 
 
 def _halves(root: Root) -> Iterator[Finding]:
