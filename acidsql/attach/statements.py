@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from acidsql.acid.evidence import Evidence
+from acidsql.acid.paths import NO_VISIBILITY, parse_directory
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.assumptions import (
     check_known,
@@ -127,7 +129,8 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
         yield f"  highest write id: {examined.highest} (of the names of directories)"
         for root, evidence in examined.evidence.items():
             for path in evidence.compacted:
-                yield f"  committed: {'/'.join(filter(None, (root, path)))} (compacted)"
+                at = "/".join(filter(None, (root, path)))
+                yield f"  committed: {at} ({_why_committed(path, evidence)})"
         for path in examined.unfinished.values():
             yield f"  passed over: {path} (empty beside what it should have taken in)"
     yield from _decisions(action, examined)
@@ -201,6 +204,15 @@ def _decisions(action: BoundAttachTable, examined: Examined) -> Iterator[str]:
     for write_id, paths in examined.unproven.items():
         fate = "committed" if action.assumed.takes(write_id) else "left out"
         yield f"  {fate}: write id {write_id}, {', '.join(paths)} (ASSUME {action.assumed})"
+
+
+def _why_committed(path: str, evidence: Evidence) -> str:
+    if path not in evidence.likely:
+        return "compacted"
+    name = parse_directory(path)
+    if name is None or name.visibility_txn_id == NO_VISIBILITY:
+        return "compacted, as deletes of its range tell"
+    return "compacted; what it was made of is still there, and not read"
 
 
 def _why_columns(action: BoundAttachTable, examined: Examined) -> str:

@@ -38,7 +38,10 @@ def declare(session: Session, table: Table, committed: str | None, aborted: str 
     _check(table, said["committed"], said["aborted"], wanted)
     highest = set() if undeclared.highest in wanted else {undeclared.highest}
     store.declare_write_ids(
-        table.name, committed=said["committed"] | highest, aborted=said["aborted"]
+        table.name,
+        committed=said["committed"] | highest,
+        aborted=said["aborted"],
+        highest_txn=undeclared.highest_txn,
     )
     words = [f"{runs(sorted(ids))} {what}" for what, ids in said.items() if ids]
     return f"{table.name}: write ids {' and '.join(words)}"

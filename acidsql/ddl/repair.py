@@ -20,7 +20,7 @@ from acidsql.catalog.partitions import (
 )
 from acidsql.ddl.answers import one_column
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.locations import HighestIds, at_span, check_ids, check_visibility, highest_ids
+from acidsql.ddl.locations import HighestIds, at_span, check_ids, highest_ids
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
@@ -52,7 +52,6 @@ def repair_table(warehouse: Warehouse, action: BoundRepairTable) -> Result:
     lines += _reported(warehouse, findings.problems, action.span)
     if action.add and findings.partitions:
         with at_span(action.span):
-            check_visibility(warehouse, table, findings.ids)
             _take_over(warehouse, table, known)
             check_ids(warehouse, table, findings.ids)
         new = [
@@ -93,7 +92,12 @@ def _take_over(warehouse: Warehouse, table: Table, known: Sequence[Partition]) -
             detail=named(undeclared.undecided, table.location),
             hint=what_to_say(table),
         )
-    store.declare_write_ids(table.name, committed=[undeclared.highest], aborted=[])
+    store.declare_write_ids(
+        table.name,
+        committed=[undeclared.highest],
+        aborted=[],
+        highest_txn=undeclared.highest_txn,
+    )
 
 
 def _answer(lines: Iterable[str]) -> Result:

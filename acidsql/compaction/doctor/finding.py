@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.acid_directory import FileEntry, id_range
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Table
@@ -57,9 +57,12 @@ class RemoveCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOverWriteIds:
-    """Has a table take over the write ids of its files, which prove that all of them count."""
+    """Has a table take over the write ids of its files, which prove that all of them count.
+    ``highest_txn``: of those that compacted them.
+    """
 
     highest: WriteId
+    highest_txn: TxnId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

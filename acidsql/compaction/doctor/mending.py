@@ -20,6 +20,7 @@ from acidsql.acid.paths import (
     ACID_VERSION,
     ACID_VERSION_FILE,
     DeleteDelta,
+    is_hidden,
     parse_bucket_file,
     parse_directory,
 )
@@ -76,8 +77,10 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
         case WriteVersion(directory=directory):
             write_version(io, directory)
             return f"{ACID_VERSION_FILE} added"
-        case TakeOverWriteIds(highest=highest):
-            store.declare_write_ids(table.name, committed=[highest], aborted=[])
+        case TakeOverWriteIds(highest=highest, highest_txn=highest_txn):
+            store.declare_write_ids(
+                table.name, committed=[highest], aborted=[], highest_txn=highest_txn
+            )
             return f"write ids up to {highest} count as committed"
         case RewriteTail(root=root, path=path):
             done = rewrite_tail(io, root, path)
@@ -108,8 +111,9 @@ def remove_copy(io: FileIO, directory: str) -> str:
     done. OperationalError, and nothing is removed, if one does not.
     """
     outer = parent(directory)
-    for file in io.listing(directory).files:
-        inside, around = f"{directory}/{file.path}", f"{outer}/{file.path}"
+    paths = {file.path for file in io.listing(directory).files}
+    for path in sorted({*paths, *filter(is_hidden, io.names(directory))}):
+        inside, around = f"{directory}/{path}", f"{outer}/{path}"
         if not io.exists(around) or not _are_equal(io, inside, around):
             raise OperationalError(
                 f'not mended: "{inside}" is not what lies around it; nobody can tell which of both'
