@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, id_range
-from acidsql.acid.evidence import Ranges, evidence_of
+from acidsql.acid.evidence import Evidence, Ranges, evidence_of
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.catalog.model import Table
@@ -27,12 +27,14 @@ class Undeclared:
     """What lies in a table's directories above the write ids that were given out. ``undecided``:
     the paths of the directories that do not prove themselves what became of their write ids, with
     these; ``highest``: of all directories, also of those that do; ``highest_txn``: of the
-    transactions that compacted what lies beside them.
+    transactions that compacted what lies beside them. ``unfinished``: the paths of the empty
+    directories of compactions that never committed.
     """
 
     undecided: Mapping[str, tuple[WriteId, WriteId]]
     highest: WriteId
     highest_txn: TxnId
+    unfinished: tuple[str, ...]
 
     @property
     def write_ids(self) -> list[WriteId]:
@@ -48,6 +50,7 @@ def find_undeclared(
     lies below the table is looked at in any case. OSError.
     """
     undecided: dict[str, tuple[WriteId, WriteId]] = {}
+    unfinished: list[str] = []
     highest, highest_txn = WriteId(0), TxnId(0)
     for top in _tops(table, locations):
         listing = io.listing(top)
@@ -60,12 +63,21 @@ def find_undeclared(
             highest_txn = max(highest_txn, _highest_txn(directories))
             files = _files(listing) if files is None else files
             path = f"{top}/{root}".rstrip("/")
-            for name in sorted(_unsure(io, path, files.get(root, ()), directories, above)):
+            evidence = _evidence(io, path, files.get(root, ()), directories)
+            if evidence is not None:
+                unfinished += [f"{path}/{name}" for name in evidence.unfinished.values()]
+                above = {name: above[name] for name in above.keys() & evidence.unsure.keys()}
+            for name in sorted(above):
                 low, high = above[name]
                 undecided[f"{path}/{name}"] = (WriteId(max(low, given_out + 1)), high)
     if not highest:
         return None
-    return Undeclared(undecided=undecided, highest=highest, highest_txn=highest_txn)
+    return Undeclared(
+        undecided=undecided,
+        highest=highest,
+        highest_txn=highest_txn,
+        unfinished=tuple(unfinished),
+    )
 
 
 def _tops(table: Table, locations: Iterable[str]) -> Sequence[str]:
@@ -116,21 +128,24 @@ def _highest_txn(directories: Iterable[str]) -> TxnId:
     return TxnId(max((0, *(name.visibility_txn_id for name in names if name is not None))))
 
 
-def _unsure(
-    io: FileIO,
-    root: str,
-    files: Iterable[FileEntry],
-    directories: Iterable[str],
-    above: Collection[str],
-) -> Collection[str]:
-    """Those of the directories ``above`` that do not prove themselves that they count; all of them
-    where the layout is not Hive's.
-    """
+def _evidence(
+    io: FileIO, root: str, files: Iterable[FileEntry], directories: Iterable[str]
+) -> Evidence | None:
+    """What a directory proves; None where the layout is not Hive's: then it proves nothing."""
     try:
-        evidence = evidence_of(files, directories, hidden_reader(io, root))
+        return evidence_of(files, directories, hidden_reader(io, root))
     except FormatError:
-        return above
-    return evidence.unsure.keys() & above
+        return None
+
+
+def remove_unfinished(io: FileIO, undeclared: Undeclared) -> None:
+    """Removes what would hide all rows: empty directories of compactions that never committed.
+    OSError if one is there still.
+    """
+    for path in undeclared.unfinished:
+        io.delete_tree(path)
+        if io.exists(path):
+            raise OSError(f'"{path}" could not be removed')
 
 
 # ---- words
