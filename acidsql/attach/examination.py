@@ -13,6 +13,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcType, same_storage
 from acidsql.acid.paths import DeleteDelta, is_hidden, parse_directory
+from acidsql.attach.old_events import find_old_events
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.partitions import partition_values, unescape
 from acidsql.catalog.types import HiveType, parse_type
@@ -30,8 +31,8 @@ _NAME_COLUMNS = "Name the columns behind the table: ATTACH TABLE t (id INT, ..) 
 class Examined:
     """``columns``, ``partition_columns``: as given, or as files and directories tell. ``evidence``:
     of each partition by its path below the location, "" for a table without any. ``transactional``:
-    there are directories of transactions; ``events``: files hold ACID events. ``files``: how many
-    there are.
+    there are directories of transactions; ``events``: files hold ACID events; ``old_events``: a
+    file that mixes them, as before Hive 3. ``files``: how many there are.
     """
 
     columns: tuple[Column, ...]
@@ -40,6 +41,7 @@ class Examined:
     evidence: Mapping[str, Evidence]
     transactional: bool
     events: bool
+    old_events: str | None
     files: int
 
     @property
@@ -117,6 +119,7 @@ def examine(
         evidence=evidence,
         transactional=transactional,
         events=events,
+        old_events=find_old_events(io, [f"{location}/{file.path}" for file in listing.files]),
         files=len(listing.files),
     )
 

@@ -36,7 +36,7 @@ def _nested(root: Root) -> Iterator[Finding]:
 
 
 def _inner(root: Root, path: str) -> Finding:
-    """Of a directory that a compaction which ran again has renamed into its first result."""
+    """Names a directory that a compaction which ran again has renamed into its first result."""
     inner, outer = (
         {file.path[len(of) + 1 :]: file.size for file in root.files.get(of, ())}
         for of in (path, path.partition("/")[0])

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import identifier, is_limited, spark_type
@@ -32,6 +33,7 @@ from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filte
 from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.read.file_times import FileTimes, FileTimesReader
 from acidsql.spark.read.format_reader import FormatReader, FormatScan
+from acidsql.spark.read.old_rows import OldPartitions, old_rows, parted
 from acidsql.spark.read.pushdown import buckets_of, cheapest_column
 from acidsql.spark.read.resources import Views
 from acidsql.spark.read.scan_words import (
@@ -177,7 +179,9 @@ class SnapshotReader:
             or insert.file.bucket in buckets
             or insert.file.original
         ]
-        filled = tuple(file for file in self._footers.insert_files(self._io, inserts) if file.rows)
+        may_mix = is_attached(snapshot.table)
+        found = self._footers.insert_files(self._io, inserts, mixed=may_mix)
+        snapshot, filled, old = parted(snapshot, tuple(file for file in found if file.rows))
         deletes = snapshot.delete_files if filled else ()
         dead = tuple(file for file in self._footers.delete_files(self._io, deletes) if file.rows)
         filtered = any(file.file.needs_row_filter for file in (*filled, *dead))
@@ -190,6 +194,7 @@ class SnapshotReader:
             tests=tests,
             cheapest=cheapest_column(snapshot.table.columns) if counting else None,
             times=self._times.times(filled),
+            old=old,
         )
 
     def _rows(self, scan: _Scan, *, shown: tuple[str, ...]) -> DataFrame:
@@ -200,6 +205,8 @@ class SnapshotReader:
                 scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
             )
         parts = [self._part(scan, part, without_dead, shown) for part in scan.parts()]
+        if scan.old is not None:
+            parts.append(old_rows(self._spark, self._known, scan.old, row_id=bool(shown)))
         if not parts:
             return self._empty(scan, shown)
         whole = parts[0]
@@ -341,6 +348,7 @@ class _Scan:
     """What a view shows, and so its key.
 
     ``write_ids`` only where rows are filtered by them; ``cheapest`` only where no column is used.
+    ``old``: what is not among ``inserts``.
     """
 
     columns: tuple[Column, ...]
@@ -351,6 +359,7 @@ class _Scan:
     tests: tuple[pushdown.Test, ...]
     cheapest: int | None
     times: FileTimes
+    old: OldPartitions | None = None
 
     @property
     def is_partitioned(self) -> bool:
