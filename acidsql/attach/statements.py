@@ -131,6 +131,8 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     dump = _dump(files, action)
     if dump is not None:
         yield from _explained_dump(action, dump)
+        if _compactions(files, *_table_of_dump(action, dump))[2]:
+            yield "  ACID version 1: events are merged when they are read (of the footers of files)"
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)
