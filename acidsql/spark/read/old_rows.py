@@ -40,13 +40,11 @@ class OldPartitions:
 
 def parted(
     snapshot: TableSnapshot, files: tuple[ScanFile, ...]
-) -> tuple[TableSnapshot, tuple[ScanFile, ...], OldPartitions | None]:
+) -> tuple[TableSnapshot, tuple[ScanFile, ...], OldPartitions]:
     """The snapshot without partitions that have old events, its files, and these partitions.
-    ``files``: with inserts, of the whole snapshot. Partitions keep their numbers.
+    ``files``: with inserts, of the whole snapshot; one is ``mixed``. Partitions keep their numbers.
     """
     old = old_partitions(files)
-    if not old:
-        return snapshot, files, None
     whole = list(enumerate(snapshot.partitions))
     new, rest = (
         replace(

@@ -33,7 +33,6 @@ from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filte
 from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.read.file_times import FileTimes, FileTimesReader
 from acidsql.spark.read.format_reader import FormatReader, FormatScan
-from acidsql.spark.read.old_rows import OldPartitions, old_rows, parted
 from acidsql.spark.read.pushdown import buckets_of, cheapest_column
 from acidsql.spark.read.resources import Views
 from acidsql.spark.read.scan_words import (
@@ -60,6 +59,8 @@ from acidsql.storage.stored import data_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from acidsql.spark.read.old_rows import OldPartitions
 
 _CURRENT = "acidsql_event_write_id"
 _EVENT_IDS = {
@@ -181,7 +182,11 @@ class SnapshotReader:
         ]
         may_mix = is_attached(snapshot.table)
         found = self._footers.insert_files(self._io, inserts, mixed=may_mix)
-        snapshot, filled, old = parted(snapshot, tuple(file for file in found if file.rows))
+        filled, old = tuple(file for file in found if file.rows), None
+        if any(file.mixed for file in filled):
+            from acidsql.spark.read.old_rows import parted
+
+            snapshot, filled, old = parted(snapshot, filled)
         deletes = snapshot.delete_files if filled else ()
         dead = tuple(file for file in self._footers.delete_files(self._io, deletes) if file.rows)
         filtered = any(file.file.needs_row_filter for file in (*filled, *dead))
@@ -206,6 +211,8 @@ class SnapshotReader:
             )
         parts = [self._part(scan, part, without_dead, shown) for part in scan.parts()]
         if scan.old is not None:
+            from acidsql.spark.read.old_rows import old_rows
+
             parts.append(old_rows(self._spark, self._known, scan.old, row_id=bool(shown)))
         if not parts:
             return self._empty(scan, shown)
