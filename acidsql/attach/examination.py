@@ -13,7 +13,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcType, same_storage
 from acidsql.acid.paths import DeleteDelta, is_hidden, parse_directory
-from acidsql.attach.old_events import find_old_events
+from acidsql.attach.old_events import find_old_events, is_unversioned
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.partitions import partition_values, unescape
 from acidsql.catalog.types import HiveType, parse_type
@@ -119,9 +119,25 @@ def examine(
         evidence=evidence,
         transactional=transactional,
         events=events,
-        old_events=find_old_events(io, [f"{location}/{file.path}" for file in listing.files]),
+        old_events=find_old_events(io, _unversioned(location, listing.files, samples, tails)),
         files=len(listing.files),
     )
+
+
+def _unversioned(
+    location: str,
+    files: Iterable[FileEntry],
+    samples: Sequence[str],
+    tails: Sequence[OrcTail],
+) -> list[str]:
+    """The paths of the files in directories whose sample does not tell its version."""
+    directories = {
+        path.rpartition("/")[0]
+        for path, tail in zip(samples, tails, strict=True)
+        if is_unversioned(tail)
+    }
+    paths = (file.path for file in files)
+    return [f"{location}/{path}" for path in paths if path.rpartition("/")[0] in directories]
 
 
 def evidence_at(io: FileIO, root: str) -> tuple[Evidence, Sequence[FileEntry]]:

@@ -28,13 +28,18 @@ def find_old_events(io: FileIO, paths: Iterable[str]) -> str | None:
     unversioned = [
         path.rpartition("/")[0]
         for path, tail in zip(first.values(), _tails(io, list(first.values())), strict=True)
-        if tail is not None and is_event_file(tail) and VERSION not in tail.user_metadata
+        if tail is not None and is_unversioned(tail)
     ]
     doubtful = [path for path in files if path.rpartition("/")[0] in set(unversioned)]
     for path, tail in zip(doubtful, _tails(io, doubtful), strict=True):
         if tail is not None and mixes_events(tail):
             return path
     return None
+
+
+def is_unversioned(tail: OrcTail) -> bool:
+    """Whether a file of events is one of a Hive before version 3, which named no version."""
+    return is_event_file(tail) and VERSION not in tail.user_metadata
 
 
 def _may_mix(path: str) -> bool:

@@ -109,7 +109,7 @@ def _compactions(
         roots = {name_of(table, one): one.location for one in partitions}
     paths = [path_of(one) for one in roots.values()]
     looks = look_at_all(lambda one: evidence_at(files, one), paths)
-    evidence = {root: found for root, (found, _) in zip(roots, looks, strict=True)}
+    evidence = {root: proof for root, (proof, _) in zip(roots, looks, strict=True)}
     listed = (
         f"{path}/{one.path}" for path, (_, of) in zip(paths, looks, strict=True) for one in of
     )

@@ -59,10 +59,10 @@ def winners(
     UnsupportedStatementError where there are too many events.
     """
     old = old_partitions(inserts)
-    for found in deletes:
-        if found.partition_number in old:
+    for delete in deletes:
+        if delete.partition_number in old:
             raise FormatError(
-                f'"{found.path}" deletes rows of a partition with events from before Hive 3',
+                f'"{delete.path}" deletes rows of a partition with events from before Hive 3',
                 detail="Hive 3 reads no such mixture (ACID versions 1 and 2)",
             )
     of_old = [file for file in inserts if file.partition_number in old and file.rows]

@@ -56,12 +56,12 @@ def parted(
         )
         for wanted in (False, True)
     )
-    found = OldPartitions(
+    partitions = OldPartitions(
         files=tuple(file for file in files if file.partition_number in old),
         write_ids=str(snapshot.write_ids),
         snapshot=rest,
     )
-    return new, tuple(file for file in files if file.partition_number not in old), found
+    return new, tuple(file for file in files if file.partition_number not in old), partitions
 
 
 def old_rows(

@@ -181,8 +181,8 @@ class SnapshotReader:
             or insert.file.original
         ]
         may_mix = is_attached(snapshot.table)
-        found = self._footers.insert_files(self._io, inserts, mixed=may_mix)
-        filled, old = tuple(file for file in found if file.rows), None
+        files = self._footers.insert_files(self._io, inserts, mixed=may_mix)
+        filled, old = tuple(file for file in files if file.rows), None
         if any(file.mixed for file in filled):
             from acidsql.spark.read.old_rows import parted
 

@@ -131,8 +131,8 @@ class Scanner:
         if table.file_format is not FileFormat.ORC:
             raise NeedsSpark(f"the table is stored as {table.file_format}")
         footers, may_mix = self._known.footers, is_attached(table)
-        found = footers.insert_files(self._io, snapshot.insert_files, mixed=may_mix)
-        inserts = [file for file in found if file.rows]
+        files = footers.insert_files(self._io, snapshot.insert_files, mixed=may_mix)
+        inserts = [file for file in files if file.rows]
         visible = self._visible(snapshot, inserts)
         first = first_rows([file for file in inserts if file.file.original])
         dead = self._dead(snapshot, inserts)
@@ -140,8 +140,8 @@ class Scanner:
         for file in inserts:
             if not self._skipping.may_hold(self._io, file, table.columns, predicates):
                 continue
-            told = visible.get(file.path)
-            filtered = file.file.needs_row_filter and not file.file.original and told is None
+            rows = visible.get(file.path)
+            filtered = file.file.needs_row_filter and not file.file.original and rows is None
             keep = None
             if where is not None and tested is not None:
                 keep = partial(_kept, where, tested, file.partition_number)
@@ -154,7 +154,7 @@ class Scanner:
                 write_ids=snapshot.write_ids if filtered else None,
                 first_row=first(file) if file.file.original else 0,
                 known=self._known,
-                visible=told,
+                visible=rows,
             )
             if read is not None:
                 yield read
