@@ -1,21 +1,29 @@
 """What the directories of a table or partition prove of its write ids, where no metastore can be
-asked: a pure function of names.
+asked: a pure function of names, of what is in hidden files, and of which files are empty.
 
 A compaction takes in what was committed and leaves out the rest, so the rows of its result are
 committed ones. Whether the write id of any other delta, or of an INSERT OVERWRITE, was committed,
 is open or was aborted is nowhere in the files: that id is *unproven*, and somebody has to say it.
+
+Of some results it is likely, but not sure, that they are whole. What Hive 4 has compacted
+(``_v21``) counts if transaction 21 was committed, which is sure once all is gone that it was made
+of. Hive 3 names a range that it has compacted as a streaming writer names one of whose transactions
+each may have been aborted. No streaming writer deletes; but a compaction that died may have left
+its delete delta beside a delta of the same range that such a writer made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, id_range, takes_in
 from acidsql.acid.bases import is_marked_compacted
+from acidsql.acid.compacted import INPUTS_FILE, ReadHidden, partner, partner_file
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.listed import Listed, group_files, parse_name
 from acidsql.acid.paths import (
     BEFORE_ALL_WRITES,
+    METADATA_FILE,
     NO_VISIBILITY,
     Base,
     DeleteDelta,
@@ -26,77 +34,109 @@ from acidsql.lazy_dataclass import dataclass
 AnyListed = Listed[DirectoryName]
 
 
+Ranges = Mapping[str, tuple[WriteId, WriteId]]
+"""The least and the greatest write id of directories, by their paths."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """``highest``: the highest write id in a name, 0 for none; ``highest_txn``: that of the
-    transactions of compactions. ``compacted``: the directories whose rows are committed.
-    ``proven``: the ranges of write ids that they took in, all of which had ended.
-    ``unproven``: the directories of each write id that could be of an aborted or open transaction.
-    ``unfinished``: the compactions that never committed, by their transaction. ``originals``: how
-    many files without ACID columns there are.
+    transactions of compactions. ``compacted``: the directories that compactions made, the
+    ``likely`` ones among them. ``proven``: the ranges of write ids that they took in, all of which
+    had ended. ``undecided``: the directories whose write ids could be of aborted or open
+    transactions, if what is likely is so; ``unsure``: those and all others that only what is likely
+    speaks for. ``unfinished``: the compactions that never committed, by their transaction.
+    ``originals``: how many files without ACID columns there are.
     """
 
     highest: WriteId
     highest_txn: TxnId
     compacted: tuple[str, ...]
+    likely: tuple[str, ...]
     proven: tuple[tuple[WriteId, WriteId], ...]
-    unproven: Mapping[WriteId, tuple[str, ...]]
+    undecided: Ranges
+    unsure: Ranges
     unfinished: Mapping[TxnId, str]
     originals: int
 
+    @property
+    def unproven(self) -> Mapping[WriteId, tuple[str, ...]]:
+        """The ``undecided`` directories of each of their write ids."""
+        unproven: dict[WriteId, list[str]] = {}
+        for path, (low, high) in self.undecided.items():
+            for write_id in range(low, high + 1):
+                unproven.setdefault(WriteId(write_id), []).append(path)
+        return {write_id: tuple(unproven[write_id]) for write_id in sorted(unproven)}
+
 
 def evidence_of(
-    files: Iterable[FileEntry],
-    directories: Iterable[str],
-    read_marker: Callable[[str], bytes | None],
+    files: Iterable[FileEntry], directories: Iterable[str], read_hidden: ReadHidden
 ) -> Evidence:
-    """What a listing of one table or partition proves. ``read_marker``: the content of the
-    ``_metadata_acid`` of a directory. FormatError for a layout that is not Hive's.
+    """What a listing of one table or partition proves. FormatError for a layout that is not
+    Hive's.
     """
     listing = group_files(files, directories)
     listed = [
         Listed(path=path, name=parse_name(path), files=of)
         for path, of in listing.directories.items()
     ]
-    deleting = {id_range(one.name)[:2] for one in listed if isinstance(one.name, DeleteDelta)}
-    compacted = [one for one in listed if _is_compacted(one, deleting, read_marker)]
-    unfinished = {one.path: one for one in compacted if _is_unfinished(one, listed)}
-    proven = {one.path: one for one in compacted if one.path not in unfinished}
-    unproven: dict[WriteId, list[str]] = {}
-    for one in listed:
-        if one.path in proven or one.path in unfinished:
-            continue
-        if any(takes_in(whole.name, one.name) for whole in proven.values()):
-            continue  # no reader looks at it
-        low, high, _ = id_range(one.name)
-        for write_id in range(low, high + 1):
-            unproven.setdefault(WriteId(write_id), []).append(one.path)
+    unfinished = [one.path for one in listed if _is_unfinished(one, listed)]
+    sure = [one for one in listed if _is_sure(one, listed, read_hidden)]
+    settled = {*unfinished, *(one.path for one in sure)}
+    likely = [one for one in listed if one.path not in settled and _is_likely(one, listed)]
+    compacted = [*sure, *likely]
     return Evidence(
         highest=WriteId(max((0, *(id_range(one.name)[1] for one in listed)))),
         highest_txn=TxnId(max((0, *(one.name.visibility_txn_id for one in listed)))),
-        compacted=tuple(proven),
-        proven=tuple(map(_taken_in, proven.values())),
-        unproven={write_id: tuple(unproven[write_id]) for write_id in sorted(unproven)},
-        unfinished={one.name.visibility_txn_id: path for path, one in unfinished.items()},
+        compacted=tuple(one.path for one in compacted),
+        likely=tuple(one.path for one in likely),
+        proven=tuple(map(_taken_in, compacted)),
+        undecided=_left([one for one in listed if one.path not in unfinished], compacted),
+        unsure=_left(listed, sure),
+        unfinished={parse_name(path).visibility_txn_id: path for path in unfinished},
         originals=len(listing.originals),
     )
 
 
-def _is_compacted(
-    one: AnyListed,
-    deleting: Collection[tuple[WriteId, WriteId]],
-    read_marker: Callable[[str], bytes | None],
-) -> bool:
-    """Whether a compaction is sure to have made a directory. Hive 3 names a range that it compacted
-    as a streaming writer does, of whose transactions each may have been aborted; but no streaming
-    writer deletes. ``deleting``: the ranges of delete deltas.
-    """
+def _left(listed: Iterable[AnyListed], proven: Sequence[AnyListed]) -> Ranges:
+    """The directories that are not proven, but for those that no reader looks at."""
+    paths = {one.path for one in proven}
+    return {
+        one.path: id_range(one.name)[:2]
+        for one in listed
+        if one.path not in paths and not any(takes_in(whole.name, one.name) for whole in proven)
+    }
+
+
+def _is_sure(one: AnyListed, listed: Sequence[AnyListed], read_hidden: ReadHidden) -> bool:
+    """Whether a compaction has made a directory, and has committed it."""
+    if one.name.visibility_txn_id != NO_VISIBILITY:
+        return not any(_inputs(one, listed))
+    if isinstance(one.name, Base):
+        return one.name.write_id == BEFORE_ALL_WRITES or is_marked_compacted(
+            one.path, lambda path: read_hidden(f"{path}/{METADATA_FILE}")
+        )
+    if not _is_range(one) or read_hidden(f"{one.path}/{INPUTS_FILE}") is None:
+        return False
+    other = partner(one.name)
+    return any(o.name == other for o in listed) or (
+        read_hidden(f"{one.path}/{partner_file(one.name)}") is None
+    )
+
+
+def _is_likely(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
+    """Whether a compaction may well have made a directory that is not ``_is_sure``."""
     if one.name.visibility_txn_id != NO_VISIBILITY:
         return True
-    if isinstance(one.name, Base):
-        return one.name.write_id == BEFORE_ALL_WRITES or is_marked_compacted(one.path, read_marker)
+    return _is_range(one) and any(
+        isinstance(other.name, DeleteDelta) and id_range(other.name)[:2] == id_range(one.name)[:2]
+        for other in listed
+    )
+
+
+def _is_range(one: AnyListed) -> bool:
     low, high, _ = id_range(one.name)
-    return low < high and (low, high) in deleting
+    return low < high
 
 
 def _is_unfinished(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
@@ -105,11 +145,18 @@ def _is_unfinished(one: AnyListed, listed: Iterable[AnyListed]) -> bool:
     """
     if one.name.visibility_txn_id == NO_VISIBILITY or any(file.size for file in one.files):
         return False
-    return any(
-        other is not one
-        and takes_in(one.name, other.name)
-        and any(file.size for file in other.files)
+    return any(file.size for other in _inputs(one, listed) for file in other.files)
+
+
+def _inputs(one: AnyListed, listed: Iterable[AnyListed]) -> Iterator[AnyListed]:
+    """What lies beside the result of a compaction that it takes in. (One transaction makes both
+    kinds of a range.)
+    """
+    return (
+        other
         for other in listed
+        if takes_in(one.name, other.name)
+        and other.name.visibility_txn_id != one.name.visibility_txn_id
     )
 
 

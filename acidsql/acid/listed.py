@@ -42,7 +42,11 @@ class Listing:
 
 
 def group_files(files: Iterable[FileEntry], directories: Iterable[str]) -> Listing:
-    """Files by ACID directory; all others that are not hidden are originals."""
+    """Files by ACID directory; all others that are not hidden are originals. A copy of an ACID
+    directory inside it holds nothing that is not around it: it is passed over, as by Hive.
+
+    FormatError for any other ACID directory inside another one.
+    """
     owners: dict[str, str | None] = {}
     acid: dict[str, list[FileEntry]] = {}
     originals: list[FileEntry] = []
@@ -61,26 +65,49 @@ def group_files(files: Iterable[FileEntry], directories: Iterable[str]) -> Listi
                 listed.append(file)
         elif not is_hidden(name):
             originals.append(file)
+    for path in [path for path in acid if "/" in path]:
+        outer = acid.setdefault(path.partition("/")[0], [])
+        if _sizes(path, acid.pop(path)) != _sizes(path.partition("/")[0], outer):
+            raise _nested_error(path)
     return Listing(directories=acid, originals=originals)
 
 
 def _owner(directory: str) -> str | None:
-    """The ACID directory that this one is, or is below of; "" if none (its files are originals);
-    None if hidden.
+    """The ACID directory that this one is, or is below of, or one inside it of the same name; "" if
+    none (its files are originals); None if hidden.
     """
     parts = directory.split("/") if directory else []
     if any(map(is_hidden, parts)):
         return None
     if any(map(is_reserved, parts[1:])):
         # Hive 3 skips it, Hive 4 skips it or reads it, depending on the file system.
-        raise FormatError(
-            f'ACID directory "{directory}" lies inside another directory',
-            hint=(
-                "A rename onto an existing directory leaves such a trace; move it to its place or"
-                " remove it."
-            ),
-        )
+        if is_in_inner(directory) and not any(map(is_reserved, parts[2:])):
+            return f"{parts[0]}/{parts[1]}"
+        raise _nested_error(directory)
     return parts[0] if parts and is_reserved(parts[0]) else ""
+
+
+def is_in_inner(path: str) -> bool:
+    """Whether a path is, or is below of, an ACID directory inside one of the same name, as
+    compactions leave it that ran again and renamed their result onto the first one (HIVE-25600).
+    """
+    outer, *inner = path.split("/", 2)
+    return bool(inner) and outer == inner[0] and is_reserved(outer)
+
+
+def _sizes(directory: str, files: Iterable[FileEntry]) -> Mapping[str, int]:
+    """The sizes of files by their paths below a directory."""
+    return {file.path[len(directory) + 1 :]: file.size for file in files}
+
+
+def _nested_error(path: str) -> FormatError:
+    return FormatError(
+        f'ACID directory "{path}" lies inside another directory',
+        hint=(
+            "A rename onto an existing directory leaves such a trace; move it to its place or"
+            " remove it. acidsql doctor removes it where it is a copy of the one around it."
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

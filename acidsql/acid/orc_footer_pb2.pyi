@@ -193,12 +193,14 @@ class CollectionStatistics(_message.Message):
     def __init__(self, minChildren: _Optional[int] = ..., maxChildren: _Optional[int] = ..., totalChildren: _Optional[int] = ...) -> None: ...
 
 class StripeFooter(_message.Message):
-    __slots__ = ("streams", "columns")
+    __slots__ = ("streams", "columns", "writerTimezone")
     STREAMS_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    WRITERTIMEZONE_FIELD_NUMBER: _ClassVar[int]
     streams: _containers.RepeatedCompositeFieldContainer[Stream]
     columns: _containers.RepeatedCompositeFieldContainer[ColumnEncoding]
-    def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ..., columns: _Optional[_Iterable[_Union[ColumnEncoding, _Mapping]]] = ...) -> None: ...
+    writerTimezone: str
+    def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ..., columns: _Optional[_Iterable[_Union[ColumnEncoding, _Mapping]]] = ..., writerTimezone: _Optional[str] = ...) -> None: ...
 
 class Stream(_message.Message):
     __slots__ = ("kind", "column", "length")

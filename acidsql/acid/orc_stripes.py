@@ -23,11 +23,9 @@ from acidsql.acid.orc_footer_pb2 import (
     StripeInformation,
 )
 from acidsql.acid.orc_tail import OrcTail
-from acidsql.acid.orc_types import OrcType, encode_types, preorder, struct_type
+from acidsql.acid.orc_types import OrcType, encode_types, preorder, struct_type, text
 
 _HEADER = b"ORC"
-_BYTES, _WRITER_ZONE = 2, 3
-"""The wire type of texts and messages, and the number of StripeFooter.writerTimezone."""
 
 
 class StreamKind(IntEnum):
@@ -109,26 +107,7 @@ def writer_zone(section: bytes, codec: OrcCodec) -> str:
     """The time zone of the Java that wrote a stripe, from the stripe's footer; empty where it is
     not told. Fails as ``stripe_layout``.
     """
-    footer, at = unpack(section, codec), 0
-    while at < len(footer):
-        key, at = _varint(footer, at)
-        size, at = _varint(footer, at)
-        if key & 7 != _BYTES:
-            raise ValueError("a footer of a stripe has an unknown field")
-        if key >> 3 == _WRITER_ZONE:
-            return footer[at : at + size].decode()
-        at += size
-    return ""
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
+    return text(StripeFooter.FromString(unpack(section, codec)).writerTimezone)
 
 
 def positions(section: bytes, codec: OrcCodec) -> list[tuple[int, ...]]:

@@ -177,6 +177,14 @@ def load_tail(read: Callable[[int], tuple[bytes, int]], path: str) -> OrcTail:
     return read_tail(*read(tail.length), path) if tail.short else tail
 
 
+def values_counted(statistics: ColumnStatistics, path: str) -> int:
+    """How many values of a column of the file at ``path`` are not NULL."""
+    try:
+        return int(StatisticsMessage.FromString(statistics).numberOfValues)
+    except _BROKEN as error:
+        raise _format_error(path, error) from error
+
+
 def integer_range(statistics: ColumnStatistics, path: str) -> tuple[int, int] | None:
     """Minimum and maximum of an integer column of the file at ``path``; None where it
     keeps none.

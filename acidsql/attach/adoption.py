@@ -19,6 +19,7 @@ from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.assumptions import question_lines, shortened
 from acidsql.attach.buckets import Buckets, buckets_of, unknown_error
 from acidsql.attach.layout import LaidOut, changes_since, laid_out
+from acidsql.attach.old_events import check_no_old_events
 from acidsql.catalog.attached import (
     ADOPTED,
     ASSUMED,
@@ -54,6 +55,7 @@ class Adopter:
         table = action.table
         with _file_errors(table):
             layout = self._look(action)
+            check_no_old_events(action, layout.old_events)
             changes = list(changes_since(table, layout))
             if changes:
                 raise _changed_error(action, changes)
@@ -81,6 +83,7 @@ class Adopter:
         table = action.table
         with _file_errors(table):
             layout = self._look(action)
+            check_no_old_events(action, layout.old_events)
             buckets = self._buckets(action, layout)
         yield f"ADOPT TABLE {table.name}"
         yield f"  location: {table.location}: written to from then on; DROP TABLE deletes it"

@@ -4,14 +4,14 @@ the others. Nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 
 from acidsql.acid.ids import CONVERSION_SEED, TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.examination import Examined
-from acidsql.catalog.attached import Assumed
+from acidsql.catalog.attached import Assumed, listed
 from acidsql.errors import BindError, Span
 
 _KEPT = 10_000
@@ -100,10 +100,6 @@ def valid_txns(examined: Examined) -> ValidTxnList:
     )
 
 
-def _listed(ids: Collection[int]) -> str:
-    return ", ".join(map(str, ids))
-
-
 def _shown(ids: Sequence[int]) -> str:
     more = len(ids) - _SHOWN
-    return _listed(ids) if more <= 0 else f"{_listed(ids[:_SHOWN])} and {more} more"
+    return listed(ids) if more <= 0 else f"{listed(ids[:_SHOWN])} and {more} more"

@@ -5,20 +5,20 @@ Only names and footers are looked at. Nothing is written below the location.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
 from acidsql.acid.evidence import Evidence, evidence_of
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcType, same_storage
-from acidsql.acid.paths import METADATA_FILE, DeleteDelta, is_hidden, parse_directory
+from acidsql.acid.paths import DeleteDelta, is_hidden, parse_directory
+from acidsql.attach.old_events import find_old_events, is_unversioned
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.partitions import partition_values, unescape
 from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import BindError, FormatError
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, hidden_reader
 from acidsql.files.parallel import look_at_all
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.partitions import canonical
@@ -31,8 +31,8 @@ _NAME_COLUMNS = "Name the columns behind the table: ATTACH TABLE t (id INT, ..) 
 class Examined:
     """``columns``, ``partition_columns``: as given, or as files and directories tell. ``evidence``:
     of each partition by its path below the location, "" for a table without any. ``transactional``:
-    there are directories of transactions; ``events``: files hold ACID events. ``files``: how many
-    there are.
+    there are directories of transactions; ``events``: files hold ACID events; ``old_events``: a
+    file that mixes them, as before Hive 3. ``files``: how many there are.
     """
 
     columns: tuple[Column, ...]
@@ -41,6 +41,7 @@ class Examined:
     evidence: Mapping[str, Evidence]
     transactional: bool
     events: bool
+    old_events: str | None
     files: int
 
     @property
@@ -101,7 +102,7 @@ def examine(
     evidence: dict[str, Evidence] = {}
     samples: list[str] = []
     for root, (files, directories) in roots.items():
-        evidence[root] = evidence_of(files, directories, _marker(io, _joined(location, root)))
+        evidence[root] = evidence_of(files, directories, hidden_reader(io, _joined(location, root)))
         samples += [_joined(root, path) for path in _samples(files)]
     tails = look_at_all(lambda path: _footer(io, f"{location}/{path}"), samples)
     transactional = any(
@@ -118,8 +119,25 @@ def examine(
         evidence=evidence,
         transactional=transactional,
         events=events,
+        old_events=find_old_events(io, _unversioned(location, listing.files, samples, tails)),
         files=len(listing.files),
     )
+
+
+def _unversioned(
+    location: str,
+    files: Iterable[FileEntry],
+    samples: Sequence[str],
+    tails: Sequence[OrcTail],
+) -> list[str]:
+    """The paths of the files in directories whose sample does not tell its version."""
+    directories = {
+        path.rpartition("/")[0]
+        for path, tail in zip(samples, tails, strict=True)
+        if is_unversioned(tail)
+    }
+    paths = (file.path for file in files)
+    return [f"{location}/{path}" for path in paths if path.rpartition("/")[0] in directories]
 
 
 def evidence_at(io: FileIO, root: str) -> tuple[Evidence, Sequence[FileEntry]]:
@@ -128,23 +146,13 @@ def evidence_at(io: FileIO, root: str) -> tuple[Evidence, Sequence[FileEntry]]:
     directories = [
         one for one in listing.directories if parse_directory(one.partition("/")[0]) is not None
     ]
-    return evidence_of(listing.files, directories, _marker(io, root)), listing.files
+    return evidence_of(listing.files, directories, hidden_reader(io, root)), listing.files
 
 
 def roots_at(io: FileIO, location: str) -> Sequence[str]:
     """The directories of partitions below that of a table, relative to it."""
     listing = io.listing(location)
     return tuple(_roots(listing.files, listing.directories))
-
-
-def _marker(io: FileIO, root: str) -> Callable[[str], bytes | None]:
-    def read(directory: str) -> bytes | None:
-        path = f"{root}/{directory}/{METADATA_FILE}"
-        with suppress(FileNotFoundError):
-            return io.read(path) if io.exists(path) else None
-        return None
-
-    return read
 
 
 def _joined(root: str, path: str) -> str:

@@ -12,6 +12,7 @@ from acidsql.acid.ids import BucketId, TxnId
 from acidsql.acid.paths import is_hidden, original_bucket, parse_bucket_file, parse_directory
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.attach.examination import evidence_at, highest_txn, roots_at, unfinished
+from acidsql.attach.old_events import find_old_events
 from acidsql.catalog.attached import attached_write_ids, seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.files.fileio import FileIO
@@ -25,7 +26,7 @@ class LaidOut:
     """``evidence``: of each directory of the table, by its path. ``buckets``: the numbers in the
     names of files; ``no_bucket``: a file whose name has none. ``unknown``: directories of
     partitions of which the catalog does not know; ``missing``: those of the table, or of its
-    partitions, that are not there.
+    partitions, that are not there. ``old_events``: a file that mixes events, as before Hive 3.
     """
 
     evidence: Mapping[str, Evidence]
@@ -33,6 +34,7 @@ class LaidOut:
     no_bucket: str | None
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
+    old_events: str | None
 
     @property
     def highest_txn(self) -> TxnId:
@@ -52,6 +54,7 @@ def laid_out(io: FileIO, table: Table, partitions: Sequence[Partition]) -> LaidO
     missing = [path for path, is_there in zip(paths, exists, strict=True) if not is_there]
     present = [path for path in paths if path not in missing]
     looks = look_at_all(lambda path: evidence_at(io, path), present)
+    everything = [(root, f.path) for root, (_, of) in zip(present, looks, strict=True) for f in of]
     names = [file for _, files in looks for file in _data_files(files)]
     numbers = {file.path: _bucket(file_name(file)) for file in names}
     return LaidOut(
@@ -60,6 +63,7 @@ def laid_out(io: FileIO, table: Table, partitions: Sequence[Partition]) -> LaidO
         no_bucket=next((path for path, number in numbers.items() if number is None), None),
         unknown=tuple(_unknown(io, home, paths)) if table.partition_columns else (),
         missing=tuple(missing),
+        old_events=find_old_events(io, (f"{root}/{path}" for root, path in everything)),
     )
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from acidsql.acid.evidence import Evidence
+from acidsql.acid.paths import NO_VISIBILITY, parse_directory
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.assumptions import (
     check_known,
@@ -23,7 +25,16 @@ from acidsql.attach.examination import (
     highest_txn,
     unfinished,
 )
-from acidsql.catalog.attached import ASSUMED, ATTACHED, READ_ONLY, SOURCE, TXNS, WRITE_IDS
+from acidsql.attach.old_events import find_old_events, old_events_warning
+from acidsql.catalog.attached import (
+    ASSUMED,
+    ATTACHED,
+    OLD_EVENTS,
+    READ_ONLY,
+    SOURCE,
+    TXNS,
+    WRITE_IDS,
+)
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import name_of
@@ -47,9 +58,11 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
         table, partitions = _table_of_dump(action, dump)
         if not files.exists(path_of(table.location)):
             raise BindError(f'there is no directory "{table.location}"', span=action.span)
-        txns, passed_over = _compactions(files, table, partitions)
+        txns, passed_over, old_events = _compactions(files, table, partitions)
         if table.is_transactional:
             table = replace(table, properties={**table.properties, TXNS: str(txns)})
+        if old_events:
+            table = replace(table, properties={**table.properties, OLD_EVENTS: "1"})
         with store.creating_table(table, partitions):
             pass
         result = _attached_result(table, partitions, passed_over)
@@ -73,6 +86,8 @@ def _attached_result(
         Warning(f'a compaction that never committed is passed over: "{path}"')
         for path in passed_over
     ]
+    if OLD_EVENTS in table.properties:
+        warnings.append(old_events_warning(table))
     return Result((), Stats(), notes=notes, warnings=warnings)
 
 
@@ -85,18 +100,23 @@ def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterat
 
 def _compactions(
     files: FileIO, table: Table, partitions: Sequence[Partition]
-) -> tuple[ValidTxnList, tuple[str, ...]]:
-    """The transactions whose compactions are read, and the directories of those that never
-    committed.
+) -> tuple[ValidTxnList, tuple[str, ...], bool]:
+    """The transactions whose compactions are read, the directories of those that never committed,
+    and whether there are events from before Hive 3.
     """
     roots = {"": table.location}
     if table.partition_columns:
         roots = {name_of(table, one): one.location for one in partitions}
-    looks = look_at_all(lambda one: evidence_at(files, path_of(one))[0], list(roots.values()))
-    evidence = dict(zip(roots, looks, strict=True))
+    paths = [path_of(one) for one in roots.values()]
+    looks = look_at_all(lambda one: evidence_at(files, one), paths)
+    evidence = {root: proof for root, (proof, _) in zip(roots, looks, strict=True)}
+    listed = (
+        f"{path}/{one.path}" for path, (_, of) in zip(paths, looks, strict=True) for one in of
+    )
+    old_events = table.is_full_acid and find_old_events(files, listed) is not None
     passed_over = unfinished(evidence)
     txns = ValidTxnList(high_watermark=highest_txn(evidence), aborted=tuple(passed_over))
-    return txns, tuple(passed_over.values())
+    return txns, tuple(passed_over.values()), old_events
 
 
 def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
@@ -111,6 +131,8 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     dump = _dump(files, action)
     if dump is not None:
         yield from _explained_dump(action, dump)
+        if _compactions(files, *_table_of_dump(action, dump))[2]:
+            yield "  ACID version 1: events are merged when they are read (of the footers of files)"
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)
@@ -122,12 +144,15 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
         yield f"  partitioned by: {_columns(examined.partition_columns)} ({given})"
         yield f"  partitions: {len(examined.partitions)} (of the directories)"
     yield f"  rows: {_why_rows(examined)}"
+    if examined.old_events is not None:
+        yield f"  ACID version 1: events are merged when they are read ({examined.old_events})"
     if examined.transactional:
         yield "  buckets: not known, and not needed to read"
         yield f"  highest write id: {examined.highest} (of the names of directories)"
         for root, evidence in examined.evidence.items():
             for path in evidence.compacted:
-                yield f"  committed: {'/'.join(filter(None, (root, path)))} (compacted)"
+                at = "/".join(filter(None, (root, path)))
+                yield f"  committed: {at} ({_why_committed(path, evidence)})"
         for path in examined.unfinished.values():
             yield f"  passed over: {path} (empty beside what it should have taken in)"
     yield from _decisions(action, examined)
@@ -203,6 +228,15 @@ def _decisions(action: BoundAttachTable, examined: Examined) -> Iterator[str]:
         yield f"  {fate}: write id {write_id}, {', '.join(paths)} (ASSUME {action.assumed})"
 
 
+def _why_committed(path: str, evidence: Evidence) -> str:
+    if path not in evidence.likely:
+        return "compacted"
+    name = parse_directory(path)
+    if name is None or name.visibility_txn_id == NO_VISIBILITY:
+        return "compacted, as deletes of its range tell"
+    return "compacted; what it was made of is still there, and not read"
+
+
 def _why_columns(action: BoundAttachTable, examined: Examined) -> str:
     return "as given" if action.table.columns else "of the footers of files"
 
@@ -235,6 +269,8 @@ def _attached(action: BoundAttachTable, examined: Examined) -> Table:
         properties["transactional_properties"] = "default" if examined.events else "insert_only"
         properties[WRITE_IDS] = str(valid_write_ids(str(name), examined, action.assumed))
         properties[TXNS] = str(valid_txns(examined))
+    if examined.old_events is not None:
+        properties[OLD_EVENTS] = "1"
     if action.assumed is not None:
         properties[ASSUMED] = str(action.assumed)
     return replace(

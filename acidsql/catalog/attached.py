@@ -27,6 +27,8 @@ ASSUMED = "acidsql.attached.assumed"
 """What the user said of write ids of which the directories prove nothing."""
 SOURCE = "acidsql.attached.source"
 """The dump that told it."""
+OLD_EVENTS = "acidsql.attached.acid.version"
+"""``1``: files hold update and delete events beside inserts, as those of Hive before version 3."""
 READ_ONLY = "read only"
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
@@ -46,8 +48,8 @@ class Assumed:
 
     def __str__(self) -> str:
         if self.committed is not None:
-            return f"COMMITTED ({_listed(self.committed)})"
-        return f"COMMITTED EXCEPT ({_listed(self.aborted)})" if self.aborted else "COMMITTED"
+            return f"COMMITTED ({listed(self.committed)})"
+        return f"COMMITTED EXCEPT ({listed(self.aborted)})" if self.aborted else "COMMITTED"
 
     def takes(self, write_id: WriteId) -> bool:
         if self.committed is not None:
@@ -55,7 +57,8 @@ class Assumed:
         return write_id not in self.aborted
 
 
-def _listed(ids: Iterable[int]) -> str:
+def listed(ids: Iterable[int]) -> str:
+    """Returns ids as a statement has them: ``1, 4``."""
     return ", ".join(map(str, ids))
 
 

@@ -9,8 +9,9 @@ import re
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Table
 from acidsql.errors import ProgrammingError
+from acidsql.files.urls import path_of
 from acidsql.session import Session
-from acidsql.storage.undeclared import find_undeclared, runs
+from acidsql.storage.undeclared import find_undeclared, named, remove_unfinished, runs
 from acidsql.txn.manager import highest_given
 
 REST = "rest"
@@ -33,15 +34,21 @@ def declare(session: Session, table: Table, committed: str | None, aborted: str 
     wanted = set(undeclared.write_ids)
     said = {"committed": _parsed(committed, wanted), "aborted": _parsed(aborted, wanted)}
     if REST in (committed, aborted):
-        named = said["committed"] | said["aborted"]
-        said["committed" if committed == REST else "aborted"] = wanted - named
+        explicit = said["committed"] | said["aborted"]
+        said["committed" if committed == REST else "aborted"] = wanted - explicit
     _check(table, said["committed"], said["aborted"], wanted)
     highest = set() if undeclared.highest in wanted else {undeclared.highest}
+    remove_unfinished(session.files, undeclared)
     store.declare_write_ids(
-        table.name, committed=said["committed"] | highest, aborted=said["aborted"]
+        table.name,
+        committed=said["committed"] | highest,
+        aborted=said["aborted"],
+        highest_txn=undeclared.highest_txn,
     )
     words = [f"{runs(sorted(ids))} {what}" for what, ids in said.items() if ids]
-    return f"{table.name}: write ids {' and '.join(words)}"
+    gone = named(undeclared.unfinished, path_of(table.location))
+    removed = f"; removed, compactions that never committed: {gone}" if gone else ""
+    return f"{table.name}: write ids {' and '.join(words)}{removed}"
 
 
 def _parsed(text: str | None, wanted: set[WriteId]) -> set[WriteId]:

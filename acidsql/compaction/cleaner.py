@@ -41,7 +41,7 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.changes.recovery import Recovery, hide, remove_staging
 from acidsql.changes.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, hidden_reader
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import parent, path_of
 from acidsql.lazy_dataclass import dataclass
@@ -222,7 +222,7 @@ class Cleaner:
         range with an aborted write id it still says that no row of that is in it, to who cleans up
         behind transactions.
         """
-        read_hidden = self._reader_of(job)
+        read_hidden = hidden_reader(self.files, job.root)
         listing = self.files.listing(job.root)
         known = group_files(listing.files, listing.directories).paths
         chosen = self._chosen(job)
@@ -239,20 +239,9 @@ class Cleaner:
                     self.files.delete_file(f"{job.root}/{path}/{INPUTS_FILE}")
             crash_points.reached("outputs final")
 
-    def _reader_of(self, job: _Job) -> Callable[[str], bytes | None]:
-        """What reads hidden files below the job's directory."""
-
-        def read_hidden(path: str) -> bytes | None:
-            file = f"{job.root}/{path}"
-            with suppress(FileNotFoundError):  # another cleaner
-                return self.files.read(file) if self.files.exists(file) else None
-            return None
-
-        return read_hidden
-
     def _chosen(self, job: _Job) -> AcidDirectory:
         """What a reader would choose of what the compaction has looked at and made."""
-        read_hidden = self._reader_of(job)
+        read_hidden = hidden_reader(self.files, job.root)
         listing = self.files.listing(job.root)
         later: Mapping[str, bool] = {
             name: self._is_later(job, name, read_hidden)

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from acidsql.acid.acid_directory import AcidDirectory, FileEntry, id_range
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
+from acidsql.acid.listed import is_in_inner
 from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError, SnapshotTooOldError
@@ -197,6 +198,8 @@ def _laid(listing: Listing, states: Mapping[str, State], other: State) -> Iterat
             files[path] = []
     originals: list[FileEntry] = []
     for file in listing.files:
+        if is_in_inner(file.path):
+            continue  # nobody reads it
         first = file.path.partition("/")[0]
         (files[first] if is_reserved(first) and "/" in file.path else originals).append(file)
     laid = [

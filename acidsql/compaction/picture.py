@@ -11,6 +11,7 @@ import datetime
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
+from acidsql.catalog.attached import ASSUMED, OLD_EVENTS
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.lazy_dataclass import dataclass
@@ -62,6 +63,11 @@ def facts(health: TableHealth) -> list[Fact]:
     rows: list[Fact] = [("table", "name", health.name), ("table", "kind", health.kind)]
     if health.path != health.name:
         rows.append(("table", "location", health.path))
+    properties = {} if health.table is None else health.table.properties
+    if ASSUMED in properties:
+        rows.append(("table", "attached", f"ASSUME {properties[ASSUMED]}"))
+    if OLD_EVENTS in properties:
+        rows.append(("table", "ACID version 1", "its events are merged by each read"))
     rows += [("problem", "layout", problem) for problem in health.problems[:_MOST_LINES]]
     unreadable = [f for p in health.partitions for f in p.layout.unreadable]
     if unreadable and not _is_foreign(health):

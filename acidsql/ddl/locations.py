@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import Base, parse_directory
-from acidsql.acid.write_ids import ValidTxnList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_values
 from acidsql.ddl.tables import check_apart
@@ -121,23 +120,6 @@ _HINT = (
 )
 
 
-def check_visibility(
-    warehouse: Warehouse, table: Table, ids_by_location: Mapping[str, HighestIds]
-) -> ValidTxnList:
-    """Raises BindError if files were compacted by a transaction that is still to come here. Returns
-    those there are.
-    """
-    txns = warehouse.store.valid_txns()
-    for location, ids in ids_by_location.items():
-        if table.is_transactional and ids.visibility > txns.high_watermark:
-            message = (
-                f'directory "{location}" was compacted by transaction {ids.visibility}, and'
-                f" {txns.high_watermark} is the highest here"
-            )
-            raise BindError(message, hint=_HINT)
-    return txns
-
-
 def check_ids(
     warehouse: Warehouse, table: Table, ids_by_location: Mapping[str, HighestIds]
 ) -> None:
@@ -147,9 +129,15 @@ def check_ids(
     ids_by_location = {location: ids for location, ids in ids_by_location.items() if ids != NO_IDS}
     if not table.is_transactional or not ids_by_location:
         return
-    txns = check_visibility(warehouse, table, ids_by_location)
+    txns = warehouse.store.valid_txns()
     given_out = warehouse.store.valid_write_ids(table.name, txns).high_watermark
     for location, ids in ids_by_location.items():
+        if ids.visibility > txns.high_watermark:
+            message = (
+                f'directory "{location}" was compacted by transaction {ids.visibility}, and'
+                f" {txns.high_watermark} is the highest here"
+            )
+            raise BindError(message, hint=_HINT)
         if ids.write_id > given_out:
             message = (
                 f'directory "{location}" has rows of write id {ids.write_id}, and {given_out} is'

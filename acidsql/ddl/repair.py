@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from acidsql.acid.compacted import nothing_hidden
+from acidsql.acid.evidence import evidence_of
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import (
     name_of,
@@ -20,7 +22,7 @@ from acidsql.catalog.partitions import (
 )
 from acidsql.ddl.answers import one_column
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.locations import HighestIds, at_span, check_ids, check_visibility, highest_ids
+from acidsql.ddl.locations import HighestIds, at_span, check_ids, highest_ids
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
@@ -52,9 +54,9 @@ def repair_table(warehouse: Warehouse, action: BoundRepairTable) -> Result:
     lines += _reported(warehouse, findings.problems, action.span)
     if action.add and findings.partitions:
         with at_span(action.span):
-            check_visibility(warehouse, table, findings.ids)
             _take_over(warehouse, table, known)
             check_ids(warehouse, table, findings.ids)
+            _check_finished(warehouse, findings.ids)
         new = [
             Partition(values=p.values, location=p.location, created_at=action.now)
             for p in findings.partitions
@@ -93,7 +95,28 @@ def _take_over(warehouse: Warehouse, table: Table, known: Sequence[Partition]) -
             detail=named(undeclared.undecided, table.location),
             hint=what_to_say(table),
         )
-    store.declare_write_ids(table.name, committed=[undeclared.highest], aborted=[])
+    store.declare_write_ids(
+        table.name,
+        committed=[undeclared.highest],
+        aborted=[],
+        highest_txn=undeclared.highest_txn,
+    )
+
+
+def _check_finished(warehouse: Warehouse, ids_by_location: Mapping[str, HighestIds]) -> None:
+    """Raises BindError for an empty result of a compaction beside what it should have taken in,
+    which would hide these rows.
+    """
+    for location in [at for at, ids in ids_by_location.items() if ids.visibility]:
+        with file_errors("MSCK"):
+            listing = warehouse.files.listing(location)
+        evidence = evidence_of(listing.files, listing.directories, nothing_hidden)
+        for path in evidence.unfinished.values():
+            raise BindError(
+                f'"{location}/{path}" is the empty result of a compaction that seems never to have'
+                " committed: it would hide the rows beside it",
+                hint="Remove it, and run the statement again.",
+            )
 
 
 def _answer(lines: Iterable[str]) -> Result:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from acidsql.catalog.partitions import name_of
-from acidsql.dry_run.going import Around, of_overwritten, seen
+from acidsql.dry_run.going import Around, number, of_overwritten, seen
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
@@ -144,16 +144,16 @@ def _overwritten(
 
 def _leg(leg: WritePlan | MergePlan, touched: Sequence[Touched]) -> Iterator[str]:
     if isinstance(leg, MergePlan):
-        yield f"{title_of(leg)}: {_rows(sum(t.rows for t in touched))}"
-        for number, (clause, sinks) in enumerate(
+        yield f"{title_of(leg)}: {number(sum(t.rows for t in touched), 'row')}"
+        for position, (clause, sinks) in enumerate(
             zip(leg.merge.clauses, leg.clause_sinks, strict=True)
         ):
-            of_clause = [t for t in touched if t.clause == number]
+            of_clause = [t for t in touched if t.clause == position]
             rows = sum(t.rows for t in of_clause)
-            yield f"  {clause_heading(leg.merge, clause)}: {_rows(rows)}"
+            yield f"  {clause_heading(leg.merge, clause)}: {number(rows, 'row')}"
             yield from (f"  {line}" for line in _partitions(leg, sinks, of_clause))
         return
-    yield f"{title_of(leg)}: {_rows(sum(t.rows for t in touched))}"
+    yield f"{title_of(leg)}: {number(sum(t.rows for t in touched), 'row')}"
     yield from _partitions(leg, leg.sinks, touched)
 
 
@@ -170,7 +170,7 @@ def _partitions(
         buckets = ", ".join(
             str(b) for b in sorted({t.bucket for t in parts if t.bucket is not None})
         )
-        where = f"{partition or leg.table.name}: {_rows(sum(t.rows for t in parts))}" + (
+        where = f"{partition or leg.table.name}: {number(sum(t.rows for t in parts), 'row')}" + (
             f" in {'buckets' if ',' in buckets else 'bucket'} {buckets}" if buckets else ""
         )
         yield f"  {where}"
@@ -184,7 +184,3 @@ def _directory(sink: Sink) -> str:
         return f"base_{_ANY_WRITE_ID}"
     prefix = "delete_delta" if sink.kind is SinkKind.DELETE else "delta"
     return f"{prefix}_{_ANY_WRITE_ID}_{_ANY_WRITE_ID}_{sink.statement_id:04d}"
-
-
-def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"

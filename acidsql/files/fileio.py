@@ -10,7 +10,8 @@ arrow_files, spark/jvm/hadoop_files.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.acid_directory import FileEntry
@@ -186,6 +187,19 @@ def rename_directory(io: FileIO, old: str, new: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def hidden_reader(io: FileIO, root: str) -> Callable[[str], bytes | None]:
+    """What reads a hidden file by its path below ``root``; None if there is none, or whoever cleans
+    up takes it away meanwhile.
+    """
+
+    def read(path: str) -> bytes | None:
+        with suppress(FileNotFoundError):
+            return io.read(f"{root}/{path}") if io.exists(f"{root}/{path}") else None
+        return None
+
+    return read
 
 
 def pieces_of(io: FileIO, path: str) -> Iterator[bytes]:

@@ -14,12 +14,14 @@ columns are read. What is too much for the driver is left to Spark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.errors import Warning
 from acidsql.expressions.pruning import prune
@@ -97,7 +99,10 @@ class RowCounter:
         is not as it must be.
         """
         io = self._events.io
-        inserts = self._footers.insert_files(io, snapshot.insert_files)
+        may_mix = is_attached(snapshot.table)
+        inserts = self._footers.insert_files(io, snapshot.insert_files, mixed=may_mix)
+        if any(file.mixed for file in inserts):
+            return self._with_old_events(snapshot, inserts, max_events)
         deletes = self._footers.delete_files(io, snapshot.delete_files)
         counts = np.zeros(len(snapshot.partitions), np.int64)
         for file in inserts:
@@ -127,6 +132,27 @@ class RowCounter:
         for file in inserts:
             counts[file.partition_number] -= hidden.get(file.path, 0)
         return tuple(counts.tolist())
+
+    def _with_old_events(
+        self, snapshot: TableSnapshot, inserts: Sequence[ScanFile], max_events: int
+    ) -> tuple[int, ...] | None:
+        """``rows`` of a snapshot some of whose partitions have ``old_events``."""
+        from acidsql.storage.old_events import old_partitions, winners
+
+        old = old_partitions(inserts)
+        new = [
+            replace(part, directory=None, files=()) if number in old else part
+            for number, part in enumerate(snapshot.partitions)
+        ]
+        counts = self.rows(replace(snapshot, partitions=tuple(new)), max_events=max_events)
+        if counts is None:
+            return None
+        visible = winners(self._events.io, inserts, snapshot.delete_files, snapshot.write_ids)
+        totals = list(counts)
+        for file in inserts:
+            if file.partition_number in old and file.rows:
+                totals[file.partition_number] += int(visible[file.path].sum())
+        return tuple(totals)
 
     def _hidden(
         self,

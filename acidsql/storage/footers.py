@@ -76,7 +76,8 @@ class ScanFile(NamedTuple):
 
     ``size``: in bytes, as it was found. ``columns``: the struct of its data columns. ``stripes``:
     where each stripe begins and how many rows it has. ``id_statistics``: what the footer of a file
-    of events says of each of ID_COLUMN_NUMBERS.
+    of events says of each of ID_COLUMN_NUMBERS. ``mixed``: it holds update or delete events beside
+    inserts, as before Hive 3 (``old_events``).
     """
 
     file: DataFile
@@ -87,6 +88,7 @@ class ScanFile(NamedTuple):
     columns: OrcType
     stripes: tuple[tuple[int, int], ...]
     id_statistics: tuple[ColumnStatistics, ...] = ()
+    mixed: bool = False
 
     @property
     def key(self) -> FileKey:
@@ -103,6 +105,8 @@ class ScanFile(NamedTuple):
         was compacted has others. Rows are numbered from 0: other numbers may be another column's,
         in a footer that is damaged, and are not believed.
         """
+        if self.mixed:
+            return None
         match self.ranges:
             case ((write_id, other), (bucket_property, another), (first, last)) if (
                 write_id,
@@ -134,6 +138,7 @@ class _Facts(NamedTuple):
     columns: OrcType
     stripes: tuple[tuple[int, int], ...] = ()
     id_statistics: tuple[ColumnStatistics, ...] = ()
+    mixed: bool = False
 
 
 Tasks = Callable[[FileIO, str, Callable[[FileIO, Any], Any], Sequence[Any]], list[Any] | None]
@@ -159,11 +164,17 @@ class Footers:
         self._kept: OrderedDict[FileKey, _Facts] = OrderedDict()
         self._schemas: dict[OrcType, OrcType] = {}
 
-    def insert_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
+    def insert_files(
+        self, io: FileIO, files: Iterable[FoundFile], *, mixed: bool = False
+    ) -> tuple[ScanFile, ...]:
         """The files of insert events, and originals. FormatError for a file that is not what its
-        ``original`` says.
+        ``original`` says, and for one that is ``mixed`` unless such are asked for.
         """
-        return self._look_at_all(io, files, _INSERT)
+        seen = self._look_at_all(io, files, _INSERT)
+        for file in seen if not mixed else ():
+            if file.mixed:
+                raise _mixed_error(file.path)
+        return seen
 
     def delete_files(self, io: FileIO, files: Iterable[FoundFile]) -> tuple[ScanFile, ...]:
         """The files of delete events. FormatError for a file that is not one."""
@@ -223,6 +234,7 @@ def _scan_file(file: FoundFile, facts: _Facts) -> ScanFile:
         columns=facts.columns,
         stripes=facts.stripes,
         id_statistics=facts.id_statistics,
+        mixed=facts.mixed,
     )
 
 
@@ -290,12 +302,9 @@ def _look(tail: OrcTail, operation: int, *, original: bool) -> _Facts:
             f'file "{tail.path}" has no struct of data columns',
             detail=f"its columns are {tail.schema}",
         )
-    if tail.row_count and _holds_other_operations(tail, operation):
-        raise FormatError(
-            f'file "{tail.path}" mixes insert, update and delete events',
-            detail="such files were written before Hive 3 (ACID version 1)",
-            hint="Run a major compaction with the Hive that wrote them.",
-        )
+    mixed = bool(tail.row_count) and _holds_other_operations(tail, operation)
+    if mixed and operation == _DELETE:
+        raise _mixed_error(tail.path)
     return _Facts(
         tail.size,
         tail.row_count,
@@ -304,6 +313,20 @@ def _look(tail: OrcTail, operation: int, *, original: bool) -> _Facts:
         id_statistics=tuple(
             tail.statistics[i] for i in ID_COLUMN_NUMBERS if i < len(tail.statistics)
         ),
+        mixed=mixed,
+    )
+
+
+def mixes_events(tail: OrcTail) -> bool:
+    """Whether a file of insert events holds update or delete events, too."""
+    return is_event_file(tail) and bool(tail.row_count) and _holds_other_operations(tail, _INSERT)
+
+
+def _mixed_error(path: str) -> FormatError:
+    return FormatError(
+        f'file "{path}" mixes insert, update and delete events',
+        detail="such files were written before Hive 3 (ACID version 1)",
+        hint="Run a major compaction with the Hive that wrote them.",
     )
 
 

@@ -5,7 +5,6 @@ files of whose tables are listed and chosen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -28,7 +27,7 @@ from acidsql.catalog.statistics import (
     whole_number,
 )
 from acidsql.errors import SnapshotTooOldError, TransactionAbortedError, Warning
-from acidsql.files.fileio import FileIO, Listing
+from acidsql.files.fileio import FileIO, Listing, hidden_reader
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
@@ -412,12 +411,7 @@ def acid_directory(
     def is_original(path: str) -> bool:
         return not events or not is_event_file(read_footer(io, f"{root}/{path}"))
 
-    def read_hidden(path: str) -> bytes | None:
-        file = f"{root}/{path}"
-        with suppress(FileNotFoundError):  # whoever cleans up may take it away
-            return io.read(file) if io.exists(file) else None
-        return None
-
+    read_hidden = hidden_reader(io, root)
     listed = listing or io.listing(root)
     return choose(
         listed.files,

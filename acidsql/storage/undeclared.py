@@ -1,10 +1,6 @@
 """Directories of write ids that were never given out here: others wrote them. Whether their
-transactions were committed is not in the files, and so it is never taken for granted.
-
-What a directory itself proves: a base that Hive 3 has compacted, and what acidsql has, hold rows of
-committed transactions alone. Of what Hive 4 has compacted (``_v21``) transaction 21 may have
-failed; that it has not is proved where all is gone that it was made of. A wide delta alone proves
-nothing: a stream's holds rows of aborted transactions, too.
+transactions were committed is not in the files, and so it is never taken for granted: only what
+directories prove for sure counts (``acid.evidence``).
 """
 
 from __future__ import annotations
@@ -12,21 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from acidsql.acid.acid_directory import id_range, takes_in
-from acidsql.acid.bases import BaseKind, parse_marker
-from acidsql.acid.compacted import INPUTS_FILE, partner, partner_file
-from acidsql.acid.ids import WriteId
-from acidsql.acid.paths import (
-    METADATA_FILE,
-    NO_VISIBILITY,
-    Base,
-    DirectoryName,
-    is_reserved,
-    parse_directory,
-)
+from acidsql.acid.acid_directory import FileEntry, id_range
+from acidsql.acid.evidence import Evidence, Ranges, evidence_of
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.catalog.model import Table
 from acidsql.errors import FormatError, OperationalError, Warning
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, Listing, hidden_reader
 from acidsql.files.urls import is_inside, path_of
 from acidsql.lazy_dataclass import dataclass
 
@@ -38,12 +26,16 @@ MOST_NAMED = 5
 class Undeclared:
     """What lies in a table's directories above the write ids that were given out. ``undecided``:
     the paths of the directories that do not prove themselves what became of their write ids, with
-    these; ``lowest`` and ``highest``: of all directories, also of those that do.
+    these; ``lowest`` and ``highest``: of all directories, also of those that do; ``highest_txn``:
+    of the transactions that compacted what lies beside them. ``unfinished``: the paths of the empty
+    directories of compactions that never committed.
     """
 
     undecided: Mapping[str, tuple[WriteId, WriteId]]
     lowest: WriteId
     highest: WriteId
+    highest_txn: TxnId
+    unfinished: tuple[str, ...]
 
     @property
     def write_ids(self) -> list[WriteId]:
@@ -59,59 +51,104 @@ def find_undeclared(
     lies below the table is looked at in any case. OSError.
     """
     undecided: dict[str, tuple[WriteId, WriteId]] = {}
+    unfinished: list[str] = []
     ranges: list[tuple[WriteId, WriteId]] = []
-    for root, names in sorted(_roots(io, table, locations).items()):
-        above = {n: parsed for n, parsed in names.items() if id_range(parsed)[1] > given_out}
-        if not above:
-            continue
-        ranges += [id_range(parsed)[:2] for parsed in above.values()]
-        proven = [p for n, p in names.items() if _is_proven(io, root, n, names)]
-        for name, parsed in sorted(above.items()):
-            if parsed not in proven and not any(takes_in(one, parsed) for one in proven):
-                low, high, _ = id_range(parsed)
-                undecided[f"{root}/{name}"] = (WriteId(max(low, given_out + 1)), high)
+    highest_txn = TxnId(0)
+    for top in _tops(table, locations):
+        listing = io.listing(top)
+        files: Mapping[str, list[FileEntry]] | None = None
+        for root, directories in sorted(_roots(listing.directories).items()):
+            above = _above(directories, given_out)
+            if not above:
+                continue
+            ranges += above.values()
+            highest_txn = max(highest_txn, _highest_txn(directories))
+            files = _files(listing) if files is None else files
+            path = f"{top}/{root}".rstrip("/")
+            evidence = _evidence(io, path, files.get(root, ()), directories)
+            if evidence is not None:
+                unfinished += [f"{path}/{name}" for name in evidence.unfinished.values()]
+                above = {name: above[name] for name in above.keys() & evidence.unsure.keys()}
+            for name in sorted(above):
+                low, high = above[name]
+                undecided[f"{path}/{name}"] = (WriteId(max(low, given_out + 1)), high)
     if not ranges:
         return None
-    lowest, highest = min(low for low, _ in ranges), max(high for _, high in ranges)
-    return Undeclared(undecided=undecided, lowest=lowest, highest=highest)
+    return Undeclared(
+        undecided=undecided,
+        lowest=min(low for low, _ in ranges),
+        highest=max(high for _, high in ranges),
+        highest_txn=highest_txn,
+        unfinished=tuple(unfinished),
+    )
 
 
-def _roots(
-    io: FileIO, table: Table, locations: Iterable[str]
-) -> Mapping[str, dict[str, DirectoryName]]:
-    """The ACID directories by the directory they lie in."""
+def _tops(table: Table, locations: Iterable[str]) -> Sequence[str]:
+    """The directory of a table, and those of its partitions that lie elsewhere."""
     home = path_of(table.location)
-    elsewhere = sorted({path for at in locations if not is_inside(path := path_of(at), home)})
-    roots: defaultdict[str, dict[str, DirectoryName]] = defaultdict(dict)
-    for top in (home, *elsewhere):
-        for path in io.listing(top).directories:
-            above, _, name = path.rpartition("/")
-            if not is_reserved(name) or any(map(is_reserved, above.split("/"))):
-                continue
-            parsed = parse_directory(name)
-            if parsed is not None:
-                roots[f"{top}/{above}".rstrip("/")][name] = parsed
+    elsewhere = {path for at in locations if not is_inside(path := path_of(at), home)}
+    return (home, *sorted(elsewhere))
+
+
+def _roots(directories: Iterable[str]) -> Mapping[str, list[str]]:
+    """The ACID directories, and what lies in them, by the directory they lie in and relative to
+    it.
+    """
+    roots: defaultdict[str, list[str]] = defaultdict(list)
+    for path in directories:
+        root, inner = _parted(path)
+        if inner:
+            roots[root].append(inner)
     return roots
 
 
-def _is_proven(io: FileIO, root: str, name: str, names: Mapping[str, DirectoryName]) -> bool:
-    """Whether a directory proves that it holds nothing but committed rows, and all of them."""
-    parsed = names[name]
-    if parsed.visibility_txn_id != NO_VISIBILITY:
-        # what one transaction has compacted: both kinds of a range, or a base
-        others = [p for p in names.values() if p.visibility_txn_id != parsed.visibility_txn_id]
-        return not any(takes_in(parsed, other) for other in others)
-    if isinstance(parsed, Base):
-        marker = f"{root}/{name}/{METADATA_FILE}"
-        try:
-            return io.exists(marker) and parse_marker(io.read(marker)) is BaseKind.COMPACTED
-        except FormatError:
-            return False
-    low, high, _ = id_range(parsed)
-    if low == high or not io.exists(f"{root}/{name}/{INPUTS_FILE}"):
-        return False
-    is_half = partner(parsed) not in names.values()
-    return not (is_half and io.exists(f"{root}/{name}/{partner_file(parsed)}"))
+def _files(listing: Listing) -> Mapping[str, list[FileEntry]]:
+    """The files in ACID directories, as ``_roots``."""
+    roots: defaultdict[str, list[FileEntry]] = defaultdict(list)
+    for file in listing.files:
+        root, inner = _parted(file.path)
+        if inner:
+            roots[root].append(file._replace(path=inner))
+    return roots
+
+
+def _parted(path: str) -> tuple[str, str]:
+    """A path up to the first ACID directory, and from there on; "" if there is none."""
+    parts = path.split("/")
+    depth = next((at for at, part in enumerate(parts) if is_reserved(part)), len(parts))
+    return "/".join(parts[:depth]), "/".join(parts[depth:])
+
+
+def _above(directories: Iterable[str], given_out: WriteId) -> Ranges:
+    """The write ids of the ACID directories that reach above what was given out."""
+    names = {path: parse_directory(path) for path in directories if "/" not in path}
+    ranges = {path: id_range(name)[:2] for path, name in names.items() if name is not None}
+    return {path: pair for path, pair in ranges.items() if pair[1] > given_out}
+
+
+def _highest_txn(directories: Iterable[str]) -> TxnId:
+    names = [parse_directory(path) for path in directories if "/" not in path]
+    return TxnId(max((0, *(name.visibility_txn_id for name in names if name is not None))))
+
+
+def _evidence(
+    io: FileIO, root: str, files: Iterable[FileEntry], directories: Iterable[str]
+) -> Evidence | None:
+    """What a directory proves; None where the layout is not Hive's: then it proves nothing."""
+    try:
+        return evidence_of(files, directories, hidden_reader(io, root))
+    except FormatError:
+        return None
+
+
+def remove_unfinished(io: FileIO, undeclared: Undeclared) -> None:
+    """Removes what would hide all rows: empty directories of compactions that never committed.
+    OSError if one is there still.
+    """
+    for path in undeclared.unfinished:
+        io.delete_tree(path)
+        if io.exists(path):
+            raise OSError(f'"{path}" could not be removed')
 
 
 # ---- words

@@ -192,10 +192,16 @@ class TxnManager(Readers, Protocol):
         """
 
     def declare_write_ids(
-        self, table: TableName, *, committed: Collection[WriteId], aborted: Collection[WriteId]
+        self,
+        table: TableName,
+        *,
+        committed: Collection[WriteId],
+        aborted: Collection[WriteId],
+        highest_txn: TxnId = NO_TXN,
     ) -> None:
         """Says what became of write ids of files that are another store's, all of them above those
-        that were given out here; others below the highest count as committed.
+        that were given out here; others below the highest count as committed. ``highest_txn``: of
+        those that compacted the files; the next ones here are above it.
 
         WriteConflictError if one of them was given out meanwhile.
         """

@@ -6,8 +6,9 @@ import pytest
 
 from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.evidence import Evidence, evidence_of
+from acidsql.errors import FormatError
 
-MARKERS = {"base_0000003": b'{"thisFileVersion":"0","dataFormat":"compacted"}'}
+MARKERS = {"base_0000003/_metadata_acid": b'{"thisFileVersion":"0","dataFormat":"compacted"}'}
 
 
 def evidence(*paths: str, marked: bool = False) -> Evidence:
@@ -48,6 +49,7 @@ def test_a_compaction_proves_what_it_took_in(base: str, marked: bool) -> None:
     )
     assert found.compacted == (base,)
     assert found.unproven == {4: ("delta_0000004_0000004_0000",)}
+    assert found.likely == (() if marked else (base,))
 
 
 def test_an_empty_base_beside_its_inputs_never_committed() -> None:
@@ -75,6 +77,7 @@ def test_a_range_without_a_transaction_may_be_a_streaming_batch() -> None:
         "delta_0000001_0000003/bucket_00000", "delete_delta_0000001_0000003/bucket_00000"
     )
     assert (dict(minor.unproven), len(minor.compacted)) == ({}, 2)
+    assert (minor.likely, set(minor.unsure)) == (minor.compacted, set(minor.compacted))
     assert evidence("delta_0000001_0000003_v0000009/bucket_00000").unproven == {}
 
 
@@ -93,3 +96,33 @@ def test_a_minor_compaction_takes_no_overwrite_in() -> None:
         "delta_0000001_0000003_v0000021/bucket_00000",
     )
     assert found.unproven == {2: ("base_0000002",)}
+
+
+def test_a_pair_of_one_transaction_of_which_one_is_empty_has_committed() -> None:
+    """All rows of the range were deleted: the deletes still count."""
+    found = evidence("delta_0000001_0000002_v0000021/", "delete_delta_0000001_0000002_v0000021/bucket_00000")  # fmt: skip
+    assert (found.unfinished, len(found.compacted), found.likely) == ({}, 2, ())
+
+
+def test_what_acidsql_compacted_is_sure_but_for_half_a_pair() -> None:
+    """Its directories say what they were made of, and whether two of them belong together."""
+    files = [FileEntry("delta_0000001_0000003/bucket_00000", 100, 0)]
+    hidden = {"delta_0000001_0000003/_acidsql_inputs": b"[]"}
+    whole = evidence_of(files, ["delta_0000001_0000003"], hidden.get)
+    assert (whole.compacted, dict(whole.unsure)) == (("delta_0000001_0000003",), {})
+    hidden["delta_0000001_0000003/_acidsql_with_delete_delta"] = b""
+    half = evidence_of(files, ["delta_0000001_0000003"], hidden.get)
+    assert (half.compacted, dict(half.unsure)) == ((), {"delta_0000001_0000003": (1, 3)})
+    directories = ["delta_0000001_0000003", "delete_delta_0000001_0000003"]
+    assert evidence_of(files, directories, hidden.get).likely == ("delete_delta_0000001_0000003",)
+
+
+def test_an_inner_copy_is_passed_over() -> None:
+    """A compaction that ran again has left it; another inner directory is an error."""
+    files = [FileEntry("base_0000003_v0000021/bucket_00000", 100, 0)]
+    files += [FileEntry("base_0000003_v0000021/base_0000003_v0000021/bucket_00000", 100, 5)]
+    directories = ["base_0000003_v0000021", "base_0000003_v0000021/base_0000003_v0000021"]
+    assert evidence_of(files, directories, {}.get).compacted == ("base_0000003_v0000021",)
+    for other in (files[1]._replace(size=99), files[1]._replace(path=f"{directories[1]}/bucket_1")):
+        with pytest.raises(FormatError, match="lies inside another directory"):
+            evidence_of([files[0], other], directories, {}.get)

@@ -23,8 +23,6 @@ from acidsql.rendering.formats import Layout, write_rows
 from acidsql.session import Session
 from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
 
-DOWN = "PARTITIONED BY"
-
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:

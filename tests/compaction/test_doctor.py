@@ -252,7 +252,12 @@ DAMAGES = {
     "wrong name": Damage(does=copy("delta_0000001-copy"), title="wrong name of a directory"),
     "wrong range": Damage(does=copy("delta_0000002_0000001"), title="wrong name of a directory"),
     "nested": Damage(
-        does=copy(f"{FIRST}/{FIRST}"), title="ACID directory inside another directory"
+        does=copy(f"{FIRST}/delta_0000001_0000001_0001"),
+        title="ACID directory inside another directory",
+    ),
+    "inside its like": Damage(
+        does=both(copy(f"{FIRST}/{FIRST}"), add(f"{FIRST}/{FIRST}/bucket_00000")),
+        title="ACID directory inside one of the same name",
     ),
     "twice": Damage(does=copy("delta_1_1_0"), title="two directories for one"),
     "no padding": Damage(
@@ -596,3 +601,41 @@ def test_files_without_events_are_looked_into(session: Session, warehouse: Path)
     assert [f.title for f in examine(session, "m")] == ["file that cannot be read"]
     add("000000_0", b"nonsense")(warehouse / "t")
     assert [f.title for f in examine(session)] == ["file that cannot be read"]
+
+
+# ---- a directory inside its like
+
+
+def test_an_inner_copy_is_read_over_and_removed(session: Session, warehouse: Path) -> None:
+    """Readers and compactions see each row once; a repair takes it away and says why it may."""
+    copy(f"{FIRST}/{FIRST}")(warehouse / "t")
+    expected = [(1, "a"), (2, "b"), (3, "c")]
+    assert sorted(session.sql("SELECT * FROM t").rows()) == expected
+    [finding] = [f for f in examine(session) if f.severity is Severity.ERROR]
+    assert finding.title == "ACID directory inside one of the same name"
+    assert repair(session) == ["removed: all its files lie around it, byte for byte"]
+    assert not (warehouse / "t" / FIRST / FIRST).exists()
+    assert examine(session) == []
+    assert sorted(session.sql("SELECT * FROM t").rows()) == expected
+
+
+def test_an_inner_copy_goes_with_the_compaction(session: Session, warehouse: Path) -> None:
+    """Of the directory that holds it."""
+    session.sql("INSERT INTO t VALUES (4, 'd')")
+    copy(f"{FIRST}/{FIRST}")(warehouse / "t")
+    session.sql("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert len(list(session.sql("SELECT * FROM t").rows())) == 4
+    assert examine(session) == []
+
+
+@pytest.mark.parametrize("path", ["bucket_00000", "_orc_acid_version", ".bucket_00000.crc"])
+def test_an_inner_directory_that_is_no_copy_stays(
+    path: str, session: Session, warehouse: Path
+) -> None:
+    """Were it of one byte, of a file that nobody sees."""
+    copy(f"{FIRST}/{FIRST}")(warehouse / "t")
+    inner = warehouse / "t" / FIRST / FIRST / path
+    content = inner.read_bytes() if inner.exists() else b"crc"
+    inner.write_bytes(content[:-1] + b"x")
+    assert any("nobody can tell which of both is right" in line for line in repair(session))
+    assert inner.exists()

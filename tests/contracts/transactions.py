@@ -159,6 +159,17 @@ class SnapshotContract(StoreContract):
         with pytest.raises(WriteConflictError, match="was given out here"):
             manager.declare_write_ids(T, committed=[WriteId(8), WriteId(9)], aborted=[])
 
+    def test_transactions_go_on_behind_those_of_others(self, manager: TxnManager) -> None:
+        """That compacted the files whose write ids are declared; lower ones change nothing."""
+        insert(manager)
+        manager.declare_write_ids(T, committed=[WriteId(3)], aborted=[], highest_txn=TxnId(55))
+        assert manager.valid_txns().is_valid(TxnId(55))
+        later = manager.open_txn()
+        assert later == 57
+        manager.abort(later)
+        manager.declare_write_ids(T, committed=[WriteId(9)], aborted=[], highest_txn=TxnId(21))
+        assert manager.open_txn() == 59
+
     def test_a_write_id_is_given_back(self, manager: TxnManager) -> None:
         """The next writer gets it; where there was one meanwhile it is aborted for ever."""
         early, late = manager.open_txn(), manager.open_txn()

@@ -188,7 +188,7 @@ def findings_of_write_ids(
             detail=f"its directories go up to write id {undeclared.highest}, and prove that all of"
             f" it counts; {given_out} is the highest of table {table.name} here",
             mend=f"take over the write ids up to {undeclared.highest}",
-            cure=TakeOverWriteIds(highest=undeclared.highest),
+            cure=TakeOverWriteIds(highest=undeclared.highest, highest_txn=undeclared.highest_txn),
         )
 
 

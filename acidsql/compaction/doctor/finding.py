@@ -7,9 +7,9 @@ from dataclasses import field
 from enum import StrEnum
 
 from acidsql.acid.acid_directory import FileEntry, id_range
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import is_reserved, parse_directory
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.compaction.layout import Layout
 from acidsql.files.fileio import Listing
@@ -49,10 +49,20 @@ class WriteVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveCopy:
+    """Removes an ACID directory inside the one of which it is a copy."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOverWriteIds:
-    """Has a table take over the write ids of its files, which prove that all of them count."""
+    """Has a table take over the write ids of its files, which prove that all of them count.
+    ``highest_txn``: of those that compacted them.
+    """
 
     highest: WriteId
+    highest_txn: TxnId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +75,7 @@ class RewriteTail:
     path: str
 
 
-Cure = MoveAside | RemoveStaging | WriteVersion | TakeOverWriteIds | RewriteTail
+Cure = MoveAside | RemoveStaging | RemoveCopy | WriteVersion | TakeOverWriteIds | RewriteTail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +99,8 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
     """A root as it was found. ``names``: all names, hidden ones too, in the root itself ("") and in
-    each of its ACID directories; ``files``: those of each of these that are not hidden.
+    each of its ACID directories; ``files``: those of each of these that are not hidden. ``txns``:
+    those whose compactions readers see, None for all.
     """
 
     table: Table | None
@@ -99,6 +110,7 @@ class Root:
     files: Mapping[str, Sequence[FileEntry]] = field(repr=False)
     layout: Layout
     write_ids: ValidWriteIdList
+    txns: ValidTxnList | None
 
     def is_at_work(self, directory: str) -> bool:
         """Whether somebody may be writing an ACID directory: one of its write ids is open, or newer

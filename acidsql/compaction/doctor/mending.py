@@ -20,6 +20,7 @@ from acidsql.acid.paths import (
     ACID_VERSION,
     ACID_VERSION_FILE,
     DeleteDelta,
+    is_hidden,
     parse_bucket_file,
     parse_directory,
 )
@@ -33,6 +34,7 @@ from acidsql.changes.unit_of_work import Store
 from acidsql.compaction.doctor.finding import (
     Finding,
     MoveAside,
+    RemoveCopy,
     RemoveStaging,
     RewriteTail,
     TakeOverWriteIds,
@@ -48,6 +50,9 @@ from acidsql.storage.row_ids import row_ids
 
 STRAYS = ".acidsql_strays"
 """The hidden directory of a root into which strays are moved, under the names that they had."""
+
+_AT_ONCE = 1 << 20
+"""The bytes of two files that are compared in one step."""
 
 _UNFINISHED = "unfinished_"
 """What the names of copies there begin with whose footers are being put right."""
@@ -67,11 +72,15 @@ def mend(store: Store, io: FileIO, table: Table, finding: Finding) -> str:
         case RemoveStaging():
             remove_staging(store, io, table)
             return "removed"
+        case RemoveCopy(directory=directory):
+            return remove_copy(io, directory)
         case WriteVersion(directory=directory):
             write_version(io, directory)
             return f"{ACID_VERSION_FILE} added"
-        case TakeOverWriteIds(highest=highest):
-            store.declare_write_ids(table.name, committed=[highest], aborted=[])
+        case TakeOverWriteIds(highest=highest, highest_txn=highest_txn):
+            store.declare_write_ids(
+                table.name, committed=[highest], aborted=[], highest_txn=highest_txn
+            )
             return f"write ids up to {highest} count as committed"
         case RewriteTail(root=root, path=path):
             done = rewrite_tail(io, root, path)
@@ -95,6 +104,35 @@ def move_aside(io: FileIO, root: str, path: str) -> str:
     for directory in {parent(source), parent(target)}:
         io.sync_directory(directory)
     return target
+
+
+def remove_copy(io: FileIO, directory: str) -> str:
+    """Removes a directory each of whose files lies around it, too, byte for byte; returns what was
+    done. OperationalError, and nothing is removed, if one does not.
+    """
+    outer = parent(directory)
+    paths = {file.path for file in io.listing(directory).files}
+    for path in sorted({*paths, *filter(is_hidden, io.names(directory))}):
+        inside, around = f"{directory}/{path}", f"{outer}/{path}"
+        if not io.exists(around) or not _are_equal(io, inside, around):
+            raise OperationalError(
+                f'not mended: "{inside}" is not what lies around it; nobody can tell which of both'
+                " is right"
+            )
+    io.delete_tree(directory)
+    io.sync_directory(outer)
+    return "removed: all its files lie around it, byte for byte"
+
+
+def _are_equal(io: FileIO, one: str, other: str) -> bool:
+    """Whether two files have the same bytes."""
+    with io.open_input(one) as left, io.open_input(other) as right:
+        if left.size() != right.size():
+            return False
+        while data := left.read(_AT_ONCE):
+            if data != right.read(_AT_ONCE):
+                return False
+    return True
 
 
 def write_version(io: FileIO, directory: str) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.acid_directory import FileEntry, file_name, id_range
-from acidsql.acid.compacted import partner, partner_file
 from acidsql.acid.paths import (
     ACID_VERSION_FILE,
     FLUSH_LENGTH_SUFFIX,
@@ -14,11 +13,11 @@ from acidsql.acid.paths import (
     Base,
     DeleteDelta,
     is_hidden,
-    is_reserved,
     original_bucket,
     parse_bucket_file,
     parse_directory,
 )
+from acidsql.compaction.doctor.compactions import findings_of_compactions
 from acidsql.compaction.doctor.finding import (
     FAILS,
     NOTHING,
@@ -40,8 +39,7 @@ _CHECKSUM = re.compile(r"\.(.+)\.crc")
 def findings_by_name(root: Root) -> Iterator[Finding]:
     """What is wrong with the names in a root of a transactional table."""
     yield from _directories(root)
-    yield from _nested(root)
-    yield from _halves(root)
+    yield from findings_of_compactions(root)
     yield from _overlaps(root)
     for directory in root.acid_directories:
         if parse_directory(directory) is not None and not root.is_at_work(directory):
@@ -117,41 +115,6 @@ def _aborted_bases(root: Root) -> Iterator[Finding]:
             acidsql=PASSES,
             mend="any statement that writes takes it away when it has ended",
         )
-
-
-def _nested(root: Root) -> Iterator[Finding]:
-    for path in root.listing.directories:
-        above, _, name = path.rpartition("/")
-        if above and is_reserved(name):
-            yield Finding(
-                severity=Severity.ERROR,
-                title="ACID directory inside another directory",
-                path=root.full(path),
-                detail="a rename onto an existing directory leaves such a trace",
-                hive3=PASSES,
-                hive4="passes over it or reads it, as the file system is",
-                acidsql="refuses the table",
-                mend="move it to its place, or away; nobody can tell which of both",
-            )
-
-
-def _halves(root: Root) -> Iterator[Finding]:
-    names = {directory: parse_directory(directory) for directory in root.acid_directories}
-    for directory, name in sorted(names.items()):
-        other = None if name is None else partner(name)
-        if name is None or other is None or isinstance(name, Base) or other in names.values():
-            continue
-        if partner_file(name) in root.names.get(directory, ()):
-            yield Finding(
-                severity=Severity.WARNING,
-                title="half a minor compaction",
-                path=root.full(directory),
-                detail=f'it belongs together with "{other}", which is not there',
-                hive3="takes the directories it was made of for obsolete, the other kind too",
-                hive4="takes the directories it was made of for obsolete, the other kind too",
-                acidsql=PASSES,
-                mend="the next compaction of it finishes or removes it: acidsql compactor --once",
-            )
 
 
 def _overlaps(root: Root) -> Iterator[Finding]:

@@ -115,6 +115,7 @@ def take_root(
         files=files,
         layout=layout,
         write_ids=write_ids,
+        txns=None if table is None else seen_txns(table),
     )
 
 

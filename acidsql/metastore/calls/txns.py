@@ -69,7 +69,7 @@ from acidsql.metastore.rows.txns import (
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.successors import begin_behind, next_write_id
 from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
-from acidsql.txn.locks import LockAnswer, LockRequest, LockState
+from acidsql.txn.locks import NO_TXN, LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import (
     OpenedTxn,
     OperationType,
@@ -172,7 +172,12 @@ class EmbeddedTxns(EmbeddedLocks):
                 )
 
     def declare_write_ids(
-        self, table: TableName, *, committed: Collection[WriteId], aborted: Collection[WriteId]
+        self,
+        table: TableName,
+        *,
+        committed: Collection[WriteId],
+        aborted: Collection[WriteId],
+        highest_txn: TxnId = NO_TXN,
     ) -> None:
         ids = sorted({*committed, *aborted})
         with self._store.write() as connection:
@@ -181,6 +186,8 @@ class EmbeddedTxns(EmbeddedLocks):
                     f'write id {ids[0]} of table "{table}" was given out here',
                     hint="Run the command again.",
                 )
+            if highest_txn > self._store.highest_key(connection, TXNS):
+                self._store.set_highest_key(connection, TXNS, highest_txn)
             now = self._time(connection)
             for write_id in ids:
                 txn_id = self._open(connection, now)

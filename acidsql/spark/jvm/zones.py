@@ -146,7 +146,7 @@ def _later_gaps(door: Jvm, rules: Any) -> Iterator[tuple[int, int]]:
         transition = rules.nextTransition(moment)
         if transition is None:
             return
-        yield from _gaps(f"{transition.toString()}")
+        yield from _gaps(transition.toString())
         moment = transition.getInstant()
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.spark_words import identifier, is_limited, spark_type
@@ -58,6 +59,8 @@ from acidsql.storage.stored import data_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from acidsql.spark.read.old_rows import OldPartitions
 
 _CURRENT = "acidsql_event_write_id"
 _EVENT_IDS = {
@@ -177,7 +180,13 @@ class SnapshotReader:
             or insert.file.bucket in buckets
             or insert.file.original
         ]
-        filled = tuple(file for file in self._footers.insert_files(self._io, inserts) if file.rows)
+        may_mix = is_attached(snapshot.table)
+        files = self._footers.insert_files(self._io, inserts, mixed=may_mix)
+        filled, old = tuple(file for file in files if file.rows), None
+        if any(file.mixed for file in filled):
+            from acidsql.spark.read.old_rows import parted
+
+            snapshot, filled, old = parted(snapshot, filled)
         deletes = snapshot.delete_files if filled else ()
         dead = tuple(file for file in self._footers.delete_files(self._io, deletes) if file.rows)
         filtered = any(file.file.needs_row_filter for file in (*filled, *dead))
@@ -190,6 +199,7 @@ class SnapshotReader:
             tests=tests,
             cheapest=cheapest_column(snapshot.table.columns) if counting else None,
             times=self._times.times(filled),
+            old=old,
         )
 
     def _rows(self, scan: _Scan, *, shown: tuple[str, ...]) -> DataFrame:
@@ -200,6 +210,10 @@ class SnapshotReader:
                 scan.deletes, scan.write_ids, by_partition=scan.is_partitioned
             )
         parts = [self._part(scan, part, without_dead, shown) for part in scan.parts()]
+        if scan.old is not None:
+            from acidsql.spark.read.old_rows import old_rows
+
+            parts.append(old_rows(self._spark, self._known, scan.old, row_id=bool(shown)))
         if not parts:
             return self._empty(scan, shown)
         whole = parts[0]
@@ -341,6 +355,7 @@ class _Scan:
     """What a view shows, and so its key.
 
     ``write_ids`` only where rows are filtered by them; ``cheapest`` only where no column is used.
+    ``old``: what is not among ``inserts``.
     """
 
     columns: tuple[Column, ...]
@@ -351,6 +366,7 @@ class _Scan:
     tests: tuple[pushdown.Test, ...]
     cheapest: int | None
     times: FileTimes
+    old: OldPartitions | None = None
 
     @property
     def is_partitioned(self) -> bool:

@@ -57,7 +57,8 @@ class FileRead:
 
     ``ids``: whether the rows' ids are given; ``id_columns``: those that are read for that, or to
     tell the dead, where they are not ``known``. ``first_row``: of an original file. ``keep``: what
-    the rows of ``tested`` must meet, before any other column is read.
+    the rows of ``tested`` must meet, before any other column is read. ``visible``: which rows of
+    the file are, where that was told before; None for all.
     """
 
     file: ScanFile
@@ -70,6 +71,7 @@ class FileRead:
     write_ids: ValidWriteIdList | None
     first_row: int
     known: KnownFiles
+    visible: Mask | None = None
 
     @property
     def needs_ids(self) -> bool:
@@ -116,12 +118,15 @@ def plan_file(
     write_ids: ValidWriteIdList | None,
     first_row: int,
     known: KnownFiles,
+    visible: Mask | None = None,
 ) -> FileRead | None:
     """How the file is read; None if all its rows are dead. NeedsSpark.
 
     ``dead``: None if no delete event hits this file's partition. ``write_ids``: None if the file
-    needs no filter.
+    needs no filter. ``visible``: see FileRead.
     """
+    if visible is not None and not visible.any():
+        return None
     if dead is not None and (own_ids := _known_ids(file, first_row)) is not None:
         hits = dead.within(file.partition_number, own_ids)
         if hits == file.rows:
@@ -143,6 +148,7 @@ def plan_file(
         write_ids=write_ids,
         first_row=first_row,
         known=known,
+        visible=visible,
     )
 
 
@@ -256,6 +262,9 @@ def _stripe(
     if plan.needs_ids and ids is None:
         ids = _ids_read(plan, number, known)
     alive = _alive(known, ids, plan)
+    if plan.visible is not None:
+        at = first_row - plan.first_row
+        alive = plan.visible[at : at + count]
     done: dict[int | None, pa.Array] = {}
     if plan.keep is not None:
         tested = _batch((), stored, plan.tested, count, alive)

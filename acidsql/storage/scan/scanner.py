@@ -12,7 +12,7 @@ their values alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_scalar
+from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
@@ -40,6 +41,7 @@ from acidsql.storage.scan.orc_file import (
     read_stripes,
 )
 from acidsql.storage.scan.skipping import Skipping
+from acidsql.storage.scan.stripe_reader import Mask
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import arrow_type
 
@@ -128,17 +130,18 @@ class Scanner:
         table = snapshot.table
         if table.file_format is not FileFormat.ORC:
             raise NeedsSpark(f"the table is stored as {table.file_format}")
-        footers = self._known.footers
-        inserts = [
-            file for file in footers.insert_files(self._io, snapshot.insert_files) if file.rows
-        ]
+        footers, may_mix = self._known.footers, is_attached(table)
+        files = footers.insert_files(self._io, snapshot.insert_files, mixed=may_mix)
+        inserts = [file for file in files if file.rows]
+        visible = self._visible(snapshot, inserts)
         first = first_rows([file for file in inserts if file.file.original])
         dead = self._dead(snapshot, inserts)
         columns = Columns(table.columns, shape.stored, tested.stored if tested else ())
         for file in inserts:
             if not self._skipping.may_hold(self._io, file, table.columns, predicates):
                 continue
-            filtered = file.file.needs_row_filter and not file.file.original
+            rows = visible.get(file.path)
+            filtered = file.file.needs_row_filter and not file.file.original and rows is None
             keep = None
             if where is not None and tested is not None:
                 keep = partial(_kept, where, tested, file.partition_number)
@@ -151,9 +154,18 @@ class Scanner:
                 write_ids=snapshot.write_ids if filtered else None,
                 first_row=first(file) if file.file.original else 0,
                 known=self._known,
+                visible=rows,
             )
             if read is not None:
                 yield read
+
+    def _visible(self, snapshot: TableSnapshot, inserts: Sequence[ScanFile]) -> Mapping[str, Mask]:
+        """Which rows are visible of the files of partitions with ``old_events``, by path."""
+        if not any(file.mixed for file in inserts):
+            return {}
+        from acidsql.storage.old_events import winners
+
+        return winners(self._io, inserts, snapshot.delete_files, snapshot.write_ids)
 
     def _dead(self, snapshot: TableSnapshot, inserts: Sequence[ScanFile]) -> DeadIds:
         files = snapshot.delete_files if inserts else ()

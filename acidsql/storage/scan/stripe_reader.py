@@ -85,7 +85,7 @@ class StripeReader:
         arrays = batch.columns
         if not self._file.file.original:
             row = batch.column(ROW_FIELD)
-            if row.null_count:
+            if row.null_count and not self._file.mixed:
                 raise FormatError(f'file "{self._file.path}" holds insert events without rows')
             arrays = row.flatten()
         self._refuse_old_times(stripe, arrays)
@@ -104,7 +104,7 @@ class StripeReader:
 
     def groups(self, stripe: int, wanted: Mask) -> RowGroups | None:
         """The row groups of a stripe that hold the rows wanted; None where they are not few."""
-        if int(np.count_nonzero(wanted)) * SHARE > len(wanted):
+        if self._file.mixed or int(np.count_nonzero(wanted)) * SHARE > len(wanted):
             return None
         if self._tail is None:
             self._tail = read_footer(self._io, self._file.path)

@@ -243,3 +243,12 @@ def test_rows_that_nobody_has_counted_are_no_zero(session: Session) -> None:
 def test_what_changes_nothing_has_no_dry_run(session: Session, sql: str) -> None:
     with pytest.raises(ParseError):
         session.sql(f"DRY RUN {sql}")
+
+
+def test_counts_are_written_in_one_way(session: Session) -> None:
+    """Rows that are written and those that go have the same marks of thousands."""
+    session.sql(f"INSERT INTO t VALUES {', '.join(f'({k}, NULL)' for k in range(1022))}")
+    [heading, where, *_] = dry_run(session, "UPDATE t SET v = 'u'")
+    assert heading.endswith(": 1,024 rows")
+    assert ": 1,024 rows in bucket" in where
+    assert any("1,024 rows in " in line for line in dry_run(session, "DROP TABLE t"))

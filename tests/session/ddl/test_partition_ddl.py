@@ -827,17 +827,37 @@ def test_write_ids_that_others_gave_out_are_declared(plain: Session, warehouse: 
     assert shown(plain) == ["ds=a/hr=1", "ds=a/hr=2"]
 
 
-def test_compactions_of_the_future_are_not_taken_over(plain: Session, warehouse: Path) -> None:
-    """A base that a transaction still to come has made would appear, and hide what it replaced,
-    only then.
+def test_compactions_of_others_are_taken_over_with_their_transactions(
+    plain: Session, warehouse: Path
+) -> None:
+    """Where nothing lies beside them that they were made of. What is compacted here has higher
+    numbers.
     """
     plain.sql(ACID)
     fill(warehouse / "p/ds=a/hr=1", "base_0000004_v0000012")
+    fill(warehouse / "p/ds=a/hr=2", "base_0000003_v0000011", "delta_0000002_0000002_0000")
+    with pytest.raises(BindError, match="which of the write ids 2-3 of table"):
+        plain.sql("MSCK REPAIR TABLE p")
+    assert plain.store.valid_txns().high_watermark == 0
+    shutil.rmtree(warehouse / "p/ds=a/hr=2/delta_0000002_0000002_0000")
+    plain.sql("MSCK REPAIR TABLE p")
+    assert shown(plain) == ["ds=a/hr=1", "ds=a/hr=2"]
+    begun = plain.store.begin([P])
+    assert (begun.txn_id, begun.write_ids[P]) == (14, 5)
+
+
+def test_compactions_of_the_future_are_not_added(plain: Session, warehouse: Path) -> None:
+    """Nor by MSCK, where the write ids were given out here: somebody else gave out the
+    transaction.
+    """
+    plain.sql(ACID)
+    plain.store.commit(plain.store.begin([P]).txn_id)
+    fill(warehouse / "p/ds=a/hr=1", "base_0000001_v0000012")
     with pytest.raises(
-        BindError, match="was compacted by transaction 12, and 0 is the highest here"
+        BindError, match="was compacted by transaction 12, and 1 is the highest here"
     ):
         plain.sql("MSCK REPAIR TABLE p")
-    assert plain.store.begin([P]).write_ids[P] == 1
+    assert shown(plain) == []
 
 
 def test_a_missing_table_directory_drops_no_partition(plain: Session, warehouse: Path) -> None:

@@ -182,6 +182,10 @@ PROOFS: dict[str, tuple[list[str], str]] = {
     "and one whose inputs are gone": (["base_0000002_v0000021"], ""),
     "both kinds of a range": (["delta_0000001_0000002_v0000021", "delete_delta_0000001_0000002_v0000021"], ""),
     "a failed one beside another": (["delta_0000001_0000002_v0000021", "delta_0000001_0000002_v0000022"], "1-2"),
+    "Hive 3's minor compaction may be half a stream's": (["delta_0000001_0000002", "delete_delta_0000001_0000002"], "1-2"),
+    "an empty base of a failed compaction": (["base_0000002_v0000021-", "delta_0000001_0000001_0000"], "1-2"),
+    "a copy inside a base": (["base_0000002+", "base_0000002/base_0000002+"], ""),
+    "another inside a base": (["base_0000002+", "base_0000002/base_0000003"], "2"),
     "above what is known": (["delta_0000001_0000009"], "1-9"),
 }  # fmt: skip
 
@@ -191,9 +195,10 @@ def test_what_directories_prove(tmp_path: Path, what: str) -> None:
     """Alone, whether the transactions of their rows were committed."""
     directories, left = PROOFS[what]
     for name in directories:
-        path = tmp_path / name.rstrip("+")
+        path = tmp_path / name.rstrip("+-")
         path.mkdir()
-        (path / "bucket_00000").write_bytes(b"x")
+        if not name.endswith("-"):
+            (path / "bucket_00000").write_bytes(b"x")
         if name.endswith("+"):
             (path / "_metadata_acid").write_bytes(COMPACTED)
     table = Table(name=NAME, columns=(), location=str(tmp_path))
