@@ -25,7 +25,8 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.decimals import rescaled
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 from acidsql.expressions.tree import VOID
 
@@ -196,7 +197,7 @@ def _from_double(target: DecimalType, failed: Any) -> Conversion:
     def convert(value: float) -> Any:
         try:
             kept = store(value, target)
-        except NotPlain:
+        except NotHere:
             return UNKNOWN
         return failed if isinstance(kept, Lossy) else kept
 
@@ -214,7 +215,7 @@ def _from_text(target: HiveType, failed: Any) -> Conversion | None:
     def convert(text: str) -> Any:
         try:
             value = store(text, target)
-        except NotPlain:
+        except NotHere:
             return UNKNOWN
         if isinstance(value, Lossy):
             return failed if value.refused and failed is not None else value.value

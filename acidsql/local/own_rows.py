@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.expressions.not_here import NotHere
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.settings import Settings
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import data_names, needs_java_writer
@@ -31,7 +31,7 @@ def live_rows(
     try:
         with reading_files():
             rows = _read(queries, snapshot, files, most)
-    except NeedsSpark:
+    except NotHere:
         return None
     return None if rows is None or needs_java_writer(rows) else rows
 
@@ -40,7 +40,7 @@ def _read(
     queries: LocalQueries, snapshot: TableSnapshot, files: int | None, most: int | None
 ) -> pa.Table | None:
     """The rows; None if the files weigh more than ``files`` bytes, or they themselves more than
-    ``most``. NeedsSpark.
+    ``most``. NotHere.
     """
     import pyarrow as pa
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Partition
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.tree import PartitionCondition
-from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
+from acidsql.expressions.vectors import vectorized
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import key_value
 
 
@@ -38,13 +38,11 @@ def _meeting(
     import pyarrow as pa
 
     types = {column.name: column.type for column in columns}
-    vector = vectorized(
-        condition.tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now
-    )
-    if isinstance(vector, Refusal):
-        return partitions
     used = columns_of(condition.tree)
     try:
+        vector = vectorized(
+            condition.tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now
+        )
         arrays = {
             column.name: arrow_array(
                 [key_value(column, partition.values[number]) for partition in partitions],
@@ -56,6 +54,6 @@ def _meeting(
         if not arrays or not partitions:
             return partitions
         answers = vector.run(pa.RecordBatch.from_pydict(arrays))
-    except (NeedsSpark, Uncertain):
+    except NotHere:
         return partitions
     return [p for p, answer in zip(partitions, answers.to_pylist(), strict=True) if answer]

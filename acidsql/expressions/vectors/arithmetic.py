@@ -17,10 +17,11 @@ from acidsql.expressions.coercion import (
     wider_type,
 )
 from acidsql.expressions.decimals import rounded_double
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import beside, check_comparable, converted
 from acidsql.expressions.vectors.vector import Vector
 
@@ -44,7 +45,7 @@ FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SI
 
 
 def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """An operator or a function of numbers; None for what is neither. NotUnderstood."""
+    """An operator or a function of numbers; None for what is neither. NotHere."""
     match name, given:
         case "+" | "-", [day, count] if day.type == DATE and 0 < bits_of(count.type) <= 32:
             kernel = _days.add_days if name == "+" else _days.subtract_days
@@ -86,7 +87,7 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
         case "+" | "-" | "*":
             kernel = partial(_numbers.sums, sign)
         case _:
-            raise NotUnderstood(f"{sign} of {one} and {two}")
+            raise NotHere(f"{sign} of {one} and {two}")
     assert hive_type is not None
     sides = (compiler.cast(side, hive_type) for side in (left, right))
     return Vector(hive_type, applied(partial(kernel, compiler.ansi), *sides))
@@ -100,14 +101,14 @@ def _as_numbers(
     if VOID in types:
         other = left.type if right.type == VOID else right.type
         if not is_number(other) or isinstance(other, DecimalType):
-            raise NotUnderstood("arithmetic with NULL")
+            raise NotHere("arithmetic with NULL")
         return compiler.cast(left, other), compiler.cast(right, other)
     if STRING in types and sign in _OF_TEXTS:
         number = number_beside_text(left.type, right.type, ansi=compiler.ansi)
         if number is not None:
             return converted(compiler, left, number), converted(compiler, right, number)
     if not all(map(is_number, types)):
-        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+        raise NotHere(f"{sign} of {left.type} and {right.type}")
     return left, right
 
 
@@ -118,7 +119,7 @@ def _of_decimals(
     assert first is not None
     assert second is not None
     if sign not in ("+", "-", "*", "/", "%"):
-        raise NotUnderstood(f"{sign} of {one} and {two}")
+        raise NotHere(f"{sign} of {one} and {two}")
     sides = compiler.cast(left, first), compiler.cast(right, second)
     target = decimal_result(sign, first, second)
     digits = _digits(sign, first, second, target)
@@ -161,7 +162,7 @@ def is_number(hive_type: HiveType) -> bool:
 
 def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if not is_number(value.type):
-        raise NotUnderstood(f"{name} of {value.type}")
+        raise NotHere(f"{name} of {value.type}")
     match name:
         case "NEGATIVE" | "ABS" if isinstance(value.type, DecimalType):
             kernel = _numbers.decimal_negative if name == "NEGATIVE" else _numbers.decimal_absolute
@@ -188,7 +189,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     behind = 0
     if digits is not None:
         if digits.literal is None or digits.type != INT:
-            raise NotUnderstood("ROUND to a number of digits that is not written out")
+            raise NotHere("ROUND to a number of digits that is not written out")
         behind = digits.literal.value
     if bits_of(value.type) and behind >= 0:
         return value
@@ -196,7 +197,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
         kernel = partial(_rounding.round_double, behind, partial(_rounded, behind))
         return Vector(DOUBLE, applied(kernel, value))
     if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
-        raise NotUnderstood(f"ROUND of {value.type}")
+        raise NotHere(f"ROUND of {value.type}")
     precision, scale = value.type.precision, value.type.scale
     whole = precision - scale + 1
     if behind < 0:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
     Call,
     Cast,
@@ -22,8 +22,8 @@ from acidsql.expressions.tree import (
 )
 from acidsql.expressions.values import is_utc
 from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
-from acidsql.expressions.vectors.vector import Refusal, Vector
+from acidsql.expressions.vectors.signals import Kernels
+from acidsql.expressions.vectors.vector import Vector
 
 _arrays = Kernels("arrays")
 
@@ -35,21 +35,16 @@ def vectorized(
     ansi: bool,
     zone: str,
     now: datetime.datetime | None = None,
-) -> Vector | Refusal:
+) -> Vector:
     """``columns``: the names in a batch, each as the parts of a ColumnRef joined by dots. ``zone``:
     the session's, as Spark names it. ``now``: the statement's moment, a wall clock in UTC unless it
-    has a zone; without it CURRENT_DATE and CURRENT_TIMESTAMP are refused.
+    has a zone; without it CURRENT_DATE and CURRENT_TIMESTAMP are refused. NotHere, at the part of
+    the tree that is not understood.
     """
-    compiler = Compiler(columns, ansi=ansi, zone=zone, now=now)
-    try:
-        return compiler.value(tree)
-    except NotUnderstood as signal:
-        return Refusal(signal.reason, compiler.refused_at or tree.span)
+    return Compiler(columns, ansi=ansi, zone=zone, now=now).value(tree)
 
 
 class Compiler:
-    """``refused_at``: where the part stands that was not understood."""
-
     def __init__(
         self,
         columns: Mapping[str, HiveType],
@@ -62,14 +57,13 @@ class Compiler:
         self.ansi = ansi
         self.utc = is_utc(zone)
         self.now = now
-        self.refused_at: Span | None = None
 
     def value(self, node: Condition) -> Vector:
-        """NotUnderstood, with ``refused_at``."""
+        """NotHere, at the innermost part that is not understood."""
         try:
             return self._value(node)
-        except NotUnderstood:
-            self.refused_at = self.refused_at or node.span
+        except NotHere as signal:
+            signal.span = signal.span or node.span
             raise
 
     def _value(self, node: Condition) -> Vector:
@@ -83,7 +77,7 @@ class Compiler:
             case Call(name, arguments):
                 return self.call(node, name, arguments)
             case Unread():
-                raise NotUnderstood("words that only Spark reads")
+                raise NotHere("words that only Spark reads")
 
     def constant(self, value: Any, hive_type: HiveType, literal: Constant | None = None) -> Vector:
         return Vector(
@@ -93,7 +87,7 @@ class Compiler:
     def column(self, name: str) -> Vector:
         hive_type = self.columns.get(name)
         if hive_type is None:
-            raise NotUnderstood(f'the name "{name}"')
+            raise NotHere(f'the name "{name}"')
         return Vector(hive_type, partial(_column, name=name, hive_type=hive_type))
 
     def cast(self, given: Vector, target: HiveType) -> Vector:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from acidsql.catalog.model import Column, Table
+from acidsql.expressions.not_here import NotHere
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundInsert,
@@ -27,7 +28,6 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
-from acidsql.planner.bind.local.query_trees import OnlySpark
 from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.planner.explain.nodes import Node, ReadPartitions
 from acidsql.planner.explain.sinks import partition_words, sink_words
@@ -115,7 +115,7 @@ class Explainer:
         engine, by_driver = self.settings.text("acidsql.engine"), action.measuring
         if by_driver is None:
             return
-        if isinstance(by_driver, OnlySpark):
+        if isinstance(by_driver, NotHere):
             yield Node(f"engine: spark ({by_driver.reason})")
         elif engine == "spark":
             yield Node("engine: spark (acidsql.engine=spark)")
@@ -192,7 +192,7 @@ class Explainer:
 
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
-        if self.settings.text("acidsql.engine") != "spark" and isinstance(query.local, OnlySpark):
+        if self.settings.text("acidsql.engine") != "spark" and isinstance(query.local, NotHere):
             yield Node(f"engine: spark ({query.local.reason})")
 
     def change_engine(

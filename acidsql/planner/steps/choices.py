@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import UnsupportedStatementError
+from acidsql.expressions.not_here import NotHere
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -20,7 +21,7 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues
 from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
 from acidsql.planner.steps.step import (
@@ -103,7 +104,7 @@ def local_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...] | Non
     engine = settings.text("acidsql.engine")
     if engine == "spark":
         return None
-    if isinstance(query.local, OnlySpark):
+    if isinstance(query.local, NotHere):
         if engine == "local":
             raise only_spark(query.local)
         return None
@@ -124,7 +125,7 @@ def _local_scan(query: BoundQuery, local: LocalQuery, number: int, most: int | N
     return LocalScan(read=query.reads[number], number=number, columns=names, max_bytes=most)
 
 
-def only_spark(why: OnlySpark) -> UnsupportedStatementError:
+def only_spark(why: NotHere) -> UnsupportedStatementError:
     """The error of a statement that the driver alone is to carry out, and cannot."""
     return UnsupportedStatementError(
         f"acidsql.engine=local does not carry this out: {why.reason}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from acidsql.expressions.not_here import NotHere
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -15,7 +16,7 @@ from acidsql.planner.bind.bound import (
     MergeAction,
 )
 from acidsql.planner.bind.local.merge_trees import LocalMerge
-from acidsql.planner.bind.local.query_trees import ROW_ID, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID
 from acidsql.planner.bind.tables import rules_of
 from acidsql.planner.steps.choices import (
     BYTES_READ,
@@ -59,7 +60,7 @@ def local_change(
     query = query_of(action)
     if query is None or not _is_wanted(settings):
         return ()
-    if isinstance(action, BoundInsert) and isinstance(action.stores, OnlySpark):
+    if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
         query = replace(query, local=action.stores)
     share = INSERT_SHARE if isinstance(action, BoundInsert) else 1
     most = max_bytes(settings) // share if _is_bounded(settings) else None
@@ -94,7 +95,7 @@ def why_spark(
         parts = (query.local, action.stores if isinstance(action, BoundInsert) else None)
     if not _is_wanted(settings):
         return "acidsql.write.path=big"
-    return next((part.reason for part in parts if isinstance(part, OnlySpark)), None)
+    return next((part.reason for part in parts if isinstance(part, NotHere)), None)
 
 
 def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> BoundQuery | None:
@@ -129,7 +130,7 @@ def local_merge(merge: BoundMerge, settings: Settings) -> tuple[Step, ...]:
     if not _is_wanted(settings):
         return ()
     local, engine = merge.local, settings.text("acidsql.engine")
-    if isinstance(local, OnlySpark):
+    if isinstance(local, NotHere):
         if engine == "local":
             raise only_spark(local)
         return ()

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, FileFormat, Partition, TableKind
 from acidsql.catalog.statistics import Analyzed
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import prune
 from acidsql.local.trace import UNTRACED, Figures, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
-from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
+from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.planner.steps.choices import only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
@@ -25,7 +26,6 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.start.translation import relocated, translated
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
@@ -248,9 +248,9 @@ class Queries:
         local = self._resources.local
         try:
             return measured(local, snapshot, snapshots, action.columns, meaning, most)
-        except NeedsSpark as signal:
+        except NotHere as signal:
             if engine == "local":
-                raise only_spark(OnlySpark(reason=signal.reason)) from signal
+                raise only_spark(signal) from signal
         return None
 
 

@@ -33,7 +33,7 @@ _ADDED = {
 _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string date".split())
 
 IsDay = Callable[[Condition], bool]
-"""Whether an expression of the query is a DATE. NotUnderstood where it is none at all."""
+"""Whether an expression of the query is a DATE. NotHere where it is none at all."""
 
 
 def spark_name(source: str, tree: Condition, is_day: IsDay) -> str | None:
