@@ -23,7 +23,7 @@ from acidsql.local.queries import columns_made, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.steps.choices import engines, only_spark
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalFiles, LocalRows, LocalScan, Step
@@ -178,7 +178,7 @@ class Engine:
         """The files of a format at a path, or why they are read by Spark alone. Asks a Spark that
         runs which file system it takes a path for, and starts none.
         """
-        if self.resources.settings.text("acidsql.engine") == "spark":
+        if not engines(self.resources.settings).driver:
             return NotHere("acidsql.engine=spark")
         from acidsql.storage.by_path.relations import relation_at
         from acidsql.storage.by_path.stamps import is_relative

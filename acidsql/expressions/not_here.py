@@ -24,5 +24,5 @@ class NotHere(Exception):  # noqa: N818  (a signal between two functions, not an
         self.span = span
 
     def to_keep(self) -> NotHere:
-        """The same without the frames that a raised one holds."""
+        """This signal without the frames that a raised one holds."""
         return NotHere(self.reason, self.span)

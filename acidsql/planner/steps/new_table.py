@@ -27,6 +27,7 @@ from acidsql.planner.bind.local.query_trees import Stored, shown_columns
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.output_names import hive_names
 from acidsql.planner.bind.tables import did_you_mean
+from acidsql.planner.steps.choices import engines
 from acidsql.settings import Settings
 
 Given = Sequence[tuple[str, HiveType | None]]
@@ -36,7 +37,7 @@ Given = Sequence[tuple[str, HiveType | None]]
 def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
     """The columns of a query that is understood; None where the engine has to tell them."""
     local = query.local
-    if isinstance(local, NotHere) or settings.text("acidsql.engine") == "spark":
+    if isinstance(local, NotHere) or not engines(settings).driver:
         return None
     shown = zip(shown_columns(local), local.outputs, strict=True)
     return [(name, None if own.type == VOID else kind) for (name, kind), own in shown]

@@ -17,7 +17,7 @@ from acidsql.local.trace import UNTRACED, Figures, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.steps.choices import engines, only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
@@ -238,18 +238,17 @@ class Queries:
         """
         from acidsql.local.measuring import measured
 
-        engine = self._settings.text("acidsql.engine")
-        if engine == "spark":
+        allowed = engines(self._settings)
+        if not allowed.driver:
             return None
-        most = int(self._settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
         meaning = Semantics(
             zone=self._running.time_zone, only_spark=self._running.changed_meaning()
         )
         local = self._resources.local
         try:
-            return measured(local, snapshot, snapshots, action.columns, meaning, most)
+            return measured(local, snapshot, snapshots, action.columns, meaning, allowed.read_bytes)
         except NotHere as signal:
-            if engine == "local":
+            if not allowed.spark:
                 raise only_spark(signal) from signal
         return None
 
