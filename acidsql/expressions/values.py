@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import operator
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -224,34 +223,7 @@ def _from_text(target: HiveType, failed: Any) -> Conversion | None:
     return convert
 
 
-# ---- comparisons
-
-
-_A_DAY_AND_MORE = datetime.timedelta(days=2)
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<=>": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def comparer(sign: str, hive_type: HiveType) -> Callable[[Any, Any], Any] | None:
-    """A comparison of two values of a type, neither NULL; the answer may be UNKNOWN."""
-    compare = _COMPARE[sign]
-    match hive_type:
-        case PrimitiveType("timestamp"):
-            # two clocks may show one moment
-            return lambda a, b: compare(a, b) if a == b or abs(a - b) > _A_DAY_AND_MORE else UNKNOWN
-        case PrimitiveType("double"):
-            return lambda a, b: compare(a, b) if a == a and b == b else UNKNOWN
-        case PrimitiveType("string" | "boolean" | "date" | "void") | DecimalType():
-            return compare
-    return compare if bits_of(hive_type) else None
-
+# ---- zones
 
 _UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 

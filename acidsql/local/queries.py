@@ -15,7 +15,6 @@ from acidsql.expressions.pruning import prune
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.constants import check_query
 from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
-from acidsql.local.today import meeting
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import batches_of_values, rows_of_values
 from acidsql.planner.bind.bound import BoundRead
@@ -161,10 +160,9 @@ class LocalQueries:
         partitions: Sequence[Partition] = snapshots.partitions(read.table)
         if partitions and conditions:
             ansi = self._settings.flag("acidsql.ansi")
-            pruning = prune(columns, partitions, conditions, ansi=ansi)
+            zone, now = (meaning.zone, meaning.now) if meaning else ("", None)
+            pruning = prune(columns, partitions, conditions, ansi=ansi, zone=zone, now=now)
             partitions = pruning.kept
-            if pruning.undecided and meaning is not None:
-                partitions = meeting(columns, partitions, conditions, meaning)
         return snapshots.take(read.table, partitions)
 
 

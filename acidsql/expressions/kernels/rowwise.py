@@ -1,4 +1,6 @@
-"""The row-wise functions (``expressions.rows.compiled``) over arrays, value by value."""
+"""Functions of single values (``expressions.functions``, ``values.caster``) over arrays, value by
+value.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_DOWN, Context, Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,8 @@ from acidsql.expressions.coercion import (
     unified_type,
     wider_type,
 )
-from acidsql.expressions.decimals import rounded_double
+from acidsql.expressions.decimals import EXACT, rescaled, rounded_double
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
 from acidsql.expressions.vectors.signals import Kernels, applied
@@ -40,7 +40,18 @@ _MOST_BEHIND = 300
 _OF_TEXTS = frozenset("+-*/%")
 """The operators beside which a text is a number."""
 
-BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD", "&", "|", "^"))
+_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "MOD": "%", "DIV": "DIV"}
+_CUT_OFF = Context(prec=EXACT.prec, rounding=ROUND_DOWN)
+"""Digits that are cut off, not rounded, leave the next rounding right."""
+_DECIMAL_ARITHMETIC: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": EXACT.add,
+    "-": EXACT.subtract,
+    "*": EXACT.multiply,
+    "/": _CUT_OFF.divide,
+    "%": EXACT.remainder,
+}
+
+BINARY_OPERATORS = frozenset((*_OPERATORS, "PMOD", "&", "|", "^"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
 
 
@@ -51,7 +62,7 @@ def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector
             kernel = _days.add_days if name == "+" else _days.subtract_days
             return Vector(DATE, applied(kernel, day, count))
         case _, [left, right] if name in BINARY_OPERATORS:
-            return _binary(compiler, OPERATORS.get(name, name), left, right)
+            return _binary(compiler, _OPERATORS.get(name, name), left, right)
         case _, [only] if name in FUNCTIONS_OF_ONE:
             return _single(compiler, name, only)
         case "ROUND", [value] | [value, _]:
@@ -212,3 +223,23 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
 def _rounded(behind: int, value: float) -> Any:
     result = rounded_double(behind, value)
     return UNKNOWN if result is None else result
+
+
+def decimal_operation(
+    sign: str, left: DecimalType, right: DecimalType, *, ansi: bool
+) -> Callable[[Decimal, Decimal], Any]:
+    """One of ``+ - * / %`` of two numbers of these types, rounded half up to the type of the
+    result; what does not fit it is NULL, and UNKNOWN with ANSI semantics.
+    """
+    hive_type, compute = decimal_result(sign, left, right), _DECIMAL_ARITHMETIC[sign]
+    failed = UNKNOWN if ansi else None
+
+    def run(a: Decimal, b: Decimal) -> Any:
+        if sign in ("/", "%") and not b:
+            return failed
+        if sign == "%" and a and a.adjusted() - b.adjusted() >= MAX_DECIMAL_PRECISION:
+            return UNKNOWN  # Java's remainder fails where the quotient has too many digits
+        result = rescaled(compute(a, b), hive_type)
+        return failed if result is None else result
+
+    return run

@@ -124,6 +124,6 @@ def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable
 
 
 def rowwise(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
-    """The cast of conditions over partition columns, where there is one."""
+    """The cast of one value after the other, where there is one."""
     convert = caster(source, target, ansi=ansi)
     return None if convert is None else partial(_rowwise.each, convert, target)

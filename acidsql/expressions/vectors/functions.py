@@ -1,5 +1,5 @@
 """Named functions: which are understood, and by what they are carried out. What has no kernel is
-computed value by value, as for conditions over partitions.
+computed value by value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.expressions.functions import CASTS, FUNCTIONS, Function, like, regular
+from acidsql.expressions.functions import CASTS, FUNCTIONS, PARSE_DAY, Function, like, regular
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import TODAY, VOID
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
@@ -75,7 +75,8 @@ def function(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
         vector = understood(compiler, name, given)
         if vector is not None:
             return vector
-    signature = FUNCTIONS.get(name)
+    parses = name == "TO_DATE" and compiler.partitions
+    signature = PARSE_DAY if parses else FUNCTIONS.get(name)
     if signature is None or not signature.accepts(len(given)) or not given:
         raise NotHere(f"the function {name}")
     arguments = [passed(compiler, one, signature.parameter(i)) for i, one in enumerate(given)]
@@ -93,6 +94,8 @@ def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
     if given == parameter:
         return argument
     if given == STRING and parameter in (DATE, TIMESTAMP):
+        if compiler.partitions and not compiler.ansi and argument.literal is None:
+            return compiler.cast(argument, parameter)
         return written_day(compiler, argument, parameter)
     understood = given == VOID or (
         bool(0 < bits_of(given) <= 32)

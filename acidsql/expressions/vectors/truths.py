@@ -78,6 +78,8 @@ def logical(compiler: Compiler, given: Vector) -> Vector:
 
 def comparison(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
     left, right = _brought(compiler, left, right)
+    if compiler.any_zone and left.type == TIMESTAMP:
+        return Vector(BOOLEAN, applied(partial(_comparing.compare_clocks, sign), left, right))
     if sign == "<=>":
         return Vector(BOOLEAN, applied(_comparing.null_safe_equal, left, right))
     return Vector(BOOLEAN, applied(partial(_comparing.compare, sign), left, right))
@@ -107,7 +109,7 @@ def converted(compiler: Compiler, given: Vector, target: HiveType) -> Vector:
         return compiler.cast(given, target)
     convert = caster(STRING, target, ansi=compiler.ansi)
     value = UNKNOWN if convert is None else convert(given.literal.value)
-    if value is UNKNOWN or (target == TIMESTAMP and not compiler.utc):
+    if value is UNKNOWN or (target == TIMESTAMP and not (compiler.utc or compiler.any_zone)):
         raise NotHere(f"this text in place of a {target}")
     return compiler.constant(value, target)
 
@@ -158,14 +160,13 @@ def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vec
     if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
         raise NotHere("a long list of floating numbers")
     given, *others = (converted(compiler, one, hive_type) for one in (value, *items))
-    if all(item.literal is not None for item in items) and hive_type not in (DOUBLE, FLOAT):
+    clocks = compiler.any_zone and hive_type == TIMESTAMP
+    listed = hive_type not in (DOUBLE, FLOAT) and not clocks
+    if listed and all(item.literal is not None for item in items):
         return Vector(BOOLEAN, _looked_up(given, others))
-    equal = [Vector(BOOLEAN, _equal(given, other)) for other in others]
+    compare = _comparing.compare_clocks if clocks else _comparing.compare
+    equal = [Vector(BOOLEAN, applied(partial(compare, "="), given, other)) for other in others]
     return Vector(BOOLEAN, applied(_comparing.disjunction, *equal))
-
-
-def _equal(left: Vector, right: Vector) -> Callable[[Any], Any]:
-    return applied(partial(_comparing.compare, "="), left, right)
 
 
 def _looked_up(given: Vector, constants: Sequence[Vector]) -> Callable[[Any], Any]:

@@ -1,6 +1,4 @@
-"""Expressions over batches, without Spark: what is understood, and the row-wise compiler's
-verdict.
-"""
+"""Expressions over batches, without Spark: what is understood, and what it comes to."""
 
 from __future__ import annotations
 
@@ -9,13 +7,11 @@ import datetime
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
 
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import parse_type
@@ -23,12 +19,10 @@ from acidsql.errors import Span
 from acidsql.expressions.functions import FUNCTIONS
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.rows.compiler import compile_condition
 from acidsql.expressions.tree import Call, parts_of
-from acidsql.expressions.values import UNKNOWN
 from acidsql.expressions.vectors import Vector, store_cast, vectorized
 from acidsql.parser.tokens import tokenize
-from tests.expressions.vectors.cases import CASES, COLUMNS, NOW, ROWS
+from tests.expressions.vectors.cases import CASES, NOW
 from tests.expressions.vectors.spark_answers import batch_of, compiled
 
 EXPRESSIONS = [sql for sqls in CASES.values() for sql in sqls]
@@ -47,52 +41,6 @@ def answers(
         {name: pa.array(values, arrow_type(types[name])) for name, (_, values) in columns.items()}
     )
     return vector.run(batch).to_pylist()  # type: ignore[no-any-return]
-
-
-# ---- the row-wise compiler
-
-
-@cache
-def condition_on(sql: str) -> tuple[Vector, Callable[[Any], Any]]:
-    """An expression, and row-wise whether the value behind a row's is what it gives."""
-    vector = compiled(sql, ansi=False)
-    assert isinstance(vector, Vector)
-    types = {**COLUMNS, "answer_here": vector.type}
-    text = f"({sql}) <=> answer_here"
-    tree = read_expression(text, tokenize(text))
-    assert tree is not None
-    columns = {name: (i, hive_type) for i, (name, hive_type) in enumerate(types.items())}
-    return vector, compile_condition(tree, columns, ansi=False)
-
-
-DECIDED: set[str] = set()
-
-
-@settings(max_examples=40)
-@given(row=ROWS)
-def test_what_is_certain_row_by_row_is_the_same(row: dict[str, Any]) -> None:
-    """The compiler of conditions over partitions gives the answers of the one over batches, or
-    none.
-    """
-    batch = batch_of([row])
-    for sql in EXPRESSIONS:
-        vector, is_it = condition_on(sql)
-        try:
-            [value] = vector.run(batch).to_pylist()
-        except NotHere:
-            continue
-        verdict = is_it([*(row[name] for name in COLUMNS), value])
-        assert verdict is True or verdict is UNKNOWN, (sql, row, value)
-        if verdict is True:
-            DECIDED.add(sql)
-
-
-def test_both_compilers_have_met() -> None:
-    """The test before has compared some hundred expressions."""
-    for sql in EXPRESSIONS[:10]:
-        condition_on(sql)
-    test_what_is_certain_row_by_row_is_the_same()
-    assert len(DECIDED) > 250
 
 
 # ---- what is understood
