@@ -135,11 +135,11 @@ class _Values:
         from acidsql.expressions.kernels.arrays import FAILURES
 
         numbers: dict[str, int] = {}
-        places = [numbers.setdefault(text, len(numbers)) for text in texts]
+        positions = [numbers.setdefault(text, len(numbers)) for text in texts]
         values = [partition_value(text, hive_type) for text in numbers]
         kind = arrow_type(hive_type)
         self.type = hive_type
-        self.numbers = np.array(places)
+        self.numbers = np.array(positions)
         self.doubtful = np.array([value is UNKNOWN for value in values])
         try:
             self.different = arrow_array([None if v is UNKNOWN else v for v in values], kind)
@@ -147,18 +147,18 @@ class _Values:
             self.different = arrow_array([None] * len(values), kind)
             self.doubtful[:] = True
         self._each: pa.Array | None = None
-        self._places: dict[Any, list[int]] = {}
-        for place, value in enumerate(values):
-            self._places.setdefault(value, []).append(place)
+        self._positions: dict[Any, list[int]] = {}
+        for position, value in enumerate(values):
+            self._positions.setdefault(value, []).append(position)
 
     def equal(self, value: Any) -> Answers:
         """The answers to ``=`` beside a value of the same type."""
         import numpy as np
 
         verdicts = np.full(len(self.doubtful), FALSE, np.int8)
-        verdicts[self._places.get(None, [])] = NULL
+        verdicts[self._positions.get(None, [])] = NULL
         verdicts[self.doubtful] = IN_DOUBT
-        verdicts[self._places.get(value, [])] = TRUE
+        verdicts[self._positions.get(value, [])] = TRUE
         return self.spread(verdicts)
 
     def spread(self, verdicts: Answers) -> Answers:
