@@ -22,9 +22,9 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
 from acidsql.expressions.tree import Condition
 from acidsql.expressions.vectors import vectorized
-from acidsql.parser import parse as parse_module
+from acidsql.parser import tokens
 from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind import names, query_scopes, query_tree
+from acidsql.planner.bind import query_tree
 from acidsql.planner.bind.bound import BoundDelete, BoundMerge, BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind
 
@@ -36,18 +36,18 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often text was made into tokens and how many characters of it, by whom."""
     work: Counter[str] = Counter()
 
-    def tokens(text: str) -> Any:
+    def scanned(text: str) -> Any:
         work["texts"] += 1
         work["characters"] += len(text)
-        return tokenize(text)
+        return scan(text)
 
     def trees(text: str) -> Any:
         work["sqlglot"] += 1
         return parse_trees(text)
 
     parse_trees = query_tree._trees
-    for module in (parse_module, names, query_scopes):
-        monkeypatch.setattr(module, "tokenize", tokens)
+    scan = tokens.scan
+    monkeypatch.setattr(tokens, "scan", scanned)
     monkeypatch.setattr(query_tree, "_trees", trees)
     return work
 
@@ -73,13 +73,11 @@ def test_the_condition_of_a_change_is_read_once(bound: Bind, read: Counter[str],
     assert read == {"texts": 1, "characters": len(text)}
 
 
-def test_the_condition_of_a_query_is_read_once_by_each_parser(
-    bound: Bind, read: Counter[str]
-) -> None:
-    """A query's text is read by the grammar, by sqlglot, and for its conditions."""
+def test_a_query_is_read_once_by_each_tokenizer(bound: Bind, read: Counter[str]) -> None:
+    """A query's text is made tokens of once for all that is ours, and once for sqlglot."""
     text = f"SELECT count(*) FROM t WHERE {CONDITION}"
     bound(text)
-    assert read == {"texts": 2, "characters": 2 * len(text), "sqlglot": 1}
+    assert read == {"texts": 1, "characters": len(text), "sqlglot": 1}
 
 
 def chain(terms: int, form: str, joint: str) -> str:

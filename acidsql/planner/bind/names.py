@@ -21,7 +21,7 @@ from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
-from acidsql.parser.tokens import tokenize
+from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind import tables
 from acidsql.planner.bind.analysis import (
     Analysis,
@@ -431,6 +431,6 @@ class Names:
         """The expression as a tree, read once; None where its end is in doubt."""
         span = fragment.span
         if span not in self.conditions:
-            tokens = fragment.tokens or [t.moved(span.start) for t in tokenize(fragment.text)]
+            tokens = fragment.tokens or tokens_in(self.source, span)
             self.conditions[span] = read_expression(self.source, tokens)
         return self.conditions[span]

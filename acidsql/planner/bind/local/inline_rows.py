@@ -14,7 +14,7 @@ from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Call, Cast, Condition
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
@@ -44,7 +44,7 @@ def inline_rows(
     """
     if semantics.only_spark is not None:
         raise NotHere(semantics.only_spark, span)
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    tokens = tokens_in(source, span)
     while _are_bracketed(tokens):
         tokens = tokens[1:-1]
     if not tokens:
@@ -67,7 +67,7 @@ def inline_relation(source: str, span: Span, semantics: Semantics) -> tuple[str,
     """VALUES as they stand behind FROM, with the alias in lower case, "" for none. NotHere
     for any other relation.
     """
-    alias, names, inner = _aliased([t.moved(span.start) for t in tokenize(span.cut(source))])
+    alias, names, inner = _aliased(tokens_in(source, span))
     if not inner or inner[0].word != "VALUES":
         raise NotHere("what stands behind FROM", span)
     values = _of_values(source, inner, names, semantics, span)

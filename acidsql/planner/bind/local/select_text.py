@@ -14,7 +14,7 @@ from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 
 Tokens = Sequence[Token]
 
@@ -74,7 +74,7 @@ def read_select(source: str, span: Span, before: Span | None = None) -> SelectTe
     """The clauses of the query ``span`` of ``source``; ``before`` is its FROM clause where that
     stands elsewhere. NotHere for any that is more than these.
     """
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    tokens = tokens_in(source, span)
     if are_values(tokens):
         return _all_of(tokens, span)
     if not tokens or tokens[0].word != "SELECT":
@@ -105,7 +105,7 @@ def read_select(source: str, span: Span, before: Span | None = None) -> SelectTe
 
 def _from_before(source: str, before: Span, clauses: Mapping[str, Tokens]) -> Tokens:
     """What stands behind FROM in a clause that several queries share."""
-    first, *relation = (token.moved(before.start) for token in tokenize(before.cut(source)))
+    first, *relation = tokens_in(source, before)
     if first.word != "FROM" or "FROM" in clauses:
         raise NotHere("words before INSERT", before)
     return relation
