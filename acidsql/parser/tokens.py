@@ -91,6 +91,8 @@ class _LastStatement(threading.local):
 
 
 _last = _LastStatement()
+_PARAMETERS = ("$", "@")
+"""Marks behind which sqlglot takes the point of a number for a mark."""
 _MOST_KEPT = 1 << 15
 """A longer text is not kept: its tokens are a hundred times as large."""
 
@@ -111,7 +113,8 @@ def tokens_in(source: str, span: Span) -> list[Token]:
     if source == _last.text:
         first, behind = (bisect_left(_last.starts, edge) for edge in (span.start, span.end))
         tokens = list(_last.tokens[first:behind])
-        if tokens and _is_cut_between(source, span, tokens):
+        is_parameter = first > 0 and _last.tokens[first - 1].text in _PARAMETERS
+        if tokens and not is_parameter and _is_cut_between(source, span, tokens):
             return tokens
     return [token.moved(span.start) for token in tokenize(span.cut(source))]
 

@@ -164,6 +164,7 @@ PIECES = (
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 40), st.integers(0, 40))
 @example(["a", "/* c */", "b"], 0, 4)
+@example(["$", "1.5"], 1, 4)
 @example(["'it''s'", " ", "a"], 4, 9)
 @example(["/*/* c */*/", "a"], 2, 12)
 def test_parts_of_a_statement_have_the_tokens_of_their_own_text(
