@@ -16,13 +16,14 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
 from acidsql.errors import CardinalityError, InternalError
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.local.changes import LocalChanges
 from acidsql.local.queries import columns_made, reading_files
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
-from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.bind.local.query_trees import Semantics
+from acidsql.planner.steps.choices import engines, only_spark
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.reasons import why_spark
 from acidsql.planner.steps.step import Choose, LocalFiles, LocalRows, LocalScan, Step
@@ -34,7 +35,6 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.start.translation import translated
 from acidsql.spark.write.publishing import Publisher
 from acidsql.spark.write.targets import Work, write_target
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, Visibility
 from acidsql.storage.write.pending import Roots
 from acidsql.storage.write.target import Written
@@ -174,23 +174,23 @@ class Engine:
             only_spark=running.changed_meaning(),
         )
 
-    def find_files(self, format: str, path: str) -> PathRelation | OnlySpark:
+    def find_files(self, format: str, path: str) -> PathRelation | NotHere:
         """The files of a format at a path, or why they are read by Spark alone. Asks a Spark that
         runs which file system it takes a path for, and starts none.
         """
-        if self.resources.settings.text("acidsql.engine") == "spark":
-            return OnlySpark(reason="acidsql.engine=spark")
+        if not engines(self.resources.settings).driver:
+            return NotHere("acidsql.engine=spark")
         from acidsql.storage.by_path.relations import relation_at
         from acidsql.storage.by_path.stamps import is_relative
 
         reason = self.resources.running.reads_otherwise(relative=is_relative(path))
         if reason is not None:
-            return OnlySpark(reason=reason)
+            return NotHere(reason)
         try:
             with reading_files():
                 return relation_at(format, path)
-        except NeedsSpark as signal:
-            return OnlySpark(reason=signal.reason)
+        except NotHere as signal:
+            return signal.to_keep()
 
     def cancel(self) -> None:
         self.resources.running.cancel()
@@ -249,7 +249,7 @@ class Engine:
             try:
                 with translated():
                     return late.table()
-            except NeedsSpark as signal:
+            except NotHere as signal:
                 return self._instead(others, snapshots, trace, signal).fetch()
 
         def stream() -> Iterator[pa.RecordBatch]:
@@ -273,9 +273,7 @@ class Engine:
             stream=stream if late.streams and not others else None,
         )
 
-    def _instead(
-        self, others: Ways, snapshots: Snapshots, trace: Trace, signal: NeedsSpark
-    ) -> Answer:
+    def _instead(self, others: Ways, snapshots: Snapshots, trace: Trace, signal: NotHere) -> Answer:
         """The answer of the ``others`` to a query that the driver has begun, and cannot end.
         UnsupportedStatementError if there is none.
         """
@@ -283,7 +281,7 @@ class Engine:
         snapshots.files.look_again()
         answer = self._first(others, snapshots, trace)
         if answer is None:
-            raise only_spark(OnlySpark(reason=signal.reason)) from signal
+            raise only_spark(signal) from signal
         return answer
 
     def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
@@ -372,11 +370,11 @@ class Engine:
         try:
             with translated():
                 result = by_driver()
-        except NeedsSpark as signal:
+        except NotHere as signal:
             self.resources.running.needed_for = signal.reason
             result, reason = None, signal.reason
         if result is None and not leg.has_spark:
-            raise only_spark(OnlySpark(reason=reason))
+            raise only_spark(NotHere(reason))
         return result
 
 
@@ -388,5 +386,5 @@ def _without_spark() -> Iterator[None]:
     try:
         with translated():
             yield
-    except NeedsSpark as signal:
-        raise only_spark(OnlySpark(reason=signal.reason)) from signal
+    except NotHere as signal:
+        raise only_spark(signal) from signal

@@ -198,7 +198,7 @@ class PostgreSQLServer:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def make_template(self) -> None:
-        """A database whose tables are as the migrations make them, and that is no warehouse's
+        """A database whose tables are made, and that is no warehouse's
         yet.
         """
         from acidsql.metastore.stores.postgresql import PostgreSQLStore

@@ -23,9 +23,9 @@ from acidsql.attach.layout import LaidOut
 from acidsql.catalog.attached import SOURCE
 from acidsql.catalog.model import Bucketing, Table
 from acidsql.errors import BindError
+from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAdoptTable
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 MOST_ROWS = 1_000_000
 """The number of rows whose buckets are compared."""
@@ -83,7 +83,7 @@ def _checked(action: BoundAdoptTable, given: Bucketing, layout: LaidOut, rows: R
         )
     try:
         fits = _versions_that_fit(action.table, given, rows) if action.table.is_full_acid else None
-    except NeedsSpark:
+    except NotHere:
         fits = None
     if action.version_is_given and (fits is None or given.version in fits):
         return Buckets(bucketing=given, reason="as given")

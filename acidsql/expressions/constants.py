@@ -6,18 +6,14 @@ from decimal import Decimal
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.cursor import NotReadError
 from acidsql.expressions.literals import parse_literal
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import Constant
 
 
 def literal_constant(source: str, span: Span) -> Constant:
-    """The constant that a word, a text, a day or a moment stands for. NotReadError."""
-    try:
-        value = parse_literal(span.cut(source))
-    except NotPlain:
-        raise NotReadError from None
+    """The constant that a word, a text, a day or a moment stands for. NotHere."""
+    value = parse_literal(span.cut(source))
     name = {
         "NoneType": "void",
         "bool": "boolean",
@@ -34,13 +30,10 @@ _SMALL = {"Y": "tinyint", "S": "smallint"}
 
 def number_constant(source: str, span: Span) -> Constant:
     """Spark's type of a number: INT, BIGINT or DECIMAL by its size, DECIMAL with a point,
-    DOUBLE with an exponent. NotReadError.
+    DOUBLE with an exponent. NotHere.
     """
     text = span.cut(source)
-    try:
-        value = parse_literal(text)
-    except NotPlain:
-        raise NotReadError from None
+    value = parse_literal(text)
     match value:
         case float():
             return Constant(value, PrimitiveType("double"), span)
@@ -57,4 +50,4 @@ def number_constant(source: str, span: Span) -> Constant:
                 and max(len(digits), -exponent) <= MAX_DECIMAL_PRECISION
             ):
                 return Constant(value, DecimalType(max(len(digits), -exponent), -exponent), span)
-    raise NotReadError(text)
+    raise NotHere(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.parser.tokens import Token, TokenKind
 
 CLAUSES = frozenset(
@@ -17,10 +18,6 @@ JOINS = frozenset(
     "JOIN LEFT RIGHT FULL INNER CROSS SEMI ANTI NATURAL WHERE ON USING PIVOT UNPIVOT".split()
 )
 """Words at which the condition of a join ends, too."""
-
-
-class NotReadError(Exception):
-    """The words at hand are beyond the reader."""
 
 
 _JOINED = ("<=>", "<=", ">=", "<>", "!=", "==", "||", "::", "->", "=>", "|>", "&&", "<<", ">>")
@@ -85,9 +82,9 @@ class Cursor:
         return taken
 
     def expect(self, text: str) -> None:
-        """Steps over a word or mark. NotReadError if another is at hand."""
+        """Steps over a word or mark. NotHere if another is at hand."""
         if not self.take(text):
-            raise NotReadError(text)
+            raise NotHere(text)
 
     def since(self, start: int) -> Span:
         """From the token number ``start`` to the one behind the cursor."""

@@ -1,7 +1,7 @@
 """Literals as their own values, without an engine, as Spark reads them.
 
 Only plain literals are read here, of which there is one agreed reading. Everything else is
-``NotPlain`` and Spark evaluates it.
+``NotHere`` and Spark evaluates it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import re
 from decimal import Decimal
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.times import DATE, TIMESTAMP, text_to_date, text_to_timestamp, writable
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date | datetime.datetime
@@ -40,7 +41,7 @@ _SUFFIX_BITS = {"Y": 8, "S": 16, "L": 64}
 
 def parse_literal(text: str, *, in_rows: bool = True) -> Literal:
     """The literal's own value, also of the calls that stand for values without a literal
-    (parser.parameters). NotPlain for anything else.
+    (parser.parameters). NotHere for anything else.
     """
     literal = literal_of(text)
     return writable(literal) if in_rows else literal
@@ -65,19 +66,19 @@ def literal_of(text: str) -> Literal:
         return bytes.fromhex(given[1])
     if given := _NOT_FINITE.fullmatch(word):
         return float(given[1])
-    raise NotPlain(word)
+    raise NotHere(word)
 
 
 def _string(word: str) -> str:
     quote, body = word[0], word[1:-1]
     if len(word) < 2 or word[-1] != quote:
-        raise NotPlain(word)
+        raise NotHere(word)
     out: list[str] = []
     at = 0
     while at < len(body):
         mark = body[at]
         if mark == quote:
-            raise NotPlain(word)
+            raise NotHere(word)
         if mark == "\\":
             at += 1
             escaped = body[at : at + 1]
@@ -87,7 +88,7 @@ def _string(word: str) -> str:
                 continue
             octal = escaped == "0" and body[at + 1 : at + 2] in tuple("0123456789")
             if escaped not in _ESCAPES or octal or not escaped:
-                raise NotPlain(word)
+                raise NotHere(word)
             mark = _ESCAPES[escaped]
         out.append(mark)
         at += 1
@@ -97,10 +98,10 @@ def _string(word: str) -> str:
 def _typed(kind: str, text: str) -> datetime.date | datetime.datetime:
     """DATE '..' or TIMESTAMP '..'; Spark reads the odd ones, or refuses them."""
     if not DATE.fullmatch(text) if kind == "DATE" else not TIMESTAMP.fullmatch(text):
-        raise NotPlain(text)
+        raise NotHere(text)
     value = text_to_date(text) if kind == "DATE" else text_to_timestamp(text)
     if isinstance(value, Lossy):
-        raise NotPlain(text)
+        raise NotHere(text)
     return value
 
 
@@ -112,26 +113,26 @@ def _number(match: re.Match[str]) -> int | float | Decimal:
     sign, digits, exponent, suffix = match[1], match[2], match[3], (match[4] or "").upper()
     text = ("-" if sign == "-" else "") + digits + (exponent or "")
     if suffix == "F":
-        raise NotPlain(text)
+        raise NotHere(text)
     if suffix == "D" or (exponent and not suffix):
         return _finite(float(text))
     if suffix == "BD" or (not suffix and "." in digits):
         return _decimal_literal(text)
     if exponent or "." in digits:
-        raise NotPlain(text)
+        raise NotHere(text)
     value = int(text)
     bits = _SUFFIX_BITS.get(suffix, 64)
     if -(1 << bits - 1) <= value < 1 << bits - 1:
         return value
     if suffix:
-        raise NotPlain(text)
+        raise NotHere(text)
     return _decimal_literal(text)
 
 
 def _finite(value: float) -> float:
     """Spark refuses literals that no DOUBLE holds, as Hive does."""
     if math.isinf(value):
-        raise NotPlain(str(value))
+        raise NotHere(str(value))
     return value
 
 
@@ -141,5 +142,5 @@ def _decimal_literal(text: str) -> Decimal:
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     if max(len(digits), len(digits) + exponent, -exponent) > MAX_DECIMAL_PRECISION:
-        raise NotPlain(text)
+        raise NotHere(text)
     return value or value.copy_abs()

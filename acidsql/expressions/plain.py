@@ -9,10 +9,6 @@ from typing import Any
 from acidsql.lazy_dataclass import dataclass
 
 
-class NotPlain(Exception):  # noqa: N818  (a signal between two functions, not an error)
-    """The expression is no plain literal, or its conversion is Spark's business."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lossy:
     """What a column holds in place of a literal it cannot hold: NULL, or what is left of it.

@@ -1,22 +1,51 @@
 """Which partitions can hold rows that meet a condition, judged by their values alone, before any
 directory is listed.
 
-A partition is dropped only if a condition is certainly false or NULL for it. The answers are
-Spark's: text against a number compares as a number in ``=`` and as text in ``IN``, a cast that
-fails is NULL. Where Spark's answer is not certain the partition is kept.
+A partition is dropped only if a condition is certainly false or NULL for it. The answers are those
+of ``expressions.vectors`` for a batch of the partitions' values: AND, OR and NOT are taken apart
+here, so that one part may decide where another is not understood, or not of this value. Where no
+answer is certain the partition is kept.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.model import Column, Partition
+from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.types import HiveType
-from acidsql.expressions.rows.compiler import compile_condition
-from acidsql.expressions.tree import ColumnRef, Condition, PartitionCondition, parts_of
-from acidsql.expressions.values import UNKNOWN, partition_value
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.tree import (
+    VOID,
+    Call,
+    ColumnRef,
+    Condition,
+    Constant,
+    PartitionCondition,
+    parts_of,
+)
+from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, UNKNOWN, partition_value
+from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    Answers = np.ndarray[Any, np.dtype[np.int8]]
+    """One of the four below for each partition."""
+
+FALSE, NULL, IN_DOUBT, TRUE = range(4)
+"""Ordered so that an OR has the largest answer of its terms."""
+
+_NOT = bytes.maketrans(bytes(range(4)), bytes([TRUE, NULL, IN_DOUBT, FALSE]))
+_LOOKED_UP = (STRING, INT, DATE)
+"""Types whose values are equal if Python says so."""
+_MOST_TRIES = 1000
+"""How often a part of a condition is tried on fewer and fewer values, until the others are left in
+doubt with those that are not for it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,25 +64,20 @@ def prune(
     conditions: Sequence[PartitionCondition],
     *,
     ansi: bool = False,
+    zone: str = "",
+    now: datetime.datetime | None = None,
 ) -> Pruning:
     """The partitions that can meet all of ``conditions``. ``columns``: the partition columns;
-    ``ansi``: acidsql.ansi.
+    ``ansi``: acidsql.ansi. ``zone``, ``now``: the session's zone, as Spark names it, and the moment
+    of the statement, where a condition may be judged by them.
     """
     kept = list(partitions)
     doubted: list[tuple[str, list[Partition]]] = []
     for condition in conditions:
-        answers = _answers(columns, kept, condition.tree, ansi)
-        doubted.append(
-            (
-                condition.whenever,
-                [p for p, answer in zip(kept, answers, strict=True) if answer is UNKNOWN],
-            )
-        )
-        kept = [
-            p
-            for p, answer in zip(kept, answers, strict=True)
-            if answer is not False and answer is not None
-        ]
+        verdicts = answers(columns, kept, condition.tree, ansi=ansi, zone=zone, now=now)
+        doubtful = [p for p, one in zip(kept, verdicts, strict=True) if one == IN_DOUBT]
+        doubted.append((condition.whenever, doubtful))
+        kept = [p for p, one in zip(kept, verdicts, strict=True) if one >= IN_DOUBT]
     left = set(map(id, kept))
     return Pruning(
         kept=tuple(kept),
@@ -65,9 +89,9 @@ def rejects_nulls(columns: Mapping[str, HiveType], tree: Condition) -> bool:
     """Whether a condition is certainly not true where every column is NULL, as in the rows an outer
     join adds.
     """
-    numbered_columns = {name: (0, hive_type) for name, hive_type in columns.items()}
-    answer = compile_condition(tree, numbered_columns, ansi=False)((None,))
-    return answer is False or answer is None
+    nulls = {name: _Values([DEFAULT_PARTITION], kind) for name, kind in columns.items()}
+    [answer] = _Judge(nulls, 1, ansi=False, zone="", now=None).answers(tree)
+    return bool(answer < IN_DOUBT)
 
 
 def columns_of(tree: Condition) -> set[str]:
@@ -75,30 +99,180 @@ def columns_of(tree: Condition) -> set[str]:
     return {part.parts[-1] for part in parts_of(tree) if isinstance(part, ColumnRef)}
 
 
-def _answers(
-    columns: Sequence[Column], partitions: Sequence[Partition], tree: Condition, ansi: bool
-) -> list[Any]:
-    """One for each partition; each distinct text is parsed once, and each distinct combination of
-    values is judged once.
-    """
+def answers(
+    columns: Sequence[Column],
+    partitions: Sequence[Partition],
+    tree: Condition,
+    *,
+    ansi: bool,
+    zone: str = "",
+    now: datetime.datetime | None = None,
+) -> list[int]:
+    """FALSE, NULL, IN_DOUBT or TRUE for each partition."""
+    if not partitions:
+        return []
     used = columns_of(tree)
-    ordinals = [ordinal for ordinal, column in enumerate(columns) if column.name in used]
-    test = compile_condition(
-        tree, {columns[p].name: (i, columns[p].type) for i, p in enumerate(ordinals)}, ansi=ansi
-    )
-    if len(ordinals) == 1:
-        ordinal = ordinals[0]
-        texts = [p.values[ordinal] for p in partitions]
-        known = {text: test((partition_value(text, columns[ordinal].type),)) for text in set(texts)}
-        return [known[text] for text in texts]
-    values: list[dict[str, Any]] = [
-        {
-            text: partition_value(text, columns[ordinal].type)
-            for text in {p.values[ordinal] for p in partitions}
-        }
-        for ordinal in ordinals
-    ]
-    return [
-        test([parsed[p.values[ordinal]] for ordinal, parsed in zip(ordinals, values, strict=True)])
-        for p in partitions
-    ]
+    values = {
+        column.name: _Values([p.values[ordinal] for p in partitions], column.type)
+        for ordinal, column in enumerate(columns)
+        if column.name in used
+    }
+    judge = _Judge(values, len(partitions), ansi=ansi, zone=zone, now=now)
+    verdicts: list[int] = judge.answers(tree).tolist()
+    return verdicts
+
+
+class _Values:
+    """The values of a column. ``numbers``: of each partition the number of its value among the
+    ``different`` ones; ``doubtful``: which of these only Spark can tell, NULL stands for them.
+    """
+
+    def __init__(self, texts: Sequence[str], hive_type: HiveType) -> None:
+        import numpy as np
+
+        from acidsql.arrow_arrays import arrow_array
+        from acidsql.catalog.arrow_types import arrow_type
+        from acidsql.expressions.kernels.arrays import FAILURES
+
+        numbers: dict[str, int] = {}
+        positions = [numbers.setdefault(text, len(numbers)) for text in texts]
+        values = [partition_value(text, hive_type) for text in numbers]
+        kind = arrow_type(hive_type)
+        self.type = hive_type
+        self.numbers = np.array(positions)
+        self.doubtful = np.array([value is UNKNOWN for value in values])
+        try:
+            self.different = arrow_array([None if v is UNKNOWN else v for v in values], kind)
+        except FAILURES:
+            self.different = arrow_array([None] * len(values), kind)
+            self.doubtful[:] = True
+        self._each: pa.Array | None = None
+        self._positions: dict[Any, list[int]] = {}
+        for position, value in enumerate(values):
+            self._positions.setdefault(value, []).append(position)
+
+    def equal(self, value: Any) -> Answers:
+        """The answers to ``=`` beside a value of the same type."""
+        import numpy as np
+
+        verdicts = np.full(len(self.doubtful), FALSE, np.int8)
+        verdicts[self._positions.get(None, [])] = NULL
+        verdicts[self.doubtful] = IN_DOUBT
+        verdicts[self._positions.get(value, [])] = TRUE
+        return self.spread(verdicts)
+
+    def spread(self, verdicts: Answers) -> Answers:
+        """The answers to the different values as those of the partitions."""
+        answers: Answers = verdicts[self.numbers]
+        return answers
+
+    def each(self) -> pa.Array:
+        """The value of each partition."""
+        from acidsql.arrow_arrays import arrow_array
+
+        if self._each is None:
+            self._each = self.different.take(arrow_array(self.numbers))
+        return self._each
+
+
+class _Judge:
+    """Answers over the ``values`` of so many partitions. ``meaning``: for ``vectorized``."""
+
+    def __init__(self, values: Mapping[str, _Values], count: int, **meaning: Any) -> None:
+        self.values = values
+        self.count = count
+        self.meaning = meaning
+        self.known: dict[Condition, Answers] = {}
+        """What was asked before: the terms of long chains have parts in common."""
+
+    def answers(self, tree: Condition) -> Answers:
+        match tree:
+            case Call("OR", terms):
+                return _largest([self.answers(term) for term in terms])
+            case Call("AND", terms):
+                return _negated(_largest([_negated(self.answers(term)) for term in terms]))
+            case Call("NOT", (term,)):
+                return _negated(self.answers(term))
+            case Call("BETWEEN", (value, low, high)):
+                bounds = Call(">=", (value, low), tree.span), Call("<=", (value, high), tree.span)
+                return self.answers(Call("AND", bounds, tree.span))
+        if tree not in self.known:
+            self.known[tree] = self.leaf(tree)
+        return self.known[tree]
+
+    def leaf(self, tree: Condition) -> Answers:
+        """The answers to a condition that is not taken apart. Each different value is judged once
+        where it is about one column.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        match tree:  # most terms of long chains
+            case Call("=", (ColumnRef(parts), Constant(value, kind))) if (
+                value is not None and kind in _LOOKED_UP and kind == self.values[parts[-1]].type
+            ):
+                return self.values[parts[-1]].equal(value)
+        refs = [part for part in parts_of(tree) if isinstance(part, ColumnRef)]
+        names = {".".join(ref.parts): self.values[ref.parts[-1]] for ref in refs}
+        try:
+            types = {name: values.type for name, values in names.items()}
+            vector = vectorized(tree, types, **self.meaning, partitions=True)
+        except NotHere:
+            return np.full(self.count, IN_DOUBT, np.int8)
+        if vector.type not in (BOOLEAN, VOID):
+            return np.full(self.count, IN_DOUBT, np.int8)
+        if not names:
+            nothing = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
+            return np.repeat(_run(vector, nothing, [0]), self.count)
+        columns = {id(values): values for values in names.values()}.values()
+        if len(columns) == 1:
+            arrays = [values.different for values in names.values()]
+        else:
+            arrays = [values.each() for values in names.values()]
+        batch = pa.RecordBatch.from_arrays(arrays, names=list(names))
+        verdicts = _run(vector, batch, [_MOST_TRIES])
+        if len(columns) == 1:
+            [only] = columns
+            verdicts[only.doubtful] = IN_DOUBT
+            return only.spread(verdicts)
+        for values in columns:
+            verdicts[values.doubtful[values.numbers]] = IN_DOUBT
+        return verdicts
+
+
+def _largest(given: Sequence[Answers]) -> Answers:
+    import numpy as np
+
+    answers: Answers = np.maximum.reduce(given)
+    return answers
+
+
+def _negated(given: Answers) -> Answers:
+    import numpy as np
+
+    return np.frombuffer(given.tobytes().translate(_NOT), np.int8)
+
+
+def _run(vector: Vector, batch: pa.RecordBatch, tries: list[int]) -> Answers:
+    """The answers to a batch: half by half where some of its values are not for it, as long as
+    there are ``tries`` left.
+    """
+    import numpy as np
+
+    from acidsql.arrow_arrays import filled, numpy_array
+
+    tries[0] -= 1
+    try:
+        values = vector.run(batch)
+    except NotHere:
+        half = batch.num_rows // 2
+        if not half or tries[0] < 0:
+            return np.full(batch.num_rows, IN_DOUBT, np.int8)
+        return np.concatenate(
+            [_run(vector, part, tries) for part in (batch.slice(0, half), batch.slice(half))]
+        )
+    if values.null_count == len(values):
+        return np.full(batch.num_rows, NULL, np.int8)
+    truth = numpy_array(filled(values, False))
+    absent = numpy_array(values.is_null())
+    return np.where(absent, NULL, np.where(truth, TRUE, FALSE)).astype(np.int8)

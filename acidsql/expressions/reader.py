@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.expressions.constants import literal_constant, number_constant
-from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, NotReadError, join_operators
+from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, join_operators
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     NOW,
     TODAY,
@@ -43,7 +44,7 @@ def read_expression(source: str, tokens: Sequence[Token]) -> Condition | None:
     reader = _Reader(source, join_operators(tokens), 0, in_join=False)
     try:
         tree = reader.whole()
-    except (NotReadError, RecursionError):
+    except (NotHere, RecursionError):
         return None
     return tree if reader.is_past_end() and not is_higher(tree, _MAX_LEVELS) else None
 
@@ -56,7 +57,7 @@ def read_joined(
     """
     try:
         tree = _Reader(source, tokens, start, in_join).whole()
-    except (NotReadError, RecursionError):
+    except (NotHere, RecursionError):
         return None
     return None if is_higher(tree, _MAX_LEVELS) else tree
 
@@ -111,7 +112,7 @@ class _Reader(Cursor):
     def whole(self) -> Condition:
         condition = self.boolean()
         if self.word() in _INSIDE or self.mark() == "]":
-            raise NotReadError(self.word())
+            raise NotHere(self.word())
         return condition
 
     def boolean(self) -> Condition:
@@ -131,8 +132,8 @@ class _Reader(Cursor):
         try:
             predicate = self.predicate()
             if not self.at_end():
-                raise NotReadError
-        except NotReadError:
+                raise NotHere(THESE_WORDS)
+        except NotHere:
             self.at = start
             return self.skipped()
         return predicate
@@ -155,7 +156,7 @@ class _Reader(Cursor):
                 break
             self.at += 1
         if self.at == start or depth > 0 or cases or betweens:
-            raise NotReadError
+            raise NotHere(THESE_WORDS)
         return Unread(self.since(start))
 
     def stops(self, between: bool) -> bool:
@@ -182,7 +183,7 @@ class _Reader(Cursor):
         test = self.behind(left, start)
         if test is None:
             if negated:
-                raise NotReadError
+                raise NotHere(THESE_WORDS)
             return left
         return Call("NOT", (test,), self.since(start)) if negated else test
 
@@ -193,7 +194,7 @@ class _Reader(Cursor):
                 self.at += 2
                 arguments = self.arguments()
                 if not arguments:
-                    raise NotReadError
+                    raise NotHere(THESE_WORDS)
                 return Call("IN", (left, *arguments), self.since(start))
             case "BETWEEN":
                 self.at += 1
@@ -219,7 +220,7 @@ class _Reader(Cursor):
         else:
             name = next((name for name in ("NULL", "TRUE", "FALSE") if self.take(name)), None)
             if name is None:
-                raise NotReadError
+                raise NotHere(THESE_WORDS)
             test = Call(f"IS {name}", (left,), self.since(start))
         return Call("NOT", (test,), self.since(start)) if negated else test
 
@@ -241,7 +242,7 @@ class _Reader(Cursor):
         while (operator := next((m for m in marks if self.take(m)), None)) is not None:
             count += 1
             if count > _MOST_OPERATORS:
-                raise NotReadError(operator)
+                raise NotHere(operator)
             left = Call(operator, (left, operand()), self.since(start))
         return left
 
@@ -257,7 +258,7 @@ class _Reader(Cursor):
         if self.take("-"):
             return Call("NEGATIVE", (self.sign(),), self.since(start))
         if self.take("+"):
-            raise NotReadError("+")  # Spark makes other types of a literal, other names of a column
+            raise NotHere("+")  # Spark makes other types of a literal, other names of a column
         return self.subscripts(self.primary(), start)
 
     def subscripts(self, value: Condition, start: int) -> Condition:
@@ -276,7 +277,7 @@ class _Reader(Cursor):
 
     def primary(self) -> Condition:  # noqa: C901  (one arm for each thing an operand begins with)
         if self.is_past_end():
-            raise NotReadError
+            raise NotHere(THESE_WORDS)
         start, token = self.at, self.tokens[self.at]
         self.at += 1
         match token.kind:
@@ -304,7 +305,7 @@ class _Reader(Cursor):
             case TokenKind.WORD if token.word == "CASE":
                 return self.case(start)
             case TokenKind.WORD if token.word in _NO_NAMES and self.mark() != ".":
-                raise NotReadError(token.word)
+                raise NotHere(token.word)
         return self.column(start)
 
     def on_string(self) -> bool:
@@ -312,7 +313,7 @@ class _Reader(Cursor):
 
     def brackets(self, token: Token) -> Condition:
         if token.text != "(" or self.word() in ("SELECT", "WITH", "FROM", "VALUES"):
-            raise NotReadError(token.text)
+            raise NotHere(token.text)
         condition = self.nested(self.boolean)
         self.expect(")")
         return condition
@@ -325,7 +326,7 @@ class _Reader(Cursor):
         if self.mark() in ("(", ".") or any(
             p.kind not in (TokenKind.WORD, TokenKind.QUOTED) for p in parts
         ):
-            raise NotReadError
+            raise NotHere(THESE_WORDS)
         return ColumnRef(tuple(p.text.lower() for p in parts), self.since(start))
 
     def call(self, name: str, start: int) -> Condition:
@@ -334,7 +335,7 @@ class _Reader(Cursor):
             return self.cast(start)
         arguments = self.arguments()
         if name in _UNITS_FIRST and len(arguments) > 2:
-            raise NotReadError(name)
+            raise NotHere(name)
         return Call(name, arguments, self.since(start))
 
     def cast(self, start: int) -> Condition:
@@ -347,7 +348,7 @@ class _Reader(Cursor):
     def arguments(self) -> tuple[Condition, ...]:
         """The arguments up to the closing bracket, which is taken too."""
         if self.word() in ("SELECT", "WITH", "FROM", "VALUES"):
-            raise NotReadError
+            raise NotHere(THESE_WORDS)
         arguments: list[Condition] = []
         while not self.take(")"):
             if arguments:
@@ -374,7 +375,7 @@ class _Reader(Cursor):
             self.expect("THEN")
             parts += [when, self.nested(self.boolean)]
         if not parts:
-            raise NotReadError
+            raise NotHere(THESE_WORDS)
         parts.append(
             self.nested(self.boolean)
             if self.take("ELSE")
@@ -390,8 +391,8 @@ class _Reader(Cursor):
             while not self.take(")"):
                 self.at += 1
                 if self.at >= len(self.tokens):
-                    raise NotReadError
+                    raise NotHere(THESE_WORDS)
         try:
             return parse_type(self.since(start).cut(self.source))
         except BindError:
-            raise NotReadError from None
+            raise NotHere(THESE_WORDS) from None

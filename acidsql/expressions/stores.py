@@ -1,6 +1,6 @@
 """Literals as values of the column they are stored in, as Spark's casts have it.
 
-Only a store that gives one agreed result is done here; the others are ``NotPlain`` and Spark's
+Only a store that gives one agreed result is done here; the others are ``NotHere`` and Spark's
 business. A value the column cannot hold as it is written is ``Lossy``.
 """
 
@@ -24,17 +24,18 @@ from acidsql.catalog.types import (
 )
 from acidsql.expressions.decimals import EXACT, rescaled
 from acidsql.expressions.literals import literal_of, parse_literal
-from acidsql.expressions.plain import NULL, Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import NULL, Lossy
 from acidsql.expressions.times import DATE, TRIMMED, to_date, to_timestamp, writable
 
 _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def value_of(text: str, hive_type: HiveType, *, in_rows: bool = True) -> Any:
-    """The value a column holds, as Arrow takes it. NotPlain also for a loss that strict SQL
+    """The value a column holds, as Arrow takes it. NotHere also for a loss that strict SQL
     refuses.
 
-    Unless ``in_rows``, as for a partition's value, which is a text, NotPlain is not raised for
+    Unless ``in_rows``, as for a partition's value, which is a text, NotHere is not raised for
     times that the driver cannot write, but for texts that Spark takes for a value and Hive does
     not.
     """
@@ -44,11 +45,11 @@ def value_of(text: str, hive_type: HiveType, *, in_rows: bool = True) -> Any:
         and isinstance(literal := literal_of(text), str)
         and not _is_hives(literal, hive_type)
     ):
-        raise NotPlain(text)
+        raise NotHere(text)
     if not isinstance(value, Lossy):
         return value
     if value.refused:
-        raise NotPlain(text)
+        raise NotHere(text)
     return value.value
 
 
@@ -72,7 +73,7 @@ def stored(text: str, hive_type: HiveType, *, in_rows: bool = True) -> Any:
 def store(literal: Any, hive_type: HiveType) -> Any:
     """What a column holds of a value that is not NULL.
 
-    The value as its type, or Lossy. NotPlain where only Spark can tell.
+    The value as its type, or Lossy. NotHere where only Spark can tell.
     """
     match hive_type:
         case VarcharType(length):
@@ -87,7 +88,7 @@ def store(literal: Any, hive_type: HiveType) -> Any:
                 if name in _STORES
                 else _integer(literal, _INTEGER_BITS[name])
             )
-    raise NotPlain(str(hive_type))
+    raise NotHere(str(hive_type))
 
 
 # ---- text
@@ -104,13 +105,13 @@ def _text(literal: Any) -> str:
         case str():
             return literal
         case datetime.datetime():
-            raise NotPlain("timestamp text")
+            raise NotHere("timestamp text")
         case int() | datetime.date():
             return str(literal)
         # Spark's text of the others depends on acidsql.ansi
         case Decimal() if "E" not in str(literal):
             return str(literal)
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 def _cut(text: str, length: int, end: str = "") -> str | Lossy:
@@ -127,7 +128,7 @@ def _binary(literal: Any) -> bytes:
         return literal
     if isinstance(literal, str):
         return literal.encode()
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 # ---- numbers
@@ -157,7 +158,7 @@ def _integer(literal: Any, bits: int) -> Any:
             return _wrapped(literal, _saturated(int(literal), max(bits, 32)), bits)
         case str():
             return _text_to_integer(literal.strip(TRIMMED), bits)
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 def _wrapped(literal: float | Decimal, value: int, bits: int) -> int | Lossy:
@@ -195,24 +196,24 @@ def _decimal(literal: Any, hive_type: DecimalType) -> Any:
         case str():
             return _text_to_decimal(literal, hive_type)
         case _:
-            raise NotPlain(repr(literal))
+            raise NotHere(repr(literal))
     return _or_null(rescaled(value, hive_type))
 
 
 def _check_certain(value: Decimal, scale: int) -> None:
     if value.adjusted() + scale >= _CERTAIN_DIGITS:
-        raise NotPlain(str(value))
+        raise NotHere(str(value))
 
 
 def _text_to_decimal(literal: str, hive_type: DecimalType) -> Any:
     text = literal.strip(_JAVA_TRIMMED)
     if not text.isascii():
-        raise NotPlain(text)  # Java reads the digits of every script
+        raise NotHere(text)  # Java reads the digits of every script
     match = _DECIMAL.fullmatch(text)
     if match is None:
         return NULL
     if len(text) > EXACT.prec - MAX_DECIMAL_PRECISION or len(match[1] or "") > 3:
-        raise NotPlain(text)
+        raise NotHere(text)
     return _or_null(rescaled(Decimal(text), hive_type))
 
 
@@ -226,7 +227,7 @@ def _double(literal: Any) -> Any:
             return float(literal)
         case str():
             return _text_to_double(literal.strip(_JAVA_TRIMMED))
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 def _text_to_double(text: str) -> float | Lossy:
@@ -234,7 +235,7 @@ def _text_to_double(text: str) -> float | Lossy:
         value = float(match[1])
         return value if math.isfinite(value) else Lossy(value, refused=False)
     if text.lower().lstrip("+-").startswith("0x") or text[1:] == "NaN":
-        raise NotPlain(text)  # Java reads hexadecimal numbers, and a NaN with a sign
+        raise NotHere(text)  # Java reads hexadecimal numbers, and a NaN with a sign
     named = _NAMED_DOUBLES.get(text.lower())
     return NULL if named is None else named
 
@@ -256,7 +257,7 @@ def _float(literal: Any) -> Any:
     digits = len(Decimal(repr(value)).as_tuple().digits)
     few = digits <= 7 and (not isinstance(literal, str) or len(literal) <= _CERTAIN_DIGITS)
     if not few or not (value == 0 or 1e-30 < abs(value) < 1e30):
-        raise NotPlain(repr(literal))
+        raise NotHere(repr(literal))
     return value
 
 
@@ -269,7 +270,7 @@ def _boolean(literal: Any) -> Any:
         case str():
             word = literal.strip(TRIMMED).lower()
             return True if word in _TRUE else False if word in _FALSE else NULL
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 _HIVES_FORMS = {"boolean": re.compile("true|false", re.IGNORECASE), "date": DATE}
@@ -294,5 +295,5 @@ def typed(text: str, hive_type: HiveType) -> Any:
         return value_of(
             "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'", hive_type, in_rows=False
         )
-    except NotPlain:
+    except NotHere:
         return None

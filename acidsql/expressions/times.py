@@ -6,7 +6,8 @@ import datetime
 import re
 from typing import Any
 
-from acidsql.expressions.plain import NULL, Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import NULL, Lossy
 
 TRIMMED = "".join(map(chr, [*range(0x21), 0x7F]))
 """What Spark takes for blanks around a value (UTF8String.trimAll)."""
@@ -30,13 +31,13 @@ def to_date(literal: Any) -> Any:
             return literal
         case str():
             return text_to_date(literal.strip(TRIMMED))
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 def text_to_date(text: str) -> datetime.date | Lossy:
     """A year or a month stands for its first day."""
     if _ODD_YEAR.match(text) or text.strip().lower().startswith(_NAMED_DAYS):
-        raise NotPlain(text)
+        raise NotHere(text)
     if not (match := _BEGINS_AS_DATE.fullmatch(text)):
         return NULL
     try:
@@ -53,7 +54,7 @@ def to_timestamp(literal: Any) -> Any:
             return datetime.datetime.combine(literal, datetime.time())
         case str():
             return text_to_timestamp(literal.strip(TRIMMED))
-    raise NotPlain(repr(literal))
+    raise NotHere(repr(literal))
 
 
 def text_to_timestamp(text: str) -> datetime.datetime | Lossy:
@@ -64,7 +65,7 @@ def text_to_timestamp(text: str) -> datetime.datetime | Lossy:
     match = TIMESTAMP.fullmatch(text)
     if not match and not DATE.fullmatch(text):
         if any("0" <= mark <= "9" for mark in text):
-            raise NotPlain(text)
+            raise NotHere(text)
         return _no_timestamp(text)
     day = text_to_date(match[1] if match else text)
     if isinstance(day, Lossy):
@@ -82,7 +83,7 @@ def text_to_timestamp(text: str) -> datetime.datetime | Lossy:
 
 def _no_timestamp(text: str) -> Lossy:
     if text.strip().lower().startswith(_NAMED_DAYS):
-        raise NotPlain(text)
+        raise NotHere(text)
     return NULL
 
 
@@ -94,7 +95,7 @@ def writable(value: Any) -> Any:
     if isinstance(value, datetime.date):
         if (value.year, value.month, value.day) < (1582, 10, 15):
             # the calendars of the readers differ there
-            raise NotPlain("before the Gregorian calendar")
+            raise NotHere("before the Gregorian calendar")
         if isinstance(value, datetime.datetime) and value.year < 1970 and value.microsecond:
-            raise NotPlain(str(value))  # only ORC's Java writer stores such a fraction right
+            raise NotHere(str(value))  # only ORC's Java writer stores such a fraction right
     return value

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import operator
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -25,7 +24,8 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.decimals import rescaled
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 from acidsql.expressions.tree import VOID
 
@@ -196,7 +196,7 @@ def _from_double(target: DecimalType, failed: Any) -> Conversion:
     def convert(value: float) -> Any:
         try:
             kept = store(value, target)
-        except NotPlain:
+        except NotHere:
             return UNKNOWN
         return failed if isinstance(kept, Lossy) else kept
 
@@ -214,7 +214,7 @@ def _from_text(target: HiveType, failed: Any) -> Conversion | None:
     def convert(text: str) -> Any:
         try:
             value = store(text, target)
-        except NotPlain:
+        except NotHere:
             return UNKNOWN
         if isinstance(value, Lossy):
             return failed if value.refused and failed is not None else value.value
@@ -223,34 +223,7 @@ def _from_text(target: HiveType, failed: Any) -> Conversion | None:
     return convert
 
 
-# ---- comparisons
-
-
-_A_DAY_AND_MORE = datetime.timedelta(days=2)
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<=>": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def comparer(sign: str, hive_type: HiveType) -> Callable[[Any, Any], Any] | None:
-    """A comparison of two values of a type, neither NULL; the answer may be UNKNOWN."""
-    compare = _COMPARE[sign]
-    match hive_type:
-        case PrimitiveType("timestamp"):
-            # two clocks may show one moment
-            return lambda a, b: compare(a, b) if a == b or abs(a - b) > _A_DAY_AND_MORE else UNKNOWN
-        case PrimitiveType("double"):
-            return lambda a, b: compare(a, b) if a == a and b == b else UNKNOWN
-        case PrimitiveType("string" | "boolean" | "date" | "void") | DecimalType():
-            return compare
-    return compare if bits_of(hive_type) else None
-
+# ---- zones
 
 _UTC = frozenset(("UTC", "ETC/UTC", "Z", "GMT", "ETC/GMT", "UCT", "ZULU", "+00:00", "UTC+0"))
 

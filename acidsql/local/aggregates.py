@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.held import Held, hold_all
 from acidsql.local.values import (
@@ -25,7 +26,6 @@ from acidsql.local.values import (
     whole_array,
 )
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Groups:
         self, keys: Sequence[pa.Array], arguments: Sequence[pa.Array | None], rows: int
     ) -> None:
         """Takes in the rows of a batch: the values of their keys, and of each aggregate's argument,
-        None for COUNT(*). NeedsSpark where exact numbers end.
+        None for COUNT(*). NotHere where exact numbers end.
         """
         import pyarrow as pa
 
@@ -166,7 +166,7 @@ class Groups:
         largest = max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0))
         bound = self._bounds.get(aggregate.name, 0) + largest * len(values)
         if bound >= _MOST[aggregate.function]:
-            raise NeedsSpark(f"{aggregate.function} of numbers as large as these")
+            raise NotHere(f"{aggregate.function} of numbers as large as these")
         self._bounds[aggregate.name] = bound
 
     def _grouped(self, table: pa.Table, asked: Sequence[tuple[Any, ...]]) -> pa.Table:
@@ -228,7 +228,7 @@ class Groups:
             case Function.MIN | Function.MAX:
                 values = from_sortable(parts[0], kind)
                 if aggregate.name in self._negative_zeros and pc.any(pc.equal(values, 0.0)).as_py():
-                    raise NeedsSpark(f"{aggregate.function} of 0.0 and -0.0")
+                    raise NotHere(f"{aggregate.function} of 0.0 and -0.0")
                 return values
         return parts[0].cast(kind)
 

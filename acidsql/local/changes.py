@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import InternalError
 from acidsql.expressions.losses import Counter, lost_columns
-from acidsql.expressions.vectors import Uncertain
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.local.constants import check_stores
 from acidsql.local.new_rows import Losing, check_new_rows, key_texts, one_batch
@@ -18,11 +18,10 @@ from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import counters_of_values
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
-from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Stored
 from acidsql.planner.steps.plans import WritePlan
 from acidsql.planner.steps.step import Check, Effect, LocalRows, WriteFiles
 from acidsql.storage.partitions import key_names
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
@@ -44,7 +43,7 @@ class LocalChanges:
     def write(
         self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots, trace: Trace
     ) -> Written | None:
-        """The files of the statement; None, or NeedsSpark, where another way is to be taken, before
+        """The files of the statement; None, or NotHere, where another way is to be taken, before
         anything is written.
         """
         given_rows = self._queries.rows(plan.local, snapshots, trace)
@@ -52,24 +51,17 @@ class LocalChanges:
             return None
         step = plan.local[-1]
         assert isinstance(step, WriteFiles)
-        rows, reason = None, ""
         with trace.running(step) as figures:
-            try:
-                rows, counters = _new_rows(plan, given_rows, trace)
-            except NeedsSpark as signal:
-                figures.in_vain, reason = True, signal.reason
-            else:
-                written = write_files(self._files, target, rows, step.effect, counters)
-                figures.rows = written.inserted + written.updated + written.deleted
-                figures.files = len(written.directories) or None
-        if rows is None:
-            raise NeedsSpark(reason)
+            rows, counters = _new_rows(plan, given_rows, trace)
+            written = write_files(self._files, target, rows, step.effect, counters)
+            figures.rows = written.inserted + written.updated + written.deleted
+            figures.files = len(written.directories) or None
         return written
 
     def touched(
         self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots
     ) -> Touching | None:
-        """What ``write`` would write; None, or NeedsSpark, as there."""
+        """What ``write`` would write; None, or NotHere, as there."""
         given_rows = self._queries.rows(plan.local, snapshots)
         if given_rows is None:
             return None
@@ -84,23 +76,20 @@ class LocalChanges:
 def _new_rows(
     plan: WritePlan, given_rows: pa.Table, trace: Trace
 ) -> tuple[pa.Table, tuple[Counter, ...]]:
-    """What is written of the rows that the query has given, with marks. NeedsSpark."""
-    try:
-        with reading_files():
-            return _stored_rows(plan, given_rows, trace)
-    except Uncertain as signal:
-        raise NeedsSpark(signal.reason) from signal
+    """What is written of the rows that the query has given, with marks. NotHere."""
+    with reading_files():
+        return _stored_rows(plan, given_rows, trace)
 
 
 def _stored_rows(
     plan: WritePlan, given_rows: pa.Table, trace: Trace
 ) -> tuple[pa.Table, tuple[Counter, ...]]:
-    """The given rows as the table stores them, held against its rules. NeedsSpark, Uncertain."""
+    """The given rows as the table stores them, held against its rules. NotHere."""
     import pyarrow as pa
 
     table, batch = plan.table, one_batch(without_marks(given_rows))
     [query] = [step.query.local for step in plan.local if isinstance(step, LocalRows)]
-    assert not isinstance(query, OnlySpark)
+    assert not isinstance(query, NotHere)
     leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
@@ -126,7 +115,7 @@ def _stored_rows(
         lost = [given_rows.column(name) for name in lost_columns(counters)]
     rows = pa.Table.from_arrays([*arrays, *lost], names=[*names, *lost_columns(counters)])
     if needs_java_writer(rows):
-        raise NeedsSpark("a date or timestamp that only Java writes")
+        raise NotHere("a date or timestamp that only Java writes")
     return rows, counters
 
 
@@ -135,7 +124,7 @@ def _stores(plan: WritePlan) -> tuple[Stored, ...]:
     match plan.action:
         case BoundUpdate(stores=stores):
             return stores
-        case BoundInsert(stores=stores) if not isinstance(stores, OnlySpark):
+        case BoundInsert(stores=stores) if not isinstance(stores, NotHere):
             return stores
         case BoundDelete():
             return ()

@@ -15,7 +15,7 @@ from acidsql.planner.bind.local.stores import stored, vector_of
 
 
 def check_query(query: LocalQuery) -> None:
-    """Computes the constants of a query. Uncertain."""
+    """Computes the constants of a query. NotHere."""
     trees = [output.value for output in query.outputs]
     trees += [one.argument for one in query.aggregates if one.argument is not None]
     trees += [one.value for one in query.order]
@@ -27,7 +27,7 @@ def check_stores(
     stores: Iterable[Stored], given: dict[str, Condition], semantics: Semantics
 ) -> None:
     """Computes what columns store of the constants among values: those that the stores themselves
-    have, or name as in ``given``. Uncertain.
+    have, or name as in ``given``. NotHere.
     """
     for one in stores:
         value = one.value
@@ -40,7 +40,7 @@ def check_stores(
 
 
 def check_merge(merge: LocalMerge) -> None:
-    """Computes the constants of ON and of the clauses. Uncertain."""
+    """Computes the constants of ON and of the clauses. NotHere."""
     trees = [side for key in merge.keys for side in (key.target, key.source)]
     trees += [c.condition for c in merge.clauses if c.condition is not None]
     trees += [] if merge.rest is None else [merge.rest]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.expressions.not_here import NotHere
 
 Held = Callable[[int, int], None]
-"""Told how many rows are held, and how many bytes they weigh; NeedsSpark where that is too much."""
+"""Told how many rows are held, and how many bytes they weigh; NotHere where that is too much."""
 
 
 def hold_all(rows: int, weight: int) -> None:
@@ -19,6 +19,6 @@ def at_most(max_bytes: int | None) -> Held:
 
     def held(rows: int, weight: int) -> None:
         if max_bytes is not None and weight > max_bytes and rows > 1:
-            raise NeedsSpark("more rows than the driver may hold")
+            raise NotHere("more rows than the driver may hold")
 
     return held

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column
-from acidsql.expressions.vectors import Uncertain
+from acidsql.expressions.not_here import NotHere
 from acidsql.local.queries import LocalQueries, reading_files
 from acidsql.local.rows import rows_of
 from acidsql.planner.bind.local.measures import Measuring, measuring
-from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
-from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.planner.bind.local.query_trees import Semantics
 
 if TYPE_CHECKING:
     from acidsql.storage.snapshots import Snapshots, TableSnapshot
@@ -29,24 +28,21 @@ def measured(
     semantics: Semantics,
     max_bytes: int | None,
 ) -> list[Figures]:
-    """The figures of each partition of ``snapshot``, by their names. NeedsSpark, also for more than
+    """The figures of each partition of ``snapshot``, by their names. NotHere, also for more than
     ``max_bytes`` of files.
     """
     table = snapshot.table
     asked = measuring(table, columns, semantics)
-    if isinstance(asked, OnlySpark):
-        raise NeedsSpark(asked.reason)
+    if isinstance(asked, NotHere):
+        raise NotHere(asked.reason)
     parts = [
         snapshot if part.partition is None else snapshots.take(table, [part.partition])
         for part in snapshot.partitions
     ]
-    try:
-        with reading_files():
-            if max_bytes is not None and queries.scanner.weigh(snapshot, asked.names) > max_bytes:
-                raise NeedsSpark("so many bytes")
-            return [dict(_figures(queries, part, asked)) for part in parts]
-    except Uncertain as signal:
-        raise NeedsSpark(signal.reason) from signal
+    with reading_files():
+        if max_bytes is not None and queries.scanner.weigh(snapshot, asked.names) > max_bytes:
+            raise NotHere("so many bytes")
+        return [dict(_figures(queries, part, asked)) for part in parts]
 
 
 def _figures(

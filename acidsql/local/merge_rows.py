@@ -11,6 +11,7 @@ import pyarrow as pa
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.expressions.losses import lost_columns
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.expressions.tree import Condition
 from acidsql.local import merge_source
@@ -22,7 +23,6 @@ from acidsql.planner.steps.merge import LEADING_COLUMNS
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.storage.key_lookup import SourceKeys
 from acidsql.storage.partitions import key_names
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.stored import arrow_schema, data_names
 from acidsql.storage.write.losses import marked
@@ -50,7 +50,7 @@ class SourceRows:
         ]
         wanted = SourceKeys.of(keys)
         if wanted is None:
-            raise NeedsSpark("so many different keys")
+            raise NotHere("so many different keys")
         self._keys = wanted
 
     def taken(self, numbers: Numbers) -> pa.RecordBatch:
@@ -58,7 +58,7 @@ class SourceRows:
 
     def matches(self, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
         """Positions of rows of the target, and the row of the source each is equal to by the keys.
-        Uncertain.
+        NotHere.
         """
         if not self.count:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -93,14 +93,14 @@ class ClauseRows:
         )
 
     def holds(self, condition: Condition, rows: pa.RecordBatch) -> Numbers:
-        """The positions of rows for which a condition is true. Uncertain."""
+        """The positions of rows for which a condition is true. NotHere."""
         vector = vector_of(condition, self._local.types, self._local.semantics)
         mask = numpy_array(filled(vector.run(rows), False))
         return np.flatnonzero(mask)
 
     def acting(self, match: Match, rows: pa.RecordBatch) -> Iterator[tuple[int, Numbers]]:
         """The number of each clause about such pairs, with the positions of those that it acts on:
-        the first whose condition holds does. Uncertain.
+        the first whose condition holds does. NotHere.
         """
         left = np.arange(rows.num_rows)
         for number, clause in enumerate(self._plan.merge.clauses):
@@ -123,7 +123,7 @@ class ClauseRows:
         return arrow_array(numbers, pa.int32(), mask=numbers < 0)
 
     def of(self, match: Match, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-        """LEADING_COLUMNS and values of the pairs that the clauses act on. Uncertain."""
+        """LEADING_COLUMNS and values of the pairs that the clauses act on. NotHere."""
         for number, positions in self.acting(match, rows):
             yield self._clause_rows(number, _taken(rows, positions))
 

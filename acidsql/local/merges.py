@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.expressions.losses import Counter
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
-from acidsql.expressions.vectors import Uncertain
 from acidsql.files.fileio import FileIO
 from acidsql.local import merge_source
 from acidsql.local.constants import check_merge
@@ -41,7 +41,6 @@ from acidsql.planner.steps.step import (
 )
 from acidsql.settings import Settings
 from acidsql.storage.key_lookup import KeyLookup
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.storage.stored import needs_java_writer
 from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
@@ -65,7 +64,7 @@ class LocalMerges:
         snapshots: Snapshots,
         trace: Trace,
     ) -> Written | None:
-        """The files of each clause; None, or NeedsSpark, where another way is to be taken, before
+        """The files of each clause; None, or NotHere, where another way is to be taken, before
         anything is written. CardinalityError if a row would be changed twice; unless it is not
         checked: then one change wins.
         """
@@ -98,17 +97,14 @@ class LocalMerges:
         """
         keys = KeyLookup(self._queries.known, self._queries.max_events())
         run = _Run(self._queries, keys, plan, target, snapshots, trace)
-        try:
-            with reading_files():
-                check_merge(run.local)
-                gathered = run.rows()
-        except Uncertain as signal:
-            raise NeedsSpark(signal.reason) from signal
+        with reading_files():
+            check_merge(run.local)
+            gathered = run.rows()
         if gathered is None:
             return None
         changes, inserts = gathered
         if any(map(needs_java_writer, gathered)):
-            raise NeedsSpark("a date or timestamp that only Java writes")
+            raise NotHere("a date or timestamp that only Java writes")
         once = next((step for step in plan.local if isinstance(step, CheckOnce)), None)
         if once is not None:
             with trace.running(once) as figures:

@@ -42,7 +42,7 @@ class Losing:
         types: Mapping[str, HiveType],
         semantics: Semantics,
     ) -> None:
-        """NotUnderstood. ``types``: of what the values name."""
+        """NotHere. ``types``: of what the values name."""
         self._types = types
         self._semantics = semantics
         self._given = [
@@ -63,7 +63,7 @@ class Losing:
         self, number: int, stores: Sequence[Stored], batch: pa.RecordBatch
     ) -> tuple[list[pa.Array], list[Marks | None]]:
         """What each column gets of the rows of a batch by the list of this number, and for each
-        counter the rows that have its mark. Uncertain.
+        counter the rows that have its mark. NotHere.
         """
         arrays: list[pa.Array] = []
         marks: dict[Counter, Marks] = {}
@@ -97,7 +97,7 @@ class Losing:
 
 def check_new_rows(table: Table, columns: Sequence[pa.Array], semantics: Semantics) -> None:
     """Raises the error of the first row that breaks a rule. ``columns``: the table's, those of its
-    partitions behind the others. Uncertain.
+    partitions behind the others. NotHere.
     """
     import pyarrow as pa
 

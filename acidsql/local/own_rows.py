@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.expressions.not_here import NotHere
 from acidsql.local.queries import LocalQueries, reading_files
+from acidsql.planner.steps.choices import engines
 from acidsql.settings import Settings
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import data_names, needs_java_writer
@@ -22,16 +23,13 @@ def live_rows(
     """ID_FIELDS and ``data_names`` of the rows of a snapshot without partition columns; None where
     they are Spark's to read or to write.
     """
-    engine, path = settings.text("acidsql.engine"), settings.text("acidsql.write.path")
-    if engine == "spark" or (engine == "auto" and path == "big"):
+    allowed = engines(settings)
+    if not allowed.changes_by_driver:
         return None
-    files = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
-    bounded = engine == "auto" and path == "auto"
-    most = int(settings.number("acidsql.write.driver.max.bytes")) if bounded else None
     try:
         with reading_files():
-            rows = _read(queries, snapshot, files, most)
-    except NeedsSpark:
+            rows = _read(queries, snapshot, allowed.read_bytes, allowed.row_bytes)
+    except NotHere:
         return None
     return None if rows is None or needs_java_writer(rows) else rows
 
@@ -40,7 +38,7 @@ def _read(
     queries: LocalQueries, snapshot: TableSnapshot, files: int | None, most: int | None
 ) -> pa.Table | None:
     """The rows; None if the files weigh more than ``files`` bytes, or they themselves more than
-    ``most``. NeedsSpark.
+    ``most``. NotHere.
     """
     import pyarrow as pa
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Partition
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import prune
-from acidsql.expressions.vectors import Uncertain
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.constants import check_query
 from acidsql.local.rows import early_test, no_table, rows_of, stream_rows
-from acidsql.local.today import meeting
 from acidsql.local.trace import UNTRACED, Trace
 from acidsql.local.values_rows import batches_of_values, rows_of_values
 from acidsql.planner.bind.bound import BoundRead
@@ -23,14 +22,12 @@ from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     LocalQuery,
     LocalValues,
-    OnlySpark,
     Semantics,
     shown_columns,
 )
 from acidsql.planner.steps.step import LocalFiles, LocalRows, LocalScan, Step
 from acidsql.settings import Settings
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
@@ -98,9 +95,9 @@ class LocalQueries:
     ) -> Iterator[pa.RecordBatch] | None:
         """The batches of a table that is ``read`` as a scan says, of which none is read yet, with
         the id fields if ROW_ID is among its columns; None if they weigh too much, ``beside`` so
-        many bytes of other tables, or their files are Spark's. NeedsSpark for these where they may
+        many bytes of other tables, or their files are Spark's. NotHere for these where they may
         weigh what they will. ``where``: what the rows must meet; with it the batches raise
-        Uncertain, too. ``meaning``: as for ``table_at``.
+        NotHere, too. ``meaning``: as for ``table_at``.
         """
         names = _names(step)
         batches, signal = None, None
@@ -120,8 +117,8 @@ class LocalQueries:
                             ids=ids,
                             files=snapshots.files,
                         )
-            except NeedsSpark as needs_spark:
-                signal = needs_spark
+            except NotHere as caught:
+                signal = caught
             figures.in_vain = batches is None
         if signal is not None and step.max_bytes is None:
             raise signal
@@ -139,8 +136,8 @@ class LocalQueries:
                 try:
                     with reading_files():
                         batches = batches_of(relation, step.columns)
-                except NeedsSpark as needs_spark:
-                    signal = needs_spark
+                except NotHere as caught:
+                    signal = caught
             figures.in_vain = batches is None
         if signal is not None and most is None:
             raise signal
@@ -163,10 +160,9 @@ class LocalQueries:
         partitions: Sequence[Partition] = snapshots.partitions(read.table)
         if partitions and conditions:
             ansi = self._settings.flag("acidsql.ansi")
-            pruning = prune(columns, partitions, conditions, ansi=ansi)
+            zone, now = (meaning.zone, meaning.now) if meaning else ("", None)
+            pruning = prune(columns, partitions, conditions, ansi=ansi, zone=zone, now=now)
             partitions = pruning.kept
-            if pruning.undecided and meaning is not None:
-                partitions = meeting(columns, partitions, conditions, meaning)
         return snapshots.take(read.table, partitions)
 
 
@@ -182,12 +178,12 @@ class LateRows:
     """
 
     step: LocalRows
-    query: LocalQuery | LocalValues | OnlySpark
+    query: LocalQuery | LocalValues | NotHere
     batches: Iterable[pa.RecordBatch] | None
     trace: Trace
 
     def table(self) -> pa.Table:
-        """All of them. NeedsSpark."""
+        """All of them. NotHere."""
         return _computed(self.step, self.query, self.batches, self.trace)
 
     @property
@@ -203,20 +199,17 @@ class LateRows:
         )
 
     def stream(self) -> Iterator[pa.RecordBatch]:
-        """The rows that stream, one batch after the other. NeedsSpark from whichever batch has a
+        """The rows that stream, one batch after the other. NotHere from whichever batch has a
         value that is Spark's.
         """
         query = self.query
         assert self.batches is not None
         assert isinstance(query, LocalQuery)
         with self.trace.running(self.step) as figures, reading_files():
-            try:
-                _check(self.step)
-                for batch in stream_rows(query, self.batches):
-                    figures.rows = (figures.rows or 0) + batch.num_rows
-                    yield batch
-            except Uncertain as signal:
-                raise NeedsSpark(signal.reason) from signal
+            _check(self.step)
+            for batch in stream_rows(query, self.batches):
+                figures.rows = (figures.rows or 0) + batch.num_rows
+                yield batch
 
 
 @dataclass(slots=True)
@@ -237,34 +230,27 @@ class _Once:
 
 def _computed(
     step: LocalRows,
-    query: LocalQuery | LocalValues | OnlySpark,
+    query: LocalQuery | LocalValues | NotHere,
     batches: Iterable[pa.RecordBatch] | None,
     trace: Trace,
 ) -> pa.Table:
     """The rows of the query of a step, as far as it is not carried out by what gives the
-    ``batches`` of its table, which are None where it reads none. NeedsSpark.
+    ``batches`` of its table, which are None where it reads none. NotHere.
     """
-    rows, reason = None, ""
-    assert not isinstance(query, OnlySpark)
+    assert not isinstance(query, NotHere)
     with trace.running(step) as figures:
-        try:
-            with reading_files():
-                if isinstance(query, LocalValues):
-                    rows = rows_of_values(query)
-                else:
-                    _check(step)
-                    rows = rows_of(query, _source(query, batches), step.max_bytes)
-        except (NeedsSpark, Uncertain) as signal:
-            reason, figures.in_vain = signal.reason, True
-        else:
-            figures.rows, figures.bytes = rows.num_rows, rows.nbytes
-    if rows is None:
-        raise NeedsSpark(reason)
+        with reading_files():
+            if isinstance(query, LocalValues):
+                rows = rows_of_values(query)
+            else:
+                _check(step)
+                rows = rows_of(query, _source(query, batches), step.max_bytes)
+        figures.rows, figures.bytes = rows.num_rows, rows.nbytes
     return rows
 
 
 def _check(step: LocalRows) -> None:
-    """Computes the constants of the query of a step. Uncertain."""
+    """Computes the constants of the query of a step. NotHere."""
     if isinstance(step.query.local, LocalQuery):
         check_query(step.query.local)
 
@@ -272,7 +258,7 @@ def _check(step: LocalRows) -> None:
 def _source(
     query: LocalQuery, batches: Iterable[pa.RecordBatch] | None
 ) -> Iterable[pa.RecordBatch]:
-    """What the query is over. Uncertain."""
+    """What the query is over. NotHere."""
     if batches is not None:
         return batches
     return no_table() if query.values is None else batches_of_values(query.values, query.names)
@@ -280,7 +266,7 @@ def _source(
 
 @contextmanager
 def reading_files() -> Iterator[None]:
-    """Turns what pyarrow says of a file into NeedsSpark: Spark may read it, or says what is wrong
+    """Turns what pyarrow says of a file into NotHere: Spark may read it, or says what is wrong
     with it.
     """
     import pyarrow as pa
@@ -288,15 +274,15 @@ def reading_files() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise NeedsSpark(f"a file that cannot be read: {error}") from error
+        raise NotHere(f"a file that cannot be read: {error}") from error
     except FormatError as error:
         if not isinstance(error.__cause__, OSError):
             raise
-        raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
+        raise NotHere(f"a file that cannot be read: {error.message}") from error
 
 
 def columns_made(steps: tuple[Step, ...]) -> tuple[tuple[str, HiveType], ...]:
     """The names and types of the columns that local steps make."""
     [query] = [step.query.local for step in steps if isinstance(step, LocalRows)]
-    assert not isinstance(query, OnlySpark)
+    assert not isinstance(query, NotHere)
     return shown_columns(query)

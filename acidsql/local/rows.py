@@ -12,9 +12,10 @@ from acidsql import interrupts
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.tree import ColumnRef, Condition
-from acidsql.expressions.vectors import Refusal, Vector, vectorized
+from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.local.aggregates import Groups, distinct_rows
 from acidsql.local.held import Held, at_most
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def rows_of(query: LocalQuery, batches: Batches, max_bytes: int | None = None) -> pa.Table:
     """The answer. ``batches``: of the query's ``columns``, behind the three id fields where it asks
-    for ROW__ID; one row of nothing for a query that reads no table. Uncertain, NeedsSpark.
+    for ROW__ID; one row of nothing for a query that reads no table. NotHere.
     """
     return _Rows(query).table(batches, max_bytes)
 
@@ -56,10 +57,10 @@ def early_test(query: LocalQuery) -> Where | None:
 
 def _compiled(query: LocalQuery, tree: Condition, types: Mapping[str, HiveType]) -> Vector:
     meaning = query.semantics
-    vector = vectorized(tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
-    if isinstance(vector, Refusal):
-        raise InternalError(f"an expression was understood before: {vector.reason}")
-    return vector
+    try:
+        return vectorized(tree, types, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
+    except NotHere as signal:
+        raise InternalError(f"an expression was understood before: {signal.reason}") from signal
 
 
 @dataclass(slots=True)
@@ -135,7 +136,7 @@ class _Rows:
             yield batch if condition is None else batch.filter(self._value(condition, batch))
 
     def _value(self, tree: Condition, batch: pa.RecordBatch) -> pa.Array:
-        """The values of a tree for the rows of a batch. Uncertain."""
+        """The values of a tree for the rows of a batch. NotHere."""
         if isinstance(tree, ColumnRef):
             return batch.column(tree.parts[0])
         if tree not in self.vectors:

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acidsql.errors import InternalError
-from acidsql.expressions.vectors import Uncertain
+from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.steps.step import Choose, Ran, Step
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 S = TypeVar("S", bound=Any)
 
@@ -50,7 +49,7 @@ class Trace:
 
     @contextmanager
     def running(self, step: Step) -> Iterator[Figures]:
-        """Notes a step once it has gone well, or shown that it is Spark's (NeedsSpark, Uncertain).
+        """Notes a step once it has gone well, or shown that it is Spark's (NotHere).
         InternalError for one that was not announced: EXPLAIN would not be what runs.
         """
         if self._announced is not None and not any(
@@ -61,7 +60,7 @@ class Trace:
         started = time.perf_counter()
         try:
             yield figures
-        except (NeedsSpark, Uncertain):
+        except NotHere:
             figures.in_vain = True
             self._note(step, figures, time.perf_counter() - started)
             raise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rows_of_values(values: LocalValues) -> pa.Table:
-    """The rows. Uncertain."""
+    """The rows. NotHere."""
     import pyarrow as pa
 
     if values.stored:
@@ -33,7 +33,7 @@ def rows_of_values(values: LocalValues) -> pa.Table:
 
 
 def batches_of_values(values: LocalValues, names: Sequence[str]) -> list[pa.RecordBatch]:
-    """The rows as batches of some of their columns, by their names in lower case. Uncertain."""
+    """The rows as batches of some of their columns, by their names in lower case. NotHere."""
     rows = rows_of_values(values)
     rows = rows.rename_columns([name.lower() for name in rows.column_names])
     return list(rows.select(list(names)).combine_chunks().to_batches())
@@ -59,7 +59,7 @@ def counters_of_values(values: LocalValues) -> tuple[Counter, ...]:
 
 
 def _stored_rows(values: LocalValues) -> pa.Table:
-    """The rows as the columns store them, with the marks of ``counters_of_values``. Uncertain."""
+    """The rows as the columns store them, with the marks of ``counters_of_values``. NotHere."""
     import pyarrow as pa
 
     [nothing] = no_table()

@@ -15,11 +15,10 @@ from acidsql.acid.bucket_codec import decode
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import CardinalityError, Error
-from acidsql.expressions.vectors import Uncertain
+from acidsql.expressions.not_here import NotHere
 from acidsql.planner.steps.plans import MergePlan
 from acidsql.storage.footers import FoundFile
 from acidsql.storage.row_ids import hit_words
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
@@ -39,7 +38,7 @@ def add_key_values(
     columns = plan.merge.on_columns
     if error.row_id is None or not columns:
         return
-    with contextlib.suppress(Error, NeedsSpark, Uncertain, OSError):
+    with contextlib.suppress(Error, NotHere, OSError):
         snapshot = _narrowed(snapshots.take(plan.table, snapshots.partitions(plan.table)), error)
         if scanner.weigh(snapshot, columns) > max_bytes:
             return

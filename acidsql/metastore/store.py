@@ -21,12 +21,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from acidsql.errors import InternalError, MetastoreError
 from acidsql.metastore.forking import no_fork, watch
-from acidsql.metastore.migrations import (
+from acidsql.metastore.schema import (
     changed_error,
+    create,
     is_current,
+    is_empty,
     mark_as_moved,
-    migrate,
-    schema_version,
 )
 from acidsql.metastore.tables import VERSION
 from acidsql.txn.readers import UnwritableError
@@ -50,7 +50,7 @@ class CommitFailedError(MetastoreError):
 
 
 class Store(ABC):
-    """One metastore, opened by ``open_up`` (and made or migrated first where need be). Threads may
+    """One metastore, opened by ``open_up`` (and made first where need be). Threads may
     share it; a forked child opens its own connections.
 
     ``name``: what messages call it, without secrets. ``clock``: None for the store's own, by which
@@ -146,7 +146,7 @@ class Store(ABC):
         """MetastoreError if a store that is found empty may not be filled."""
 
     def open_up(self) -> None:
-        """Makes or migrates what there is. MetastoreError if it may not be used; all is closed
+        """Makes what there is not. MetastoreError if it may not be used; all is closed
         then.
         """
         watch(self)
@@ -167,7 +167,7 @@ class Store(ABC):
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Connection]:
         """A connection in one write transaction, rolled back by any exception. CommitFailedError if
-        the COMMIT failed; MetastoreError if the store was migrated or has moved since it was
+        the COMMIT failed; MetastoreError if the store has another version or has moved since it was
         opened.
 
         ``durable``: it outlives a loss of power. What no process that lives through one has seen
@@ -220,9 +220,9 @@ class Store(ABC):
                 self._version = connection.scalar(VERSION_OF_STORE)
                 return
         with self._creating() as connection:
-            if schema_version(connection) == 0:
+            if is_empty(connection):
                 self._check_new()
-            migrate(connection)
+            create(connection)
             self._version = connection.scalar(VERSION_OF_STORE)
 
     @contextmanager

@@ -3,8 +3,8 @@ that whoever knows Hive can read them. These are the catalog's; ``txn_tables`` h
 
 Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a
 statement's cost independent of history. Times are epoch milliseconds, but ``CREATE_TIME`` and
-``LAST_ANALYZED``, which are in seconds as in Hive. A column that a later version needs is added
-here and by a migration (see migrations).
+``LAST_ANALYZED``, which are in seconds as in Hive. A change of them is another version of
+the schema (see schema).
 """
 
 from __future__ import annotations

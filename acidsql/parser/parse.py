@@ -6,7 +6,7 @@ from acidsql.errors import ParseError, Span, UnsupportedStatementError
 from acidsql.parser.foreign import refuse_foreign
 from acidsql.parser.nesting import FEW_BRACKETS, FEW_TOKENS, check_nesting
 from acidsql.parser.statements import Statement
-from acidsql.parser.tokens import Token, skip_blank, tokenize
+from acidsql.parser.tokens import Token, skip_blank, tokenize_statement
 from acidsql.parser.variables import SETS, parse_variable_statement, second_statement
 from acidsql.utf8 import check_text
 
@@ -39,7 +39,7 @@ def parse(text: str) -> Statement:
     check_text(text)
     if (word := SETS.match(text, skip_blank(text, 0))) is not None:
         return parse_variable_statement(text, word)
-    tokens = _one_statement(text, tokenize(text))
+    tokens = _one_statement(text, tokenize_statement(text))
     if len(tokens) > FEW_TOKENS or sum(map(text.count, "([{<")) > FEW_BRACKETS:
         check_nesting(text, tokens)
     try:

@@ -8,7 +8,9 @@ gaps, so ``text`` is tokens and gaps concatenated. Offsets are code points.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import threading
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache
@@ -78,6 +80,53 @@ def tokenize(text: str) -> list[Token]:
     if scanned.unclosed is not None:
         raise unclosed_error(text, scanned.unclosed)
     return scanned.tokens
+
+
+class _LastStatement(threading.local):
+    """The text of the statement that this thread has read last, and its tokens."""
+
+    text = ""
+    tokens: Sequence[Token] = ()
+    starts: Sequence[int] = ()
+
+
+_last = _LastStatement()
+_PARAMETERS = ("$", "@")
+"""Marks behind which sqlglot takes the point of a number for a mark."""
+_MOST_KEPT = 1 << 15
+"""A longer text is not kept: its tokens are a hundred times as large."""
+
+
+def tokenize_statement(text: str) -> list[Token]:
+    """The tokens of a statement, as ``tokenize`` gives them; ``tokens_in`` need not read its parts
+    again.
+    """
+    tokens = tokenize(text)
+    kept = len(text) <= _MOST_KEPT
+    _last.text, _last.tokens = (text, tuple(tokens)) if kept else ("", ())
+    _last.starts = [token.start for token in _last.tokens]
+    return tokens
+
+
+def tokens_in(source: str, span: Span) -> list[Token]:
+    """The tokens of a part of a text, at their places in the whole. ParseError as ``tokenize``."""
+    if source == _last.text:
+        first, behind = (bisect_left(_last.starts, edge) for edge in (span.start, span.end))
+        tokens = list(_last.tokens[first:behind])
+        is_parameter = first > 0 and _last.tokens[first - 1].text in _PARAMETERS
+        if tokens and not is_parameter and _is_cut_between(source, span, tokens):
+            return tokens
+    return [token.moved(span.start) for token in tokenize(span.cut(source))]
+
+
+def _is_cut_between(source: str, span: Span, tokens: Sequence[Token]) -> bool:
+    """Whether a part of a text has these tokens by itself: it cuts none apart, and no comment."""
+    rest = source[tokens[-1].end : span.end]
+    return (
+        skip_blank(source, span.start) == tokens[0].start
+        and tokens[-1].end <= span.end
+        and (not rest or rest.isspace())
+    )
 
 
 def unclosed_error(text: str, span: Span) -> ParseError:

@@ -22,10 +22,11 @@ from acidsql.errors import (
     Span,
     UnsupportedStatementError,
 )
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import identifier
-from acidsql.expressions.vectors import Refusal, Uncertain, vectorized
+from acidsql.expressions.vectors import vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
@@ -43,7 +44,6 @@ from acidsql.session.observing import ObservedScan
 from acidsql.session.own_text import check_expression, enclosed, in_own_text
 from acidsql.session.spine import Spine
 from acidsql.session.transaction import tables_changed
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner, Where
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.txn.readers import lost_error
@@ -163,7 +163,7 @@ def _of_spark() -> Iterator[None]:
     """What only Spark can tell as the error of a scan."""
     try:
         yield
-    except (NeedsSpark, Uncertain) as signal:
+    except NotHere as signal:
         raise UnsupportedStatementError(
             f"the table is read by Spark only: {signal.reason}", hint="Query it by session.sql."
         ) from signal
@@ -277,11 +277,12 @@ class SessionScan:
         tree = read_expression(condition, tokenize(condition))
         assert tree is not None
         types = {c.name: c.type for c in (*table.columns, *table.partition_columns)}
-        vector = vectorized(
-            tree, types, ansi=self.spine.settings.flag("acidsql.ansi"), zone="", now=None
-        )
-        if isinstance(vector, Refusal):
-            raise _not_understood(vector.reason)
+        try:
+            vector = vectorized(
+                tree, types, ansi=self.spine.settings.flag("acidsql.ansi"), zone="", now=None
+            )
+        except NotHere as signal:
+            raise _not_understood(signal.reason) from None
         if str(vector.type) != "boolean":
             raise BindError("the filter of a scan is no condition")
         names = tuple(name for name in types if name in columns_of(tree))

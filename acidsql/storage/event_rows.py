@@ -20,6 +20,7 @@ from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import CharType, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import orc_batches
@@ -35,10 +36,7 @@ _LEADING = (*ID_FIELDS, CURRENT)
 
 BATCH_ROWS = 1 << 17
 """The most rows of a large file that are in memory at once."""
-
-
-class OnlyJavaError(Exception):
-    """Only Java can carry these rows over."""
+ONLY_JAVA = "values that only Java carries over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +56,8 @@ class EventRows:
         """The rows of some of the files, no more than BATCH_ROWS or a small file's at a time:
         ID_FIELDS, currentTransaction, then the table's columns by their ordinals.
 
-        OnlyJavaError; FormatError names a file that is not as it must be.
+        NotHere where only Java can carry them over; FormatError names a file that is not as it
+        must be.
         """
         layouts = [layout(self.columns, f.columns, original=f.file.original) for f in files]
         _check_readable(layouts, self.columns)
@@ -67,7 +66,7 @@ class EventRows:
             for batch in _batches(self.io, file, of_file, first):
                 live = _live(batch, file, self.write_ids, self.dead)
                 if needs_java(live):
-                    raise OnlyJavaError
+                    raise NotHere(ONLY_JAVA)
                 yield live
 
     def table(self, max_bytes: int) -> pa.Table | None:
@@ -85,18 +84,18 @@ def _gathered(nothing: pa.Table, batches: Iterator[pa.Table], max_bytes: int) ->
             weight += batch.nbytes
             if weight > max_bytes:
                 return None
-    except OnlyJavaError:
+    except NotHere:
         return None
     return pa.concat_tables(parts)
 
 
 def _check_readable(layouts: Sequence[Layout], columns: Sequence[Column]) -> None:
-    """Raises OnlyJavaError unless Arrow gives the values of all files as Spark does."""
+    """Raises NotHere unless Arrow gives the values of all files as Spark does."""
     as_stored = all(_is_as_stored(column) for one in layouts for column in one.file_columns)
     if not as_stored or (
         any(holds(c.type, is_timestamp) for c in columns) and not sees_far_times()
     ):
-        raise OnlyJavaError
+        raise NotHere(ONLY_JAVA)
 
 
 def _is_as_stored(column: FileColumn) -> bool:
@@ -121,7 +120,7 @@ def _plain_batches(
         for batch in _read(io, file):
             values = _values(batch.columns, len(batch), of_file, file)
             if needs_java(values):
-                raise OnlyJavaError
+                raise NotHere(ONLY_JAVA)
             yield values
 
 
@@ -159,7 +158,7 @@ def _read(io: FileIO, file: ScanFile) -> Iterator[pa.RecordBatch]:
                 yield batch
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         if "out of range" in str(error):
-            raise OnlyJavaError from error
+            raise NotHere(ONLY_JAVA) from error
         raise FormatError(f'cannot read file "{file.path}"', detail=str(error)) from error
     if rows != file.rows:
         raise FormatError(

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import stored, value_of
 
 
@@ -26,7 +27,7 @@ from acidsql.expressions.stores import stored, value_of
         ("-1", "bigint", -1),
         ("+ 7", "smallint", 7),
         ("NULL", "array<int>", None),
-        ("DEFAULT", "int", NotPlain),
+        ("DEFAULT", "int", NotHere),
         ("TRUE", "boolean", True),
         ("'true'", "boolean", True),
         ("true", "string", "true"),
@@ -47,25 +48,25 @@ from acidsql.expressions.stores import stored, value_of
         ("1.50", "string", "1.50"),
         ("'abcdef'", "varchar(3)", Lossy("abc", refused=False)),
         ("'a  '", "char(5)", "a"),
-        ('"double ""', "string", NotPlain),
+        ('"double ""', "string", NotHere),
         ("'it\\'s\\n'", "string", "it's\n"),
         ("'\\u0041\\u00e9'", "string", "Aé"),
-        ("'\\ud83d'", "string", NotPlain),
-        ("'\\u12'", "string", NotPlain),
+        ("'\\ud83d'", "string", NotHere),
+        ("'\\u12'", "string", NotHere),
         ("unhex('00ff')", "binary", b"\x00\xff"),
-        ("unhex('00ff')", "string", NotPlain),
+        ("unhex('00ff')", "string", NotHere),
         ("CAST('-Infinity' AS DOUBLE)", "double", float("-inf")),
         ("CAST('Infinity' AS DOUBLE)", "float", float("inf")),
-        ("CAST('NaN' AS DOUBLE)", "decimal(5,2)", NotPlain),
-        ("CAST('NaN' AS DOUBLE)", "int", NotPlain),
-        ("'a' 'b'", "string", NotPlain),
+        ("CAST('NaN' AS DOUBLE)", "decimal(5,2)", NotHere),
+        ("CAST('NaN' AS DOUBLE)", "int", NotHere),
+        ("'a' 'b'", "string", NotHere),
         ("DATE '2024-02-29'", "date", datetime.date(2024, 2, 29)),
         ("'2024-02-29'", "date", datetime.date(2024, 2, 29)),
         ("'2024-2-9'", "date", datetime.date(2024, 2, 9)),
-        ("DATE '2024-02-30'", "date", NotPlain),
-        ("DATE '1500-01-01'", "date", NotPlain),
+        ("DATE '2024-02-30'", "date", NotHere),
+        ("DATE '1500-01-01'", "date", NotHere),
         ("DATE '2024-01-01'", "string", "2024-01-01"),
-        ("TIMESTAMP '1969-12-31 10:00:00.5'", "timestamp", NotPlain),
+        ("TIMESTAMP '1969-12-31 10:00:00.5'", "timestamp", NotHere),
         (
             "TIMESTAMP '2024-01-01 10:00:00.5'",
             "timestamp",
@@ -77,11 +78,11 @@ from acidsql.expressions.stores import stored, value_of
         ("300", "tinyint", Lossy(44)),
         ("'abc'", "int", Lossy(None)),
         ("'12.7'", "int", Lossy(12)),
-        ("1 + 1", "int", NotPlain),
-        ("array(1)", "array<int>", NotPlain),
-        ("current_date", "date", NotPlain),
-        ("0.123456789", "float", NotPlain),
-        ("1.5F", "float", NotPlain),
+        ("1 + 1", "int", NotHere),
+        ("array(1)", "array<int>", NotHere),
+        ("current_date", "date", NotHere),
+        ("0.123456789", "float", NotHere),
+        ("1.5F", "float", NotHere),
         # more digits than Python's own decimals keep
         (
             "9999999999999999999999999999.9999999999",
@@ -95,16 +96,16 @@ from acidsql.expressions.stores import stored, value_of
         ),
         ("'99999999999999999999999999999999999999'", "decimal(38,0)", Decimal("9" * 38)),
         ("9" * 38, "decimal(38,0)", Decimal("9" * 38)),
-        ("9" * 39, "decimal(38,0)", NotPlain),
-        ("9" * 28 + "." + "9" * 11, "decimal(38,10)", NotPlain),
+        ("9" * 39, "decimal(38,0)", NotHere),
+        ("9" * 28 + "." + "9" * 11, "decimal(38,10)", NotHere),
         ("'" + "9" * 28 + "." + "9" * 11 + "'", "decimal(38,10)", Lossy(None)),
         # digits and blanks of other scripts; what Spark trims is ASCII
         ("'٣'", "int", Lossy(None)),
         ("'٣'", "bigint", Lossy(None)),
         ("'٣'", "double", Lossy(None)),
-        ("'٣'", "decimal(10,2)", NotPlain),
+        ("'٣'", "decimal(10,2)", NotHere),
         ("'\u0662\u0660\u0662\u0664-01-01'", "date", Lossy(None)),
-        ("'2024-01-01 \u0661\u0660:00:00'", "timestamp", NotPlain),
+        ("'2024-01-01 \u0661\u0660:00:00'", "timestamp", NotHere),
         ("'1\u00a0'", "int", Lossy(None)),
         ("'\u30001'", "double", Lossy(None)),
         ("'\u20032024-01-01'", "date", Lossy(None)),
@@ -114,9 +115,9 @@ from acidsql.expressions.stores import stored, value_of
         # zeros without a sign, and those with one
         ("-0.0", "double", 0.0),
         ("-0.0", "string", "0.0"),
-        ("0.0000001", "string", NotPlain),
-        ("1e400", "double", NotPlain),
-        ("1e400D", "double", NotPlain),
+        ("0.0000001", "string", NotHere),
+        ("1e400", "double", NotHere),
+        ("1e400D", "double", NotHere),
         ("'1e400'", "double", Lossy(math.inf, refused=False)),
         # what is left
         ("2147483648", "int", Lossy(-(1 << 31))),
@@ -128,17 +129,17 @@ from acidsql.expressions.stores import stored, value_of
         ("'yes'", "boolean", True),
         ("'2024-13-01'", "date", Lossy(None)),
         ("'2024'", "date", datetime.date(2024, 1, 1)),
-        ("'today'", "date", NotPlain),
+        ("'today'", "date", NotHere),
         ("'abc  '", "varchar(3)", "abc"),
         ("'abc d'", "char(3)", Lossy("abc", refused=False)),
     ],
 )
 def test_values(text: str, hive_type: str, value: Any) -> None:
-    """Each literal is stored as this value, what it loses is known, or NotPlain says that Spark
+    """Each literal is stored as this value, what it loses is known, or NotHere says that Spark
     must evaluate it.
     """
-    if value is NotPlain:
-        with pytest.raises(NotPlain):
+    if value is NotHere:
+        with pytest.raises(NotHere):
             stored(text, parse_type(hive_type))
     else:
         kept = stored(text, parse_type(hive_type))
@@ -152,13 +153,13 @@ def test_values(text: str, hive_type: str, value: Any) -> None:
     [
         ("DATE '1500-01-01'", "date", datetime.date(1500, 1, 1)),
         ("'1500-1-1'", "date", datetime.date(1500, 1, 1)),
-        ("'1500-02-29'", "date", NotPlain),
-        ("'٣'", "int", NotPlain),
-        ("'1\u00a0'", "int", NotPlain),
-        ("'abc'", "int", NotPlain),
-        ("300", "tinyint", NotPlain),
-        ("99999", "decimal(5,2)", NotPlain),
-        ("'2024'", "date", NotPlain),
+        ("'1500-02-29'", "date", NotHere),
+        ("'٣'", "int", NotHere),
+        ("'1\u00a0'", "int", NotHere),
+        ("'abc'", "int", NotHere),
+        ("300", "tinyint", NotHere),
+        ("99999", "decimal(5,2)", NotHere),
+        ("'2024'", "date", NotHere),
         ("'abc'", "varchar(2)", "ab"),
         ("'1969-12-31 10:00:00.5'", "timestamp", datetime.datetime(1969, 12, 31, 10, 0, 0, 500000)),
     ],
@@ -167,8 +168,8 @@ def test_values_of_partitions(text: str, hive_type: str, value: Any) -> None:
     """They stand in names and not in files: times that the driver cannot write in a row are values
     like others.
     """
-    if value is NotPlain:
-        with pytest.raises(NotPlain):
+    if value is NotHere:
+        with pytest.raises(NotHere):
             value_of(text, parse_type(hive_type), in_rows=False)
     else:
         assert value_of(text, parse_type(hive_type), in_rows=False) == value
@@ -189,7 +190,7 @@ def test_integers_are_exact(number: int) -> None:
 
 @given(st.text(max_size=20))
 def test_nothing_else_is_raised(text: str) -> None:
-    """Whatever the text, the answer is a value or NotPlain."""
+    """Whatever the text, the answer is a value or NotHere."""
     for hive_type in (
         "int",
         "decimal(5,2)",
@@ -202,5 +203,5 @@ def test_nothing_else_is_raised(text: str) -> None:
         "char(2)",
         "binary",
     ):
-        with contextlib.suppress(NotPlain):
+        with contextlib.suppress(NotHere):
             value_of(text, parse_type(hive_type))

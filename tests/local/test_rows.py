@@ -10,10 +10,10 @@ import pytest
 
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef, Condition
 from acidsql.local.rows import early_test, rows_of
 from acidsql.planner.bind.local.query_trees import LocalQuery, Ordering, Output
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 BIGINT, BOOLEAN = PrimitiveType("bigint"), PrimitiveType("boolean")
 
@@ -86,7 +86,7 @@ def test_rows_that_are_let_go_weigh_nothing(query: LocalQuery, expected: list[in
 def test_more_than_may_be_held_is_left_to_spark(query: LocalQuery) -> None:
     """Once it is held, not at the end of the table: the rest is not read."""
     batches = _batches(lambda n: n)
-    with pytest.raises(NeedsSpark, match="more rows than the driver may hold"):
+    with pytest.raises(NotHere, match="more rows than the driver may hold"):
         rows_of(query, batches, MOST // 4)
     assert next(batches, None) is not None
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from acidsql.errors import ParseError
-from acidsql.parser.tokens import Token, TokenKind, scan, skip_blank, tokenize
+from acidsql.errors import ParseError, Span
+from acidsql.parser.tokens import (
+    Token,
+    TokenKind,
+    scan,
+    skip_blank,
+    tokenize,
+    tokenize_statement,
+    tokens_in,
+)
 from tests.parser.texts import any_text
 
 
@@ -128,3 +138,51 @@ def test_marks_and_words_are_the_text_itself(text: str) -> None:
     for token in scan(text).tokens:
         if token.kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.MARK):
             assert token.text == token.span.cut(text)
+
+
+PIECES = (
+    *(
+        "SELECT",
+        "a",
+        "1st",
+        "1",
+        "1.5",
+        "1e3",
+        ".5",
+        "10L",
+        ".",
+        "'it''s'",
+        "'a\\'b'",
+        '"x"',
+        "`q`",
+    ),
+    *("(", ")", "-", "--c\n", "/* c */", "/*+ h */", "*", "/", "<=", ">", "=", ";", ",", "r'x'"),
+    *(" ", " ", "\n", "é", "\U0001f600", "$", "{", "x", "/*/* c */*/", "@", "'", "`", "/*"),
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 40), st.integers(0, 40))
+@example(["a", "/* c */", "b"], 0, 4)
+@example(["$", "1.5"], 1, 4)
+@example(["'it''s'", " ", "a"], 4, 9)
+@example(["/*/* c */*/", "a"], 2, 12)
+def test_parts_of_a_statement_have_the_tokens_of_their_own_text(
+    pieces: list[str], one: int, other: int
+) -> None:
+    """Tokens that are handed on are those, at the places, that a part has if it is read alone."""
+    text, span = "".join(pieces), Span(*sorted((one, other)))
+
+    def told(read: Callable[[], list[Token]]) -> list[Token] | str:
+        try:
+            return read()
+        except ParseError as error:
+            return error.message
+
+    told(lambda: tokenize_statement(text))
+    alone = told(lambda: [token.moved(span.start) for token in tokenize(span.cut(text))])
+    assert told(lambda: tokens_in(text, span)) == alone
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acidsql.parser.tokens._MOST_KEPT", -1)
+        told(lambda: tokenize_statement(text))
+        assert told(lambda: tokens_in(text, span)) == alone

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.local.query_trees import Function, LocalQuery, OnlySpark
+from acidsql.planner.bind.local.query_trees import Function, LocalQuery
 from tests.planner.conftest import Bind
 
 UNDERSTOOD = {
@@ -83,7 +84,7 @@ def test_what_is_left_to_spark(
 ) -> None:
     """With the reason, and the place of the words that are not understood."""
     local = _local(bound, sql)
-    assert isinstance(local, OnlySpark), local
+    assert isinstance(local, NotHere), local
     assert reason is None or local.reason == reason
     assert words is None or (local.span is not None and local.span.cut(sql) == words)
 
@@ -131,7 +132,7 @@ def test_nulls_come_first_ascending(bound: Bind) -> None:
     ]
 
 
-def _local(bound: Bind, sql: str) -> LocalQuery | OnlySpark:
+def _local(bound: Bind, sql: str) -> LocalQuery | NotHere:
     query = bound(sql)
     assert isinstance(query, BoundQuery)
     return query.local

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 
 if TYPE_CHECKING:
@@ -95,5 +96,5 @@ def _one_by_one(cells: pa.Array, hive_type: HiveType) -> pa.Array:
 def _value(text: str, hive_type: HiveType) -> Any:
     try:
         return store(text, hive_type)
-    except NotPlain:  # a form that only Spark reads, such as a time with a zone
+    except NotHere:  # a form that only Spark reads, such as a time with a zone
         return Lossy(None)

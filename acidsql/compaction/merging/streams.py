@@ -10,13 +10,14 @@ from collections import defaultdict
 
 from acidsql.acid.bucket_codec import decode
 from acidsql.acid.ids import BucketId
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.parallel import in_parallel
-from acidsql.storage.event_rows import EventRows, OnlyJavaError
+from acidsql.storage.event_rows import EventRows
 from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile
 from acidsql.storage.original_ids import bucket_property
 from acidsql.storage.scan.ahead import THREADS
 from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.streaming import OutOfOrderError, stage_stream
+from acidsql.storage.write.streaming import stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 
@@ -44,7 +45,7 @@ def stage_streams(
         with Encoders() as encoders:
             staged = in_parallel(stage, largest_first, threads=THREADS)
         return [file for file in staged if file is not None]
-    except (OutOfOrderError, OnlyJavaError):
+    except NotHere:
         return None
 
 

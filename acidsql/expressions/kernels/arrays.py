@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.expressions.vectors.vector import Uncertain
+from acidsql.expressions.not_here import NotHere
 
 Values = Any
 """An Array or a Scalar."""
@@ -45,11 +45,11 @@ def nulls_like(values: Values, hive_type: HiveType) -> Values:
 def result(
     evaluate: Callable[[pa.RecordBatch], Values], batch: pa.RecordBatch, hive_type: HiveType
 ) -> pa.Array:
-    """One value for each row of a batch. Uncertain, also for what Arrow refuses."""
+    """One value for each row of a batch. NotHere, also for what Arrow refuses."""
     try:
         values = evaluate(batch)
     except FAILURES as error:
-        raise Uncertain(str(error)) from error
+        raise NotHere(str(error)) from error
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if isinstance(values, pa.Scalar):
@@ -61,13 +61,13 @@ def result(
 
 
 def certain(verdict: Values) -> None:
-    """Uncertain where a verdict is false of any value; NULL is not."""
+    """NotHere where a verdict is false of any value; NULL is not."""
     if isinstance(verdict, pa.Scalar):
         holds = verdict.as_py() is not False
     else:
         holds = pc.all(verdict, min_count=0).as_py() is not False
     if not holds:
-        raise Uncertain("a value that only Spark computes")
+        raise NotHere("a value that only Spark computes")
 
 
 def where(condition: Values, values: Values) -> Values:

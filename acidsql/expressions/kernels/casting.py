@@ -24,7 +24,7 @@ from acidsql.expressions.kernels.arrays import (
 )
 from acidsql.expressions.kernels.decimals import cut_off, fitted
 from acidsql.expressions.kernels.rowwise import completed, each
-from acidsql.expressions.vectors.vector import Uncertain
+from acidsql.expressions.not_here import NotHere
 
 _EXACT_IN_DOUBLE, _EXACT_POWER = 1 << 53, 22
 """Whole numbers up to here, and powers of ten, are doubles."""
@@ -71,7 +71,7 @@ def floating_to_integer(target: HiveType, strict: bool, values: Values) -> Value
     if strict:
         fits = (np.floor(numbers) < half) & (np.ceil(numbers) >= -half)
         if not (fits | absent).all():
-            raise Uncertain("a number that its type does not hold")
+            raise NotHere("a number that its type does not hold")
     whole: Any = np.int64 if kind.bit_width == 64 else np.int32
     bounds = np.iinfo(whole)
     cut = np.trunc(np.where(np.isnan(numbers), 0, numbers).astype(np.float64))
@@ -150,7 +150,7 @@ def decimal_to_float(values: Values) -> Values:
     side = np.where(numbers > rounded, np.float32(np.inf), np.float32(-np.inf))
     middle = (rounded.astype(np.float64) + np.nextafter(rounded, side).astype(np.float64)) / 2
     if ((middle == numbers) & (numbers != rounded) & ~absent).any():
-        raise Uncertain("a number in the middle of two floats")
+        raise NotHere("a number in the middle of two floats")
     return from_numbers(rounded, absent, values, pa.float32())
 
 

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.kernels.arrays import FAILURES, Values
-from acidsql.expressions.vectors.vector import Uncertain, Vector
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.vectors.vector import Vector
 
 Branch = tuple[Vector, Vector]
 """A condition and the value where it is true."""
@@ -28,7 +29,7 @@ def case(branches: Sequence[Branch], otherwise: Vector, batch: pa.RecordBatch) -
             holds = filled(condition.evaluate(batch), False)
             values = pc.if_else(holds, value.evaluate(batch), values)
         return values
-    except (*FAILURES, Uncertain):
+    except (*FAILURES, NotHere):
         return _by_rows(branches, otherwise, batch)
 
 

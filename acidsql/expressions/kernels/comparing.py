@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
-from acidsql.expressions.kernels.arrays import Values
+from acidsql.expressions.kernels.arrays import Values, certain
 
 _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
     "=": pc.equal,
@@ -20,6 +20,9 @@ _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+
+_TWO_DAYS = 2 * 86_400_000_000
+"""In microseconds."""
 
 
 def compare(sign: str, left: Values, right: Values) -> Values:
@@ -38,6 +41,15 @@ def compare(sign: str, left: Values, right: Values) -> Values:
         case "<":
             return pc.or_(plain, pc.and_(second, pc.invert(first)))
     return pc.or_(plain, second)
+
+
+def compare_clocks(sign: str, left: Values, right: Values) -> Values:
+    """Two moments of which the wall clocks are known, and not the zone: they may be one where the
+    clocks differ by less than two days. NotHere for such.
+    """
+    between = pc.abs(pc.subtract(pc.cast(left, pa.int64()), pc.cast(right, pa.int64())))
+    certain(pc.or_(pc.equal(between, 0), pc.greater(between, _TWO_DAYS)))
+    return null_safe_equal(left, right) if sign == "<=>" else compare(sign, left, right)
 
 
 def null_safe_equal(left: Values, right: Values) -> Values:

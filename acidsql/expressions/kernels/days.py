@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from acidsql.expressions.kernels.arrays import Values, from_numbers, numbers_of
 from acidsql.expressions.kernels.casting import check_years
-from acidsql.expressions.vectors.vector import Uncertain
+from acidsql.expressions.not_here import NotHere
 
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 _MONDAY = 4
@@ -105,6 +105,6 @@ def _dates(days: Values) -> tuple[Any, Any]:
 
 def _from_dates(days: Any, absent: Any, like: Values) -> Values:
     if (((days < _FIRST) | (days > _LAST)) & ~absent).any():
-        raise Uncertain("a year of other than four digits")
+        raise NotHere("a year of other than four digits")
     numbers = np.where(absent, 0, days.astype(np.int64)).astype(np.int32)
     return pc.cast(from_numbers(numbers, absent, like, pa.int32()), pa.date32())

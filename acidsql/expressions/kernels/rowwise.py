@@ -1,4 +1,6 @@
-"""The row-wise functions (``expressions.rows.compiled``) over arrays, value by value."""
+"""Functions of single values (``expressions.functions``, ``values.caster``) over arrays, value by
+value.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.kernels.arrays import Values
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import UNKNOWN
-from acidsql.expressions.vectors.vector import Uncertain
 
 
 def each(
@@ -55,5 +57,5 @@ def _one(function: Callable[..., Any], row: Any, nulls: bool) -> Any:
         return None
     value = function(*row)
     if value is UNKNOWN:
-        raise Uncertain("a value that only Spark computes")
+        raise NotHere("a value that only Spark computes")
     return value

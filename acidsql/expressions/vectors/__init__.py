@@ -2,8 +2,9 @@
 Arrow (``vectorized``), run on it (``Vector.run``).
 """
 
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.vectors.compiler import vectorized
 from acidsql.expressions.vectors.storing import store_cast
-from acidsql.expressions.vectors.vector import Refusal, Uncertain, Vector
+from acidsql.expressions.vectors.vector import Vector
 
-__all__ = ["Refusal", "Uncertain", "Vector", "store_cast", "vectorized"]
+__all__ = ["NotHere", "Vector", "store_cast", "vectorized"]

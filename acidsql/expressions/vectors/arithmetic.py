@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_DOWN, Context, Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,11 @@ from acidsql.expressions.coercion import (
     unified_type,
     wider_type,
 )
-from acidsql.expressions.decimals import rounded_double
-from acidsql.expressions.rows.arithmetic import OPERATORS, decimal_operation
+from acidsql.expressions.decimals import EXACT, rescaled, rounded_double
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import beside, check_comparable, converted
 from acidsql.expressions.vectors.vector import Vector
 
@@ -39,18 +40,29 @@ _MOST_BEHIND = 300
 _OF_TEXTS = frozenset("+-*/%")
 """The operators beside which a text is a number."""
 
-BINARY_OPERATORS = frozenset((*OPERATORS, "PMOD", "&", "|", "^"))
+_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%", "MOD": "%", "DIV": "DIV"}
+_CUT_OFF = Context(prec=EXACT.prec, rounding=ROUND_DOWN)
+"""Digits that are cut off, not rounded, leave the next rounding right."""
+_DECIMAL_ARITHMETIC: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": EXACT.add,
+    "-": EXACT.subtract,
+    "*": EXACT.multiply,
+    "/": _CUT_OFF.divide,
+    "%": EXACT.remainder,
+}
+
+BINARY_OPERATORS = frozenset((*_OPERATORS, "PMOD", "&", "|", "^"))
 FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
 
 
 def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """An operator or a function of numbers; None for what is neither. NotUnderstood."""
+    """An operator or a function of numbers; None for what is neither. NotHere."""
     match name, given:
         case "+" | "-", [day, count] if day.type == DATE and 0 < bits_of(count.type) <= 32:
             kernel = _days.add_days if name == "+" else _days.subtract_days
             return Vector(DATE, applied(kernel, day, count))
         case _, [left, right] if name in BINARY_OPERATORS:
-            return _binary(compiler, OPERATORS.get(name, name), left, right)
+            return _binary(compiler, _OPERATORS.get(name, name), left, right)
         case _, [only] if name in FUNCTIONS_OF_ONE:
             return _single(compiler, name, only)
         case "ROUND", [value] | [value, _]:
@@ -86,7 +98,7 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
         case "+" | "-" | "*":
             kernel = partial(_numbers.sums, sign)
         case _:
-            raise NotUnderstood(f"{sign} of {one} and {two}")
+            raise NotHere(f"{sign} of {one} and {two}")
     assert hive_type is not None
     sides = (compiler.cast(side, hive_type) for side in (left, right))
     return Vector(hive_type, applied(partial(kernel, compiler.ansi), *sides))
@@ -100,14 +112,14 @@ def _as_numbers(
     if VOID in types:
         other = left.type if right.type == VOID else right.type
         if not is_number(other) or isinstance(other, DecimalType):
-            raise NotUnderstood("arithmetic with NULL")
+            raise NotHere("arithmetic with NULL")
         return compiler.cast(left, other), compiler.cast(right, other)
     if STRING in types and sign in _OF_TEXTS:
         number = number_beside_text(left.type, right.type, ansi=compiler.ansi)
         if number is not None:
             return converted(compiler, left, number), converted(compiler, right, number)
     if not all(map(is_number, types)):
-        raise NotUnderstood(f"{sign} of {left.type} and {right.type}")
+        raise NotHere(f"{sign} of {left.type} and {right.type}")
     return left, right
 
 
@@ -118,7 +130,7 @@ def _of_decimals(
     assert first is not None
     assert second is not None
     if sign not in ("+", "-", "*", "/", "%"):
-        raise NotUnderstood(f"{sign} of {one} and {two}")
+        raise NotHere(f"{sign} of {one} and {two}")
     sides = compiler.cast(left, first), compiler.cast(right, second)
     target = decimal_result(sign, first, second)
     digits = _digits(sign, first, second, target)
@@ -161,7 +173,7 @@ def is_number(hive_type: HiveType) -> bool:
 
 def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
     if not is_number(value.type):
-        raise NotUnderstood(f"{name} of {value.type}")
+        raise NotHere(f"{name} of {value.type}")
     match name:
         case "NEGATIVE" | "ABS" if isinstance(value.type, DecimalType):
             kernel = _numbers.decimal_negative if name == "NEGATIVE" else _numbers.decimal_absolute
@@ -188,7 +200,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     behind = 0
     if digits is not None:
         if digits.literal is None or digits.type != INT:
-            raise NotUnderstood("ROUND to a number of digits that is not written out")
+            raise NotHere("ROUND to a number of digits that is not written out")
         behind = digits.literal.value
     if bits_of(value.type) and behind >= 0:
         return value
@@ -196,7 +208,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
         kernel = partial(_rounding.round_double, behind, partial(_rounded, behind))
         return Vector(DOUBLE, applied(kernel, value))
     if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
-        raise NotUnderstood(f"ROUND of {value.type}")
+        raise NotHere(f"ROUND of {value.type}")
     precision, scale = value.type.precision, value.type.scale
     whole = precision - scale + 1
     if behind < 0:
@@ -211,3 +223,23 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
 def _rounded(behind: int, value: float) -> Any:
     result = rounded_double(behind, value)
     return UNKNOWN if result is None else result
+
+
+def decimal_operation(
+    sign: str, left: DecimalType, right: DecimalType, *, ansi: bool
+) -> Callable[[Decimal, Decimal], Any]:
+    """One of ``+ - * / %`` of two numbers of these types, rounded half up to the type of the
+    result; what does not fit it is NULL, and UNKNOWN with ANSI semantics.
+    """
+    hive_type, compute = decimal_result(sign, left, right), _DECIMAL_ARITHMETIC[sign]
+    failed = UNKNOWN if ansi else None
+
+    def run(a: Decimal, b: Decimal) -> Any:
+        if sign in ("/", "%") and not b:
+            return failed
+        if sign == "%" and a and a.adjusted() - b.adjusted() >= MAX_DECIMAL_PRECISION:
+            return UNKNOWN  # Java's remainder fails where the quotient has too many digits
+        result = rescaled(compute(a, b), hive_type)
+        return failed if result is None else result
+
+    return run

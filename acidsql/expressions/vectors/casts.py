@@ -14,9 +14,10 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.coercion import FLOAT
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import DOUBLE, STRING, bits_of, caster
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.vector import Vector
 
 _arrays = Kernels("arrays")
@@ -37,17 +38,17 @@ def computed(vector: Vector) -> Vector:
 
 
 def cast(vector: Vector, target: HiveType, *, ansi: bool) -> Vector:
-    """CAST. NotUnderstood."""
+    """CAST. NotHere."""
     given = computed(vector)
     if given.type == target:
         return given
     if isinstance(target, CharType | VarcharType):
-        raise NotUnderstood(f"a cast to {target}")
+        raise NotHere(f"a cast to {target}")
     if given.type == VOID:
         return Vector(target, applied(partial(_nulls, target), given))
     kernel = _kernel(given.type, target, ansi)
     if kernel is None:
-        raise NotUnderstood(f"a cast from {given.type} to {target}")
+        raise NotHere(f"a cast from {given.type} to {target}")
     return Vector(target, applied(kernel, given))
 
 
@@ -123,6 +124,6 @@ def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable
 
 
 def rowwise(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
-    """The cast of conditions over partition columns, where there is one."""
+    """The cast of one value after the other, where there is one."""
     convert = caster(source, target, ansi=ansi)
     return None if convert is None else partial(_rowwise.each, convert, target)

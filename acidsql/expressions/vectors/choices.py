@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.coercion import unified_type
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import BOOLEAN, STRING
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import comparison, logical
 from acidsql.expressions.vectors.vector import Vector
 
@@ -22,10 +23,10 @@ _comparing = Kernels("comparing")
 
 
 def choice(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """None for what chooses nothing. NotUnderstood."""
+    """None for what chooses nothing. NotHere."""
     match name, given:
         case "CASE", [*branches, _] if any(one.type == VOID for one in branches[::2]):
-            raise NotUnderstood("NULL as a condition")
+            raise NotHere("NULL as a condition")
         case "CASE" | "IF", [_, _, *_] if len(given) % 2 and (name == "CASE" or len(given) == 3):
             return _case(compiler, given)
         case "NVL2", [value, yes, no]:
@@ -66,5 +67,5 @@ def _common(compiler: Compiler, values: Sequence[Vector]) -> HiveType:
     types = [value.type for value in values]
     hive_type = unified_type(types, ansi=compiler.ansi)
     if hive_type is None or (hive_type == STRING and not {*types} <= {STRING, VOID}):
-        raise NotUnderstood("a value of " + " or ".join(map(str, dict.fromkeys(types))))
+        raise NotHere("a value of " + " or ".join(map(str, dict.fromkeys(types))))
     return hive_type

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
     Call,
     Cast,
@@ -20,12 +20,18 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
-from acidsql.expressions.values import is_utc
+from acidsql.expressions.values import TIMESTAMP, is_utc
 from acidsql.expressions.vectors import arithmetic, casts, choices, functions, truths
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
-from acidsql.expressions.vectors.vector import Refusal, Vector
+from acidsql.expressions.vectors.signals import Kernels
+from acidsql.expressions.vectors.vector import Vector
 
 _arrays = Kernels("arrays")
+
+OF_ANY_ZONE = frozenset(
+    "= <> < <= > >= <=> EQUAL_NULL BETWEEN IN ISNULL ISNOTNULL CASE IF NVL2 NULLIF COALESCE NVL"
+    " IFNULL DATE_FORMAT".split()
+) | {"IS NULL"}
+"""What is certain of moments whatever their zone, or as certain as comparisons of them."""
 
 
 def vectorized(
@@ -35,20 +41,21 @@ def vectorized(
     ansi: bool,
     zone: str,
     now: datetime.datetime | None = None,
-) -> Vector | Refusal:
+    partitions: bool = False,
+) -> Vector:
     """``columns``: the names in a batch, each as the parts of a ColumnRef joined by dots. ``zone``:
     the session's, as Spark names it. ``now``: the statement's moment, a wall clock in UTC unless it
-    has a zone; without it CURRENT_DATE and CURRENT_TIMESTAMP are refused.
+    has a zone; without it CURRENT_DATE and CURRENT_TIMESTAMP are refused. ``partitions``: the
+    values are those of partitions, so few that each text may be asked what day it is; their moments
+    are compared as far as the answer is the same in every zone, unless it is UTC. NotHere, at the
+    part of the tree that is not understood.
     """
-    compiler = Compiler(columns, ansi=ansi, zone=zone, now=now)
-    try:
-        return compiler.value(tree)
-    except NotUnderstood as signal:
-        return Refusal(signal.reason, compiler.refused_at or tree.span)
+    compiler = Compiler(columns, ansi=ansi, zone=zone, now=now, partitions=partitions)
+    return compiler.value(tree)
 
 
 class Compiler:
-    """``refused_at``: where the part stands that was not understood."""
+    """``any_zone``: moments are wall clocks of whatever zone."""
 
     def __init__(
         self,
@@ -57,19 +64,21 @@ class Compiler:
         ansi: bool,
         zone: str,
         now: datetime.datetime | None,
+        partitions: bool,
     ) -> None:
         self.columns = columns
         self.ansi = ansi
         self.utc = is_utc(zone)
         self.now = now
-        self.refused_at: Span | None = None
+        self.partitions = partitions
+        self.any_zone = partitions and not self.utc
 
     def value(self, node: Condition) -> Vector:
-        """NotUnderstood, with ``refused_at``."""
+        """NotHere, at the innermost part that is not understood."""
         try:
             return self._value(node)
-        except NotUnderstood:
-            self.refused_at = self.refused_at or node.span
+        except NotHere as signal:
+            signal.span = signal.span or node.span
             raise
 
     def _value(self, node: Condition) -> Vector:
@@ -83,7 +92,7 @@ class Compiler:
             case Call(name, arguments):
                 return self.call(node, name, arguments)
             case Unread():
-                raise NotUnderstood("words that only Spark reads")
+                raise NotHere("words that only Spark reads")
 
     def constant(self, value: Any, hive_type: HiveType, literal: Constant | None = None) -> Vector:
         return Vector(
@@ -93,14 +102,18 @@ class Compiler:
     def column(self, name: str) -> Vector:
         hive_type = self.columns.get(name)
         if hive_type is None:
-            raise NotUnderstood(f'the name "{name}"')
+            raise NotHere(f'the name "{name}"')
         return Vector(hive_type, partial(_column, name=name, hive_type=hive_type))
 
     def cast(self, given: Vector, target: HiveType) -> Vector:
+        if self.any_zone and given.type == TIMESTAMP != target:
+            raise NotHere("a moment in whatever zone")
         return casts.cast(given, target, ansi=self.ansi)
 
     def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
         given = [casts.computed(self.value(argument)) for argument in arguments]
+        if self.any_zone and name not in OF_ANY_ZONE and any(g.type == TIMESTAMP for g in given):
+            raise NotHere("a moment in whatever zone")
         for understood in (truths.truth, arithmetic.arithmetic, choices.choice):
             vector = understood(self, name, given)
             if vector is not None:

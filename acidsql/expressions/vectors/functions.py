@@ -1,5 +1,5 @@
 """Named functions: which are understood, and by what they are carried out. What has no kernel is
-computed value by value, as for conditions over partitions.
+computed value by value.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.expressions.functions import CASTS, FUNCTIONS, Function, like, regular
+from acidsql.expressions.functions import CASTS, FUNCTIONS, PARSE_DAY, Function, like, regular
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import TODAY, VOID
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors.casts import BINARY
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import written_day
 from acidsql.expressions.vectors.vector import Vector
 
@@ -65,18 +66,19 @@ _KERNELS: Mapping[str, Callable[..., Any]] = {
 
 
 def function(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
-    """NotUnderstood."""
+    """NotHere."""
     if len(given) == 1 and (name in CASTS or name == "TO_DATE"):
         if name == "TO_DATE" and given[0].type not in (DATE, TIMESTAMP, STRING, VOID):
-            raise NotUnderstood(f"TO_DATE of {given[0].type}")
+            raise NotHere(f"TO_DATE of {given[0].type}")
         return compiler.cast(given[0], CASTS.get(name, DATE))
     for understood in (_moment, _part, _text, _pattern):
         vector = understood(compiler, name, given)
         if vector is not None:
             return vector
-    signature = FUNCTIONS.get(name)
+    parses = name == "TO_DATE" and compiler.partitions
+    signature = PARSE_DAY if parses else FUNCTIONS.get(name)
     if signature is None or not signature.accepts(len(given)) or not given:
-        raise NotUnderstood(f"the function {name}")
+        raise NotHere(f"the function {name}")
     arguments = [passed(compiler, one, signature.parameter(i)) for i, one in enumerate(given)]
     kernel = _KERNELS.get(name) or _of_constants(name, arguments) or _each(signature)
     return Vector(signature.result, applied(kernel, *arguments))
@@ -92,6 +94,8 @@ def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
     if given == parameter:
         return argument
     if given == STRING and parameter in (DATE, TIMESTAMP):
+        if compiler.partitions and not compiler.ansi and argument.literal is None:
+            return compiler.cast(argument, parameter)
         return written_day(compiler, argument, parameter)
     understood = given == VOID or (
         bool(0 < bits_of(given) <= 32)
@@ -101,7 +105,7 @@ def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
         else given in (DATE, TIMESTAMP) and parameter in (DATE, TIMESTAMP)
     )
     if not understood and not (parameter == STRING and isinstance(given, DecimalType)):
-        raise NotUnderstood(f"a {given} in place of a {parameter}")
+        raise NotHere(f"a {given} in place of a {parameter}")
     return compiler.cast(argument, parameter)
 
 
@@ -113,7 +117,7 @@ def _moment(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | 
     if given or name not in (TODAY, *_NOW):
         return None
     if compiler.now is None or not compiler.utc or name.lower() in compiler.columns:
-        raise NotUnderstood("the moment of the statement")
+        raise NotHere("the moment of the statement")
     now = compiler.now
     if now.tzinfo is not None:
         now = now.astimezone(datetime.UTC).replace(tzinfo=None)
@@ -155,11 +159,11 @@ def _pattern(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector |
         return None
     value, pattern = given
     if pattern.literal is None or pattern.type != STRING:
-        raise NotUnderstood(f"{name} with a pattern that is not written out")
+        raise NotHere(f"{name} with a pattern that is not written out")
     text = pattern.literal.value
     test = like(text) if name == "LIKE" else regular(text)
     if test is None:
-        raise NotUnderstood(f"this pattern of {name}")
+        raise NotHere(f"this pattern of {name}")
     kernel = partial(_texts.like, text) if name == "LIKE" else _each_text(test)
     return Vector(BOOLEAN, applied(kernel, passed(compiler, value, STRING)))
 

@@ -9,8 +9,8 @@ from acidsql.expressions.coercion import FLOAT
 from acidsql.expressions.losses import Loss
 from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors.casts import cast
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood
-from acidsql.expressions.vectors.vector import Uncertain, Vector
+from acidsql.expressions.vectors.signals import Kernels
+from acidsql.expressions.vectors.vector import Vector
 
 _losses = Kernels("losses")
 _BIGINT = PrimitiveType("bigint")
@@ -18,7 +18,7 @@ _BIGINT = PrimitiveType("bigint")
 
 def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) -> Any:
     """A mask of the values that have lost something so, of arrays of these ``types``; None if none
-    has. Uncertain.
+    has. NotHere.
     """
     given_type, wanted = types
 
@@ -27,10 +27,7 @@ def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) 
 
         batch = pa.RecordBatch.from_arrays([array], names=["v"])
         vector = Vector(kind, lambda rows: rows.column(0))
-        try:
-            return cast(vector, target, ansi=False).run(batch)
-        except NotUnderstood as signal:
-            raise Uncertain(signal.reason) from None
+        return cast(vector, target, ansi=False).run(batch)
 
     match loss:
         case Loss.NULL:

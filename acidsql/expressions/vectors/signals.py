@@ -9,14 +9,6 @@ from typing import Any
 from acidsql.expressions.vectors.vector import Vector
 
 
-class NotUnderstood(Exception):  # noqa: N818  (a signal between two functions, not an error)
-    """The expression is Spark's, for this reason."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 class Kernels:
     """The functions of a module of ``expressions.kernels``, which is imported when one is called:
     Arrow is not needed before there are values.

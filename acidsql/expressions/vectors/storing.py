@@ -6,20 +6,19 @@ from functools import partial
 
 from acidsql.catalog.types import CharType, HiveType, VarcharType
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import STRING
 from acidsql.expressions.vectors.casts import cast
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
-from acidsql.expressions.vectors.vector import Refusal, Vector
+from acidsql.expressions.vectors.signals import Kernels, applied
+from acidsql.expressions.vectors.vector import Vector
 
 _texts = Kernels("texts")
 
 
-def store_cast(
-    vector: Vector, column_type: HiveType, *, ansi: bool, span: Span
-) -> Vector | Refusal:
+def store_cast(vector: Vector, column_type: HiveType, *, ansi: bool, span: Span) -> Vector:
     """The value a column holds once ``vector`` is assigned to it: cast, and cut to the length of
     char and varchar; a char is without blanks at its end. ``span``: of the value in the user's
-    text.
+    text. NotHere, at ``span``.
     """
     try:
         match column_type:
@@ -28,5 +27,5 @@ def store_cast(
                 text = cast(vector, STRING, ansi=ansi)
                 return Vector(column_type, applied(partial(kernel, length), text))
         return cast(vector, column_type, ansi=ansi)
-    except NotUnderstood as signal:
-        return Refusal(signal.reason, span)
+    except NotHere as signal:
+        raise NotHere(signal.reason, span) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.coercion import FLOAT, common_type, common_type_of_list, operand_type
 from acidsql.expressions.literals import parse_literal
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import (
     BOOLEAN,
@@ -23,7 +23,7 @@ from acidsql.expressions.values import (
     bits_of,
     caster,
 )
-from acidsql.expressions.vectors.signals import Kernels, NotUnderstood, applied
+from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.vector import Vector
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 
 
 def truth(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """A comparison or a logical operator; None for what is neither. NotUnderstood."""
+    """A comparison or a logical operator; None for what is neither. NotHere."""
     match name, given:
         case "AND" | "OR", _:
             kernel = _comparing.conjunction if name == "AND" else _comparing.disjunction
@@ -72,12 +72,14 @@ def truth(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | No
 def logical(compiler: Compiler, given: Vector) -> Vector:
     """An operand of AND, OR and NOT."""
     if given.type not in (BOOLEAN, VOID):
-        raise NotUnderstood(f"a condition of type {given.type}")
+        raise NotHere(f"a condition of type {given.type}")
     return compiler.cast(given, BOOLEAN)
 
 
 def comparison(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
     left, right = _brought(compiler, left, right)
+    if compiler.any_zone and left.type == TIMESTAMP:
+        return Vector(BOOLEAN, applied(partial(_comparing.compare_clocks, sign), left, right))
     if sign == "<=>":
         return Vector(BOOLEAN, applied(_comparing.null_safe_equal, left, right))
     return Vector(BOOLEAN, applied(partial(_comparing.compare, sign), left, right))
@@ -100,23 +102,23 @@ def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, V
 
 
 def converted(compiler: Compiler, given: Vector, target: HiveType) -> Vector:
-    """An operand in the type of its comparison. NotUnderstood, also for a text that is written
+    """An operand in the type of its comparison. NotHere, also for a text that is written
     out and of which only Spark knows what number or day it is.
     """
     if given.literal is None or given.type != STRING or target == STRING:
         return compiler.cast(given, target)
     convert = caster(STRING, target, ansi=compiler.ansi)
     value = UNKNOWN if convert is None else convert(given.literal.value)
-    if value is UNKNOWN or (target == TIMESTAMP and not compiler.utc):
-        raise NotUnderstood(f"this text in place of a {target}")
+    if value is UNKNOWN or (target == TIMESTAMP and not (compiler.utc or compiler.any_zone)):
+        raise NotHere(f"this text in place of a {target}")
     return compiler.constant(value, target)
 
 
 def check_comparable(hive_type: HiveType | None, *given: HiveType) -> None:
     if hive_type is None:
-        raise NotUnderstood("a comparison of " + " with ".join(map(str, given)))
+        raise NotHere("a comparison of " + " with ".join(map(str, given)))
     if not isinstance(hive_type, PrimitiveType | DecimalType):
-        raise NotUnderstood(f"a comparison of {hive_type}")
+        raise NotHere(f"a comparison of {hive_type}")
 
 
 def _check_bounds(literal: Vector, other: HiveType) -> None:
@@ -125,7 +127,7 @@ def _check_bounds(literal: Vector, other: HiveType) -> None:
     """
     value = literal.literal.value if literal.literal else None
     if isinstance(value, Decimal) and bits_of(other) and value.copy_abs() >= (1 << 63) - 1:
-        raise NotUnderstood("a number beyond all integers")
+        raise NotHere("a number beyond all integers")
 
 
 def beside(given: Vector, other: HiveType) -> HiveType:
@@ -134,17 +136,17 @@ def beside(given: Vector, other: HiveType) -> HiveType:
 
 
 def written_day(compiler: Compiler, given: Vector, other: HiveType) -> Vector:
-    """A text that is written out and plainly is a day or a moment, as such. NotUnderstood."""
+    """A text that is written out and plainly is a day or a moment, as such. NotHere."""
     if given.literal is None:
-        raise NotUnderstood(f"text in place of a {other}")
+        raise NotHere(f"text in place of a {other}")
     text = str(given.literal.value)
     form, word = (_DAY, "DATE") if _DAY.fullmatch(text) else (_MOMENT, "TIMESTAMP")
     if not form.fullmatch(text) or (word == "TIMESTAMP" and other == DATE):
-        raise NotUnderstood(f"this text in place of a {other}")
+        raise NotHere(f"this text in place of a {other}")
     try:
         value = parse_literal(f"{word} '{text}'")
-    except NotPlain:
-        raise NotUnderstood(f"the {other} in this text") from None
+    except NotHere:
+        raise NotHere(f"the {other} in this text") from None
     return compiler.cast(compiler.constant(value, PrimitiveType(word.lower())), other)
 
 
@@ -156,16 +158,15 @@ def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vec
     check_comparable(hive_type, *dict.fromkeys(types))
     assert hive_type is not None
     if hive_type in (DOUBLE, FLOAT) and len(items) > _MOST_IN_LIST:
-        raise NotUnderstood("a long list of floating numbers")
+        raise NotHere("a long list of floating numbers")
     given, *others = (converted(compiler, one, hive_type) for one in (value, *items))
-    if all(item.literal is not None for item in items) and hive_type not in (DOUBLE, FLOAT):
+    clocks = compiler.any_zone and hive_type == TIMESTAMP
+    listed = hive_type not in (DOUBLE, FLOAT) and not clocks
+    if listed and all(item.literal is not None for item in items):
         return Vector(BOOLEAN, _looked_up(given, others))
-    equal = [Vector(BOOLEAN, _equal(given, other)) for other in others]
+    compare = _comparing.compare_clocks if clocks else _comparing.compare
+    equal = [Vector(BOOLEAN, applied(partial(compare, "="), given, other)) for other in others]
     return Vector(BOOLEAN, applied(_comparing.disjunction, *equal))
-
-
-def _equal(left: Vector, right: Vector) -> Callable[[Any], Any]:
-    return applied(partial(_comparing.compare, "="), left, right)
 
 
 def _looked_up(given: Vector, constants: Sequence[Vector]) -> Callable[[Any], Any]:

@@ -7,28 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import Span
 from acidsql.expressions.tree import Constant
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class Uncertain(Exception):  # noqa: N818  (a signal between two functions, not an error)
-    """Only Spark can tell the result of these values, or shall raise the error of one."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an expression is left to Spark, and the part of it that is."""
-
-    reason: str
-    span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +29,7 @@ class Vector:
 
     def run(self, batch: pa.RecordBatch) -> pa.Array:
         """A value for each row, of the Arrow type of ``type`` (``catalog.arrow_types``); a
-        timestamp is a wall clock. Uncertain.
+        timestamp is a wall clock. NotHere.
         """
         from acidsql.expressions.kernels import arrays
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.migrations import schema_version
+from acidsql.metastore.schema import is_empty
 from acidsql.metastore.stores.database_file import (
     database_path,
     no_warehouse_error,
@@ -50,7 +50,7 @@ def back_up(warehouse: str, target: str) -> BackedUp:
     part = final.with_name(f"{final.name}.{os.getpid()}.part")
     try:
         with store.read() as connection:
-            if schema_version(connection) == 0:
+            if is_empty(connection):
                 raise MetastoreError(f'the metastore "{source}" is empty')
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(part)) as copy:

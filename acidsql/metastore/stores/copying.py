@@ -23,11 +23,11 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE, warehouse_path
 from acidsql.metastore.locking import reap_locks
-from acidsql.metastore.migrations import has_tables, migrate, moved_to
 from acidsql.metastore.opening import reap
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import select_locks
 from acidsql.metastore.rows.txns import count_open_txns
+from acidsql.metastore.schema import create, has_tables, moved_to
 from acidsql.metastore.store import Store
 from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
 from acidsql.metastore.stores.marker import MARKER, refuse_marked
@@ -157,7 +157,7 @@ def _fill(
     if moved_to(target) is not None or (isinstance(other, SQLiteStore) and has_tables(target)):
         _clear(target)
         target.execute(update(VERSION).values(SCHEMA_VERSION="0"))
-    migrate(target)
+    create(target)
     _refuse_full(target, other)
     for seeded in (DBS, TXNS, NEXT_LOCK_ID, NEXT_COMPACTION_QUEUE_ID):
         target.execute(delete(seeded))

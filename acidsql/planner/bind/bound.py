@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
@@ -19,13 +20,7 @@ from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
 from acidsql.planner.bind.local.merge_trees import LocalMerge
-from acidsql.planner.bind.local.query_trees import (
-    NOT_LOOKED_INTO,
-    LocalQuery,
-    LocalValues,
-    OnlySpark,
-    Stored,
-)
+from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, LocalQuery, LocalValues, Stored
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.analysis import Read
@@ -88,7 +83,7 @@ class BoundQuery:
     width: int | None = None
     names: tuple[str, ...] | None = None
     values: tuple[tuple[BoundValue, ...], ...] = field(default=(), compare=False, repr=False)
-    local: LocalQuery | LocalValues | OnlySpark = field(
+    local: LocalQuery | LocalValues | NotHere = field(
         default=NOT_LOOKED_INTO, compare=False, repr=False
     )
 
@@ -141,9 +136,7 @@ class BoundInsert:
     if_not_exists: bool = False
     truncate: bool = False
     truncated: tuple[tuple[str, str], ...] = ()
-    stores: tuple[Stored, ...] | OnlySpark = field(
-        default=NOT_LOOKED_INTO, compare=False, repr=False
-    )
+    stores: tuple[Stored, ...] | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +243,7 @@ class BoundMerge:
     asked: frozenset[str] | None = None
     only_keys: bool = False
     on_columns: tuple[str, ...] = ()
-    local: LocalMerge | OnlySpark = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    local: LocalMerge | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

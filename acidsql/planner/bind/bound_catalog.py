@@ -14,9 +14,9 @@ from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:
+    from acidsql.expressions.not_here import NotHere
     from acidsql.planner.bind.bound import BoundQuery
     from acidsql.planner.bind.local.measures import Measuring
-    from acidsql.planner.bind.local.query_trees import OnlySpark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +304,7 @@ class BoundAnalyze:
     noscan: bool
     words: str
     facts: tuple[tuple[str, str], ...]
-    measuring: Measuring | OnlySpark | None = field(default=None, compare=False, repr=False)
+    measuring: Measuring | NotHere | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

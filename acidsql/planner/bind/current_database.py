@@ -13,7 +13,7 @@ from acidsql.errors import Span
 from acidsql.expressions.query_text import Edit
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.expressions.values import is_utc
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 
 CALLS = frozenset({"CURRENT_DATABASE", "CURRENT_SCHEMA"})
 _MENTIONED = re.compile("|".join(CALLS), re.IGNORECASE)
@@ -46,7 +46,7 @@ def database_edits(source: str, span: Span, database: str) -> list[Edit]:
     """
     if _MENTIONED.search(source, span.start, span.end) is None:
         return []
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    tokens = tokens_in(source, span)
     starts = _item_starts(tokens)
     edits = []
     for at in range(len(tokens) - 2):
@@ -64,7 +64,7 @@ def moment_edits(source: str, span: Span, zone: str, columns: Set[str] = frozens
     """
     if is_utc(zone) or _TOLD.search(source, span.start, span.end) is None:
         return []
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    tokens = tokens_in(source, span)
     starts = _item_starts(tokens)
     edits = []
     for at, token in enumerate(tokens):

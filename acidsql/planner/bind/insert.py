@@ -12,7 +12,7 @@ from acidsql.catalog.model import Column, Table, TableKind
 from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.expressions.losses import may_lose
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.stores import value_of
@@ -30,7 +30,7 @@ from acidsql.planner.bind.bound import (
 from acidsql.planner.bind.columns import column_not_found
 from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
-from acidsql.planner.bind.local.query_trees import LocalValues, OnlySpark, Stored
+from acidsql.planner.bind.local.query_trees import LocalValues, Stored
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
@@ -94,7 +94,7 @@ def _bound(
     source: BoundRows | BoundQuery,
     span: Span,
 ) -> BoundInsert:
-    stores: tuple[Stored, ...] | OnlySpark = ()
+    stores: tuple[Stored, ...] | NotHere = ()
     if statement.by_name is not None:
         assert isinstance(source, BoundQuery)
         columns = _by_name(names, table, partition, source, span)
@@ -207,7 +207,7 @@ def _static_value(column: Column, item: ast.PartitionItem) -> str:
         raise BindError(f'expected "=", not "{item.operator}"', span=item.name.span)
     try:
         value = partition_text(value_of(item.value.text, column.type, in_rows=False))
-    except NotPlain:
+    except NotHere:
         message = (
             f'the value of partition column "{column.name}" must be a literal of type {column.type}'
         )
@@ -332,7 +332,7 @@ def _stored(names: Names, table: Table, column: Column, cell: ast.Fragment | Non
         return names.losses.stored(cell, column)
     try:
         return value_of(default_of(table, column) or "NULL", column.type)
-    except NotPlain:
+    except NotHere:
         return COMPUTED
 
 
@@ -377,7 +377,7 @@ def _computed_value(
 def _trees(
     names: Names, table: Table, columns: tuple[Column, ...], source: ast.Values
 ) -> LocalValues:
-    """The rows as trees, each value as its column stores it. NotUnderstood."""
+    """The rows as trees, each value as its column stores it. NotHere."""
     semantics = names.around.semantics
     rows = [
         tuple(

@@ -13,6 +13,7 @@ from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
 from acidsql.expressions.losses import may_lose
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.predicate import predicates
 from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
@@ -20,7 +21,7 @@ from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.tree import Condition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
-from acidsql.parser.tokens import tokenize
+from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind import tables
 from acidsql.planner.bind.analysis import (
     Analysis,
@@ -43,14 +44,7 @@ from acidsql.planner.bind.columns import (
 )
 from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.functions import check_called
-from acidsql.planner.bind.local.query_trees import (
-    LocalQuery,
-    LocalValues,
-    OnlySpark,
-    Outside,
-    Semantics,
-)
-from acidsql.planner.bind.local.select_text import NotUnderstood
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
 from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
 from acidsql.planner.bind.local.surroundings import Surroundings
@@ -59,7 +53,7 @@ from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressi
 from acidsql.planner.bind.tables import Losses, default_value
 
 Understand = Callable[
-    [str, Span, Sequence[Read], Outside, Semantics], LocalQuery | LocalValues | OnlySpark
+    [str, Span, Sequence[Read], Outside, Semantics], LocalQuery | LocalValues | NotHere
 ]
 """What makes the trees of a query: ``local_select`` or the like."""
 
@@ -100,7 +94,7 @@ class Names:
         self.around = around
         self.catalog = around.catalog
         self.views: dict[str, None] = {}
-        self.files: dict[Span, PathRelation | OnlySpark] = {}
+        self.files: dict[Span, PathRelation | NotHere] = {}
         self.parsed: dict[Span, Parsed] = {}
         self.conditions: dict[Span, Condition | None] = {}
         self.losses = Losses(around.warn, strict=around.settings.flag("acidsql.ansi"))
@@ -295,10 +289,10 @@ class Names:
 
     def _local_after(
         self, before: Sequence[ast.Fragment], body: ast.Fragment, analysis: Analysis
-    ) -> LocalQuery | OnlySpark:
+    ) -> LocalQuery | NotHere:
         """The query as a tree, where FROM is all that stands before."""
         if len(before) > 1:
-            return OnlySpark(reason="words before INSERT", span=before[0].span)
+            return NotHere("words before INSERT", before[0].span)
         return local_select(
             self.source,
             body.span,
@@ -406,14 +400,14 @@ class Names:
         )
 
     def tree(self, fragment: ast.Fragment) -> Condition:
-        """The expression as a tree. NotUnderstood."""
+        """The expression as a tree. NotHere."""
         tree = self.condition(fragment)
         if tree is None:
-            raise NotUnderstood("these words", fragment.span)
+            raise NotHere(THESE_WORDS, fragment.span)
         return tree
 
     def new_tree(self, fragment: ast.Fragment, table: Table, column: Column) -> Condition:
-        """The value that ``column`` gets, before it is stored. NotUnderstood."""
+        """The value that ``column`` gets, before it is stored. NotHere."""
         if is_default(fragment):
             return default_tree(table, column, self.around.semantics, fragment.span)
         return self.tree(fragment)
@@ -437,6 +431,6 @@ class Names:
         """The expression as a tree, read once; None where its end is in doubt."""
         span = fragment.span
         if span not in self.conditions:
-            tokens = fragment.tokens or [t.moved(span.start) for t in tokenize(fragment.text)]
+            tokens = fragment.tokens or tokens_in(self.source, span)
             self.conditions[span] = read_expression(self.source, tokens)
         return self.conditions[span]

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Table
 from acidsql.errors import BindError, Span, Warning
-from acidsql.parser.tokens import TokenKind, tokenize
+from acidsql.expressions.not_here import NotHere
+from acidsql.parser.tokens import TokenKind, tokens_in
 from acidsql.planner.bind.columns import column_not_found
-from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues
 from acidsql.planner.bind.query_tree import is_star
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ def outputs(query: exp.Expr) -> tuple[Output, ...]:
 
 
 def output_names(
-    query: exp.Expr, local: LocalQuery | LocalValues | OnlySpark
+    query: exp.Expr, local: LocalQuery | LocalValues | NotHere
 ) -> tuple[str, ...] | None:
     """What the columns of a query are called, in lower case, "" for those that have no name of
     their own; None where only the engine can tell.
     """
     items = outputs(query)
     if not items or Output.MANY in items:
-        if isinstance(local, OnlySpark):
+        if isinstance(local, NotHere):
             return None
         return tuple(output.name.lower() for output in local.outputs)
     selects = query.selects  # type: ignore[attr-defined]  # outputs has looked
@@ -148,11 +149,11 @@ def _place_of(name: str, text: str, span: Span) -> Span:
     else the whole query.
     """
     word_span = span
-    for token in tokenize(span.cut(text)):
+    for token in tokens_in(text, span):
         if token.word == "FROM" and word_span != span:
             break
         if token.text.lower() == name and token.kind in (TokenKind.WORD, TokenKind.QUOTED):
-            word_span = token.moved(span.start).span
+            word_span = token.span
     return word_span
 
 

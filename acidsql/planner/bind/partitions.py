@@ -12,7 +12,7 @@ from acidsql.catalog.partitions import partition_text, unnameable
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, Span
 from acidsql.expressions.literals import parse_literal
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.stores import typed, value_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.names import Names
@@ -217,7 +217,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 def _text(column: Column, value: ast.Fragment) -> str:
     try:
         literal = parse_literal(value.text, in_rows=False)
-    except NotPlain:
+    except NotHere:
         message = (
             f'Invalid partition spec specified: the value of "{column.name}" must be a literal'
         )
@@ -226,7 +226,7 @@ def _text(column: Column, value: ast.Fragment) -> str:
         return DEFAULT_PARTITION  # whatever the column's type
     try:
         return partition_text(value_of(value.text, column.type, in_rows=False))
-    except NotPlain:
+    except NotHere:
         given = "string" if isinstance(literal, str) else type(literal).__name__
         message = (
             f"Cannot add partition column {column.name} of type {given} as it cannot be converted"

@@ -18,7 +18,7 @@ from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.reader import read_joined
 from acidsql.expressions.tree import Condition, conjuncts
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.tokens import Token, tokenize
+from acidsql.parser.tokens import Token, tokens_in
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -213,8 +213,7 @@ class Clauses:
 
     def _read(self, word: str, select: exp.Select, tree: exp.Expr) -> Condition | None:
         if not self.tokens:
-            tokens = tokenize(self.text.cut(self.source))
-            self.tokens = join_operators([token.moved(self.text.start) for token in tokens])
+            self.tokens = join_operators(tokens_in(self.source, self.text))
             self.starts = [token.start for token in self.tokens]
             self.words = Counter(token.word for token in self.tokens)
         inside = self._column_in(select, tree)

@@ -12,6 +12,7 @@ from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Column, FileFormat, Table, TableKind
 from acidsql.errors import BindError, ColumnNotFoundError, NotTransactionalTableError
 from acidsql.expressions.losses import given_name
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece, Slot
 from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
 from acidsql.parser import statements as ast
@@ -19,7 +20,7 @@ from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
-from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark
+from acidsql.planner.bind.local.query_trees import LocalQuery
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_reported
 
@@ -62,7 +63,7 @@ def _updated(
     sets: Mapping[str, ast.Assignment],
     where: ast.Fragment | None,
 ) -> LocalQuery:
-    """NotUnderstood."""
+    """NotHere."""
     values = [
         names.new_tree(sets[c.name].value, read.table, c) if c.name in sets else None
         for c in read.table.columns
@@ -178,7 +179,7 @@ def _new_values(
     names: Names,
     sets: Mapping[str, ast.Assignment],
     read: Read,
-    local: LocalQuery | OnlySpark,
+    local: LocalQuery | NotHere,
     analysis: Analysis,
 ) -> Iterator[Piece]:
     """What each column holds behind the change: the value assigned, cast as a store casts it, else

@@ -25,7 +25,8 @@ from acidsql.errors import (
     Span,
     Warning,
 )
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.expressions.stores import stored
@@ -287,7 +288,7 @@ class Losses:
         """
         try:
             value = stored(cell.text, column.type)
-        except NotPlain:
+        except NotHere:
             return COMPUTED
         self.reported.add(cell.span)
         if not isinstance(value, Lossy):

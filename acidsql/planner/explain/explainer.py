@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from acidsql.catalog.model import Column, Table
+from acidsql.expressions.not_here import NotHere
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundInsert,
@@ -27,7 +28,6 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
-from acidsql.planner.bind.local.query_trees import OnlySpark
 from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.planner.explain.nodes import Node, ReadPartitions
 from acidsql.planner.explain.sinks import partition_words, sink_words
@@ -39,7 +39,7 @@ from acidsql.planner.explain.words import (
     size_words,
     step_words,
 )
-from acidsql.planner.steps.choices import query_steps
+from acidsql.planner.steps.choices import engines, query_steps
 from acidsql.planner.steps.local_changes import why_spark
 from acidsql.planner.steps.names import title_of, words_of
 from acidsql.planner.steps.plans import (
@@ -112,17 +112,17 @@ class Explainer:
 
     def measured(self, action: BoundAnalyze) -> Iterator[Node]:
         """Who measures, and why."""
-        engine, by_driver = self.settings.text("acidsql.engine"), action.measuring
+        allowed, by_driver = engines(self.settings), action.measuring
         if by_driver is None:
             return
-        if isinstance(by_driver, OnlySpark):
+        if isinstance(by_driver, NotHere):
             yield Node(f"engine: spark ({by_driver.reason})")
-        elif engine == "spark":
+        elif not allowed.driver:
             yield Node("engine: spark (acidsql.engine=spark)")
-        elif engine == "local":
+        elif allowed.read_bytes is None:
             yield Node("engine: local")
         else:
-            most = size_words(int(self.settings.number("acidsql.local.max.bytes")))
+            most = size_words(allowed.read_bytes)
             read = ", ".join(by_driver.names) or "no column"
             yield Node(f"engine: local up to {most} of {read}, else spark")
 
@@ -192,7 +192,7 @@ class Explainer:
 
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
-        if self.settings.text("acidsql.engine") != "spark" and isinstance(query.local, OnlySpark):
+        if engines(self.settings).driver and isinstance(query.local, NotHere):
             yield Node(f"engine: spark ({query.local.reason})")
 
     def change_engine(

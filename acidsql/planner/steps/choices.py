@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import UnsupportedStatementError
+from acidsql.expressions.not_here import NotHere
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -20,7 +22,7 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery, LocalValues
 from acidsql.planner.bind.tables import loads_files, rules_of
 from acidsql.planner.steps.counting import row_count
 from acidsql.planner.steps.step import (
@@ -50,6 +52,64 @@ from acidsql.planner.steps.step import (
     WriteFiles,
 )
 from acidsql.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """Who may carry a statement out: what acidsql.engine and acidsql.write.path say together.
+
+    ``read_bytes``: the most bytes of files that the driver alone reads; ``row_bytes``: of rows
+    that it changes. None is as many as there are.
+    """
+
+    engine: str
+    path: str
+    read_bytes: int | None
+    row_bytes: int | None
+
+    @property
+    def driver(self) -> bool:
+        """Whether the driver alone may make rows."""
+        return self.engine != "spark"
+
+    @property
+    def spark(self) -> bool:
+        """Whether Spark may."""
+        return self.engine != "local"
+
+    @property
+    def changes_by_driver(self) -> bool:
+        """Whether rows may be changed without Spark. What is to go the big path is Spark's, unless
+        there is to be no Spark.
+        """
+        return not self.spark or (self.driver and self.small)
+
+    @property
+    def small(self) -> bool:
+        """Whether Spark may hand changed rows to the driver, which writes them."""
+        return self.path != "big"
+
+    @property
+    def forced_small(self) -> bool:
+        """Whether it does so however many they are."""
+        return self.path == "small"
+
+
+def engines(settings: Settings) -> Engines:
+    """What the settings allow. No other module decides by these two."""
+    engine, path = settings.text("acidsql.engine"), settings.text("acidsql.write.path")
+    either = engine == "auto"
+    return Engines(
+        engine=engine,
+        path=path,
+        read_bytes=int(settings.number("acidsql.local.max.bytes")) if either else None,
+        row_bytes=max_bytes(settings) if either and path == "auto" else None,
+    )
+
+
+def max_bytes(settings: Settings) -> int:
+    """The most bytes of changed rows that Spark hands to the driver."""
+    return int(settings.number("acidsql.write.driver.max.bytes"))
 
 
 class MergeJoin(StrEnum):
@@ -100,15 +160,14 @@ def local_steps(query: BoundQuery, settings: Settings) -> tuple[Step, ...] | Non
     """The steps that make the rows of a query without Spark; None where it is not understood, or
     not wanted. UnsupportedStatementError, at the place, where nothing else is wanted.
     """
-    engine = settings.text("acidsql.engine")
-    if engine == "spark":
+    allowed = engines(settings)
+    if not allowed.driver:
         return None
-    if isinstance(query.local, OnlySpark):
-        if engine == "local":
+    if isinstance(query.local, NotHere):
+        if not allowed.spark:
             raise only_spark(query.local)
         return None
-    local = query.local
-    most = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
+    local, most = query.local, allowed.read_bytes
     if isinstance(local, LocalValues):
         return (LocalRows(query=query),)
     scans: tuple[Step, ...] = ()
@@ -124,7 +183,7 @@ def _local_scan(query: BoundQuery, local: LocalQuery, number: int, most: int | N
     return LocalScan(read=query.reads[number], number=number, columns=names, max_bytes=most)
 
 
-def only_spark(why: OnlySpark) -> UnsupportedStatementError:
+def only_spark(why: NotHere) -> UnsupportedStatementError:
     """The error of a statement that the driver alone is to carry out, and cannot."""
     return UnsupportedStatementError(
         f"acidsql.engine=local does not carry this out: {why.reason}",
@@ -141,7 +200,7 @@ def by_bytes(
     """
     if local is None:
         return spark
-    if settings.text("acidsql.engine") == "local":
+    if not engines(settings).spark:
         return local
     ways = (Way(name="local", steps=local), Way(name="spark", steps=spark))
     return (Choose(by=BYTES_READ, ways=ways),)
@@ -240,26 +299,22 @@ def write_steps(
 
 
 def _by_size(effect: Effect, settings: Settings, share: int = 1) -> tuple[Step, ...]:
-    job = Job(effect=effect)
-    if settings.text("acidsql.write.path") == "big":
+    job, allowed = Job(effect=effect), engines(settings)
+    if not allowed.small:
         return (job,)
     fetch = Fetch(effect=effect, max_bytes=max_bytes(settings) // share)
     ways = (
         Way(name="small", steps=(fetch, WriteFiles(effect=effect))),
         Way(name="big", steps=(job,)),
     )
-    return (Choose(by=_size(settings), ways=ways),)
+    return (Choose(by=_size(allowed), ways=ways),)
 
 
-def max_bytes(settings: Settings) -> int:
-    return int(settings.number("acidsql.write.driver.max.bytes"))
-
-
-def _size(settings: Settings) -> str:
+def _size(allowed: Engines) -> str:
     """What decides between the small path and the big one. Where the setting forces the small path,
     only rows that Arrow's writer cannot write take the other.
     """
-    return "what Arrow can write" if settings.text("acidsql.write.path") == "small" else "size"
+    return "what Arrow can write" if allowed.forced_small else "size"
 
 
 def merge_steps(merge: BoundMerge, join: MergeJoin, settings: Settings) -> tuple[Step, ...]:
@@ -270,10 +325,11 @@ def merge_steps(merge: BoundMerge, join: MergeJoin, settings: Settings) -> tuple
     )
     scans = tuple(Scan(read=read, number=number) for number, read in enumerate(merge.reads))
     target, sources, most = scans[0], scans[1:], max_bytes(settings)
+    allowed = engines(settings)
     job = Way(
         name="big", steps=(*scans, Job(effect=Effect.MERGE, join=join.value, once=bool(once)))
     )
-    if settings.text("acidsql.write.path") == "big":
+    if not allowed.small:
         return job.steps
     fetch: tuple[Step, ...] = (*sources, FetchSource(max_bytes=most))
     matches = {clause.match for clause in merge.clauses}
@@ -300,7 +356,7 @@ def merge_steps(merge: BoundMerge, join: MergeJoin, settings: Settings) -> tuple
             ),
         )
     ways = (Way(name="small", steps=(*small, *once, WriteFiles(effect=Effect.MERGE))), job)
-    return (Choose(by=_size(settings), ways=ways),)
+    return (Choose(by=_size(allowed), ways=ways),)
 
 
 def _pairs(merge: BoundMerge, target: Scan, joined: Join) -> tuple[Step, ...]:

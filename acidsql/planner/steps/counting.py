@@ -10,7 +10,7 @@ from acidsql.errors import Span
 from acidsql.expressions.query_text import Slice, Slot
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.partition_filter import Relation, whole_condition
 
@@ -38,7 +38,7 @@ def row_count(query: BoundQuery) -> RowCount | None:
         return None
     match query.text.pieces:
         case (Slice(head), Slot(0), Slice(tail)) | (Slice(head), Slot(0), str(), Slice(tail)):
-            name = _counted_as(tokenize(head.cut(query.text.source)))
+            name = _counted_as(tokens_in(query.text.source, head))
             return None if name is None else _of_rows(query.text.source, query.reads[0], tail, name)
     return None
 
@@ -79,7 +79,7 @@ def _of_rows(source: str, read: BoundRead, tail: Span, name: str) -> RowCount | 
     """
     condition = read.condition
     end = tail.end if condition is None else condition.span.start
-    tokens = tokenize(Span(tail.start, end).cut(source))
+    tokens = tokens_in(source, Span(tail.start, end))
     where = next((i for i, token in enumerate(tokens) if token.word == "WHERE"), len(tokens))
     alias = read.table.name.table
     if where:
@@ -91,7 +91,7 @@ def _of_rows(source: str, read: BoundRead, tail: Span, name: str) -> RowCount | 
         return RowCount(name=name)
     if condition is None:
         return None
-    around = [*tokens[where + 1 :], *tokenize(Span(condition.span.end, tail.end).cut(source))]
+    around = [*tokens[where + 1 :], *tokens_in(source, Span(condition.span.end, tail.end))]
     if not all(token.is_mark("(") or token.is_mark(")") for token in around):
         return None
     relation = Relation.of(read.table, alias)

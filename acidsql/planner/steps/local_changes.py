@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from acidsql.expressions.not_here import NotHere
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -15,14 +16,15 @@ from acidsql.planner.bind.bound import (
     MergeAction,
 )
 from acidsql.planner.bind.local.merge_trees import LocalMerge
-from acidsql.planner.bind.local.query_trees import ROW_ID, OnlySpark
+from acidsql.planner.bind.local.query_trees import ROW_ID
 from acidsql.planner.bind.tables import rules_of
 from acidsql.planner.steps.choices import (
     BYTES_READ,
     INSERT_SHARE,
+    Engines,
     decided_by_source,
+    engines,
     local_steps,
-    max_bytes,
     only_spark,
 )
 from acidsql.planner.steps.step import (
@@ -56,13 +58,13 @@ def local_change(
     """The local way of a statement, () where there is none. UnsupportedStatementError, at the
     place, where it must have one.
     """
-    query = query_of(action)
-    if query is None or not _is_wanted(settings):
+    query, allowed = query_of(action), engines(settings)
+    if query is None or not allowed.changes_by_driver:
         return ()
-    if isinstance(action, BoundInsert) and isinstance(action.stores, OnlySpark):
+    if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
         query = replace(query, local=action.stores)
     share = INSERT_SHARE if isinstance(action, BoundInsert) else 1
-    most = max_bytes(settings) // share if _is_bounded(settings) else None
+    most = None if allowed.row_bytes is None else allowed.row_bytes // share
     steps = local_steps(query, settings)
     if steps is None:
         return ()
@@ -83,7 +85,8 @@ def why_spark(
     """Why a statement that has a query has no local way; None where it has one, or none is wanted
     by ``acidsql.engine``.
     """
-    if settings.text("acidsql.engine") == "spark":
+    allowed = engines(settings)
+    if not allowed.driver:
         return None
     if isinstance(action, BoundMerge):
         parts: tuple[object, ...] = (action.local,)
@@ -92,9 +95,9 @@ def why_spark(
         if query is None:
             return None
         parts = (query.local, action.stores if isinstance(action, BoundInsert) else None)
-    if not _is_wanted(settings):
+    if not allowed.changes_by_driver:
         return "acidsql.write.path=big"
-    return next((part.reason for part in parts if isinstance(part, OnlySpark)), None)
+    return next((part.reason for part in parts if isinstance(part, NotHere)), None)
 
 
 def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> BoundQuery | None:
@@ -107,59 +110,41 @@ def query_of(action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete) -> Bou
     return None
 
 
-def _is_wanted(settings: Settings) -> bool:
-    """Whether rows may be changed without Spark. What is to go the big path is Spark's, unless
-    there is to be no Spark.
-    """
-    match settings.text("acidsql.engine"):
-        case "auto":
-            return settings.text("acidsql.write.path") != "big"
-        case engine:
-            return engine == "local"
-
-
-def _is_bounded(settings: Settings) -> bool:
-    return settings.text("acidsql.engine") == "auto" and (
-        settings.text("acidsql.write.path") == "auto"
-    )
-
-
 def local_merge(merge: BoundMerge, settings: Settings) -> tuple[Step, ...]:
     """The local way of a MERGE, as ``local_change``."""
-    if not _is_wanted(settings):
+    local, allowed = merge.local, engines(settings)
+    if not allowed.changes_by_driver:
         return ()
-    local, engine = merge.local, settings.text("acidsql.engine")
-    if isinstance(local, OnlySpark):
-        if engine == "local":
+    if isinstance(local, NotHere):
+        if not allowed.spark:
             raise only_spark(local)
         return ()
-    most = max_bytes(settings) if _is_bounded(settings) else None
     source = local_steps(local.source, settings) or ()
     matches = {clause.match for clause in merge.clauses}
     changing = any(clause.action is not MergeAction.INSERT for clause in merge.clauses)
     once = changing and settings.flag("hive.merge.cardinality.check")
+    most = allowed.row_bytes
     return (
         *(replace(s, max_bytes=most) if isinstance(s, LocalRows) else s for s in source),
-        *_pairs(merge, local, settings, most),
+        *_pairs(merge, local, allowed),
         *((InsertUnmatched(),) if Match.NOT_MATCHED in matches else ()),
         *((CheckOnce(),) if once else ()),
         WriteFiles(effect=Effect.MERGE),
     )
 
 
-def _pairs(
-    merge: BoundMerge, local: LocalMerge, settings: Settings, most: int | None
-) -> tuple[Step, ...]:
+def _pairs(merge: BoundMerge, local: LocalMerge, allowed: Engines) -> tuple[Step, ...]:
     """How the rows of the target are found that the clauses are about."""
     lone = any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in merge.clauses)
     names = [name for name, _ in local.columns]
     keys = [c.name for c in merge.table.partition_columns if c.name not in names]
-    engine = settings.text("acidsql.engine")
-    weight = int(settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
     scan = LocalScan(
-        read=merge.reads[0], number=0, columns=(ROW_ID, *names, *keys), max_bytes=weight
+        read=merge.reads[0],
+        number=0,
+        columns=(ROW_ID, *names, *keys),
+        max_bytes=allowed.read_bytes,
     )
-    join = LocalJoin(kind="LEFT OUTER" if lone else "INNER", max_bytes=most)
+    join = LocalJoin(kind="LEFT OUTER" if lone else "INNER", max_bytes=allowed.row_bytes)
     if not decided_by_source(merge):
         return (scan, join)
     look_up = Way(name="look-up", steps=(LookUp(keys=tuple(key for key, _ in merge.keys)),))

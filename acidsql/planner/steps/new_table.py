@@ -17,15 +17,17 @@ from acidsql.catalog.types import (
     StructType,
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.local.changes import local_insert
-from acidsql.planner.bind.local.query_trees import OnlySpark, Stored, shown_columns
+from acidsql.planner.bind.local.query_trees import Stored, shown_columns
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.output_names import hive_names
 from acidsql.planner.bind.tables import did_you_mean
+from acidsql.planner.steps.choices import engines
 from acidsql.settings import Settings
 
 Given = Sequence[tuple[str, HiveType | None]]
@@ -35,7 +37,7 @@ Given = Sequence[tuple[str, HiveType | None]]
 def known_columns(query: BoundQuery, settings: Settings) -> Given | None:
     """The columns of a query that is understood; None where the engine has to tell them."""
     local = query.local
-    if isinstance(local, OnlySpark) or settings.text("acidsql.engine") == "spark":
+    if isinstance(local, NotHere) or not engines(settings).driver:
         return None
     shown = zip(shown_columns(local), local.outputs, strict=True)
     return [(name, None if own.type == VOID else kind) for (name, kind), own in shown]
@@ -65,9 +67,9 @@ def new_table(action: BoundCreateTableAs, given: Given) -> tuple[Table, BoundIns
 
 def _stores(
     table: Table, columns: tuple[Column, ...], action: BoundCreateTableAs
-) -> tuple[Stored, ...] | OnlySpark:
+) -> tuple[Stored, ...] | NotHere:
     local = action.query.local
-    if isinstance(local, OnlySpark):
+    if isinstance(local, NotHere):
         return local
     semantics, span = local.semantics, action.span
     return understood(lambda: local_insert(table, columns, {}, local, semantics, span), span)

@@ -44,6 +44,7 @@ from acidsql.planner.bind.bound_transactions import (
 )
 from acidsql.planner.steps.choices import (
     MergeJoin,
+    engines,
     merge_join,
     merge_steps,
     read_steps,
@@ -312,7 +313,7 @@ def _write(
 ) -> WritePlan:
     local = local_change(action, settings)
     source, writing = source_steps(action), write_steps(action, settings)
-    if local and settings.text("acidsql.engine") == "local":
+    if local and not engines(settings).spark:
         source = writing = ()
     return WritePlan(
         table=action.table,
@@ -355,7 +356,7 @@ def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
     )
     join = merge_join(bound)
     local = local_merge(bound, settings)
-    only = local and settings.text("acidsql.engine") == "local"
+    only = local and not engines(settings).spark
     return MergePlan(
         merge=bound,
         join=join,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, OnlySpark
+from acidsql.expressions.not_here import NotHere
+from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO
 from acidsql.planner.steps.local_changes import query_of
 from acidsql.planner.steps.plans import MergePlan, Plan, ReadPlan, WritePlan
 from acidsql.planner.steps.step import Choose
@@ -19,7 +20,7 @@ def why_spark(plan: Plan, engine: str) -> str | None:
     if isinstance(plan.steps[0], Choose) and _has_local_way(plan):
         return "more bytes are read than acidsql.local.max.bytes allows"
     local = _local(plan)
-    if isinstance(local, OnlySpark) and local is not NOT_LOOKED_INTO:
+    if isinstance(local, NotHere) and local is not NOT_LOOKED_INTO:
         return local.reason
     return f"acidsql.engine is {engine}"
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from acidsql.errors import NestingError, ParseError
 from acidsql.expressions.functions import DETERMINISTIC
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece, QueryText, Slot
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Call, constants_in, parts_of
-from acidsql.expressions.vectors import Uncertain, Vector, vectorized
+from acidsql.expressions.vectors import vectorized
 from acidsql.local.rows import no_table
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundMerge
@@ -62,12 +63,12 @@ def _is_certain(text: str, semantics: Semantics) -> bool:
     if tree is None:
         return False
     meaning = semantics
-    vector = vectorized(tree, {}, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
-    if not isinstance(vector, Vector) or meaning.only_spark is not None:
+    if meaning.only_spark is not None:
         return False
     [nothing] = no_table()
     try:
+        vector = vectorized(tree, {}, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
         vector.run(nothing)
-    except Uncertain:
+    except NotHere:
         return False
     return True

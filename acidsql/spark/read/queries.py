@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, FileFormat, Partition, TableKind
 from acidsql.catalog.statistics import Analyzed
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import prune
 from acidsql.local.trace import UNTRACED, Figures, Trace
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
-from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
-from acidsql.planner.steps.choices import only_spark
+from acidsql.planner.bind.local.query_trees import Semantics
+from acidsql.planner.steps.choices import engines, only_spark
 from acidsql.planner.steps.step import Collect, CountRows, Query, Scan, Step
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Answer, columns_of, count_answer, wall_clock
@@ -25,7 +26,6 @@ from acidsql.spark.read.resources import Resources
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.start.translation import relocated, translated
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
 if TYPE_CHECKING:
@@ -238,19 +238,18 @@ class Queries:
         """
         from acidsql.local.measuring import measured
 
-        engine = self._settings.text("acidsql.engine")
-        if engine == "spark":
+        allowed = engines(self._settings)
+        if not allowed.driver:
             return None
-        most = int(self._settings.number("acidsql.local.max.bytes")) if engine == "auto" else None
         meaning = Semantics(
             zone=self._running.time_zone, only_spark=self._running.changed_meaning()
         )
         local = self._resources.local
         try:
-            return measured(local, snapshot, snapshots, action.columns, meaning, most)
-        except NeedsSpark as signal:
-            if engine == "local":
-                raise only_spark(OnlySpark(reason=signal.reason)) from signal
+            return measured(local, snapshot, snapshots, action.columns, meaning, allowed.read_bytes)
+        except NotHere as signal:
+            if not allowed.spark:
+                raise only_spark(signal) from signal
         return None
 
 

@@ -19,10 +19,10 @@ from acidsql.errors import (
     ProgrammingError,
     Span,
 )
+from acidsql.expressions.not_here import NotHere
 from acidsql.parser.tokens import TokenKind, scan
 from acidsql.planner.bind.bound import BoundInsert, BoundQuery
 from acidsql.spark import jvm
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -97,7 +97,7 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
     with silence:
         try:
             yield
-        except NeedsSpark:
+        except NotHere:
             interrupts.check()
             raise
         except Error as error:

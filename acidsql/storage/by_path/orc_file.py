@@ -23,9 +23,9 @@ from acidsql.catalog.types import (
     StructType,
 )
 from acidsql.errors import FormatError
+from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
 from acidsql.storage.file_times import by_arrow
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import converter, refuse_unseen_times
 from acidsql.storage.scan.writer_zones import refuse_old_times
 
@@ -57,7 +57,7 @@ class OrcFile:
         try:
             self._tail = load_tail(end, path)
         except FormatError as error:
-            raise NeedsSpark(f"a file that cannot be read: {error.message}") from error
+            raise NotHere(f"a file that cannot be read: {error.message}") from error
         self._source = source
         self._file = orc.ORCFile(source)
         assert self._tail.schema is not None
@@ -66,11 +66,11 @@ class OrcFile:
     def columns(self) -> tuple[PathColumn, ...]:
         stored, attributes = self._stored, self._tail.attributes
         if stored.kind is not OrcKind.STRUCT or not stored.names:
-            raise NeedsSpark("a file without columns")
+            raise NotHere("a file without columns")
         if not are_plain(stored.names):
-            raise NeedsSpark("names of columns that are not plain, or that two columns have")
+            raise NotHere("names of columns that are not plain, or that two columns have")
         if attributes[0]:
-            raise NeedsSpark(NOT_NATURAL)
+            raise NotHere(NOT_NATURAL)
         numbers = column_numbers(stored, in_events=False)
         triples = zip(stored.names, stored.children, numbers, strict=True)
         return tuple(_column(name, kind, attributes[at:]) for name, kind, at in triples)
@@ -95,7 +95,7 @@ def _column(name: str, kind: OrcType, attributes: Sequence[Mapping[str, str]]) -
         reason = "timestamps without a zone that are stored as numbers"
         return PathColumn(name=name, type=TIMESTAMP_NTZ, only_spark=reason)
     if not all(_is_natural(*pair) for pair in zip(preorder(kind), attributes, strict=False)):
-        raise NeedsSpark(NOT_NATURAL)
+        raise NotHere(NOT_NATURAL)
     return PathColumn(name=name, type=_type(name, kind))
 
 
@@ -114,9 +114,9 @@ def _type(column: str, kind: OrcType) -> HiveType:
             return MapType(_type(column, key), _type(column, value))
         case OrcKind.STRUCT, (_, *_):
             if not are_plain(kind.names, lower=True):
-                raise NeedsSpark(f'column "{column}", whose fields have other than plain names')
+                raise NotHere(f'column "{column}", whose fields have other than plain names')
             pairs = zip(kind.names, kind.children, strict=True)
             return StructType(tuple(StructField(n, _type(column, child)) for n, child in pairs))
     if kind.kind not in _PLAIN:
-        raise NeedsSpark(f'column "{column}" of type {kind}')
+        raise NotHere(f'column "{column}" of type {kind}')
     return PrimitiveType(_PLAIN[kind.kind])

@@ -30,8 +30,8 @@ from acidsql.catalog.types import (
     VarcharType,
     holds,
 )
+from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -73,15 +73,15 @@ _TIMES = (PrimitiveType("date"), PrimitiveType("timestamp"), TIMESTAMP_NTZ)
 
 
 def columns_of(file: pq.ParquetFile) -> tuple[PathColumn, ...]:
-    """The columns of a file. NeedsSpark where a type may be Spark's to tell, or to refuse."""
+    """The columns of a file. NotHere where a type may be Spark's to tell, or to refuse."""
     schema, fields = file.metadata.schema, file.schema_arrow
     leaves = [schema.column(number) for number in range(len(schema))]
     groups = [(name, tuple(own)) for name, own in groupby(leaves, lambda c: c.path.split(".")[0])]
     names = [name for name, _ in groups]
     if not are_plain(fields.names):
-        raise NeedsSpark("names of columns that are not plain, or that two columns have")
+        raise NotHere("names of columns that are not plain, or that two columns have")
     if not names or names != fields.names:
-        raise NeedsSpark("a file without columns, or with some that are not built in the usual way")
+        raise NotHere("a file without columns, or with some that are not built in the usual way")
     columns = tuple(
         _column(name, own, field.type) for (name, own), field in zip(groups, fields, strict=True)
     )
@@ -91,26 +91,26 @@ def columns_of(file: pq.ParquetFile) -> tuple[PathColumn, ...]:
 
 
 def _check_chunks(metadata: pq.FileMetaData) -> None:
-    """NeedsSpark for what Spark may not be able to read."""
+    """NotHere for what Spark may not be able to read."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for chunk in map(group.column, range(group.num_columns)):
             if chunk.compression not in _CODECS:
-                raise NeedsSpark(f"a file that is compressed by {chunk.compression}")
+                raise NotHere(f"a file that is compressed by {chunk.compression}")
             if others := sorted(set(chunk.encodings) - _ENCODINGS):
-                raise NeedsSpark(f"a file with values encoded as {others[0]}")
+                raise NotHere(f"a file with values encoded as {others[0]}")
 
 
 def _column(name: str, leaves: tuple[pq.ColumnSchema, ...], kind: pa.DataType) -> PathColumn:
     first = leaves[0]
     if first.path == name:
         if first.max_repetition_level or first.max_definition_level > 1:
-            raise NeedsSpark(f'column "{name}", which repeats')
+            raise NotHere(f'column "{name}", which repeats')
         return PathColumn(name=name, type=_leaf(first))
     rest = iter(leaves)
     hive_type = _nested(name, kind, rest)
     if next(rest, None) is not None:
-        raise NeedsSpark(f'column "{name}", which is not built in the usual way')
+        raise NotHere(f'column "{name}", which is not built in the usual way')
     timed = holds(hive_type, lambda inner: inner in _TIMES)
     return PathColumn(
         name=name,
@@ -137,7 +137,7 @@ def _leaf(column: pq.ColumnSchema) -> HiveType:
     if (physical, kind) == ("INT64", "UInt64"):
         return _UNSIGNED
     if (name := _PLAIN.get((physical, kind))) is None:
-        raise NeedsSpark(f'column "{column.path}", {physical} as {kind}')
+        raise NotHere(f'column "{column.path}", {physical} as {kind}')
     return PrimitiveType(name)
 
 
@@ -148,19 +148,19 @@ def _nested(path: str, kind: pa.DataType, leaves: Iterator[pq.ColumnSchema]) -> 
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         below = kind.value_field.name
         if below not in ("element", "item"):
-            raise NeedsSpark(f'column "{path}", a list of an old layout')
+            raise NotHere(f'column "{path}", a list of an old layout')
         return ArrayType(_nested(f"{path}.list.{below}", kind.value_type, leaves))
     if pa.types.is_map(kind):
         key = _nested(f"{path}.key_value.key", kind.key_type, leaves)
         return MapType(key, _nested(f"{path}.key_value.value", kind.item_type, leaves))
     if pa.types.is_struct(kind):
         if not are_plain([field.name for field in kind], lower=True):
-            raise NeedsSpark(f'column "{path}", whose fields have other than plain names')
+            raise NotHere(f'column "{path}", whose fields have other than plain names')
         fields = (StructField(f.name, _nested(f"{path}.{f.name}", f.type, leaves)) for f in kind)
         return StructType(tuple(fields))
     leaf = next(leaves, None)
     if leaf is None or leaf.path != path:
-        raise NeedsSpark(f'column "{path}", which is not built in the usual way')
+        raise NotHere(f'column "{path}", which is not built in the usual way')
     return _leaf(leaf)
 
 
@@ -168,14 +168,14 @@ def _nested(path: str, kind: pa.DataType, leaves: Iterator[pq.ColumnSchema]) -> 
 
 
 def _check_own_schema(said: Mapping[bytes, bytes], columns: tuple[PathColumn, ...]) -> None:
-    """NeedsSpark where Spark has written other types into the file than its own words tell, or
+    """NotHere where Spark has written other types into the file than its own words tell, or
     more of a column than a comment: lengths of char, user types, collations.
     """
     if SPARK_SCHEMA not in said:
         return
     fields = tuple((column.name, _shape(column.type)) for column in columns)
     if _said_shape(json.loads(said[SPARK_SCHEMA])) != ("struct", fields):
-        raise NeedsSpark(NOT_NATURAL)
+        raise NotHere(NOT_NATURAL)
 
 
 def _shape(hive_type: HiveType) -> object:

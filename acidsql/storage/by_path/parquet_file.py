@@ -1,4 +1,4 @@
-"""The rows of a Parquet file that is named by its path: the values that Spark reads, or NeedsSpark.
+"""The rows of a Parquet file that is named by its path: the values that Spark reads, or NotHere.
 
 Which calendar the times of a file are in is said in it, or is not; those for which it makes no
 difference are read here.
@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import PathColumn
 from acidsql.catalog.types import TIMESTAMP_NTZ, HiveType, PrimitiveType
+from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.parquet_columns import columns_of
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 BATCH_ROWS = 131_072
 
@@ -80,4 +80,4 @@ def _moments(array: pa.Array, last: int) -> pa.Array:
 def _check_between(numbers: pa.Array, first: int, last: int) -> None:
     least, most = pc.min_max(numbers).values()
     if least.is_valid and (least.as_py() < first or most.as_py() > last):
-        raise NeedsSpark("a date before 1582-10-15, a timestamp before 1900, or one of a far year")
+        raise NotHere("a date before 1582-10-15, a timestamp before 1900, or one of a far year")

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import FileStamp, PathColumn, PathRelation
+from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.stamps import absolute, is_written_to, stamp_of, stamps_of
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 if TYPE_CHECKING:
     Open = Callable[[pa.NativeFile, str], "OpenFile"]
@@ -24,7 +24,7 @@ _CHANGED = "a file that was changed while the statement began"
 
 
 class OpenFile(Protocol):
-    """A file of one of the formats. NeedsSpark, and whatever Arrow raises, from both."""
+    """A file of one of the formats. NotHere, and whatever Arrow raises, from both."""
 
     def columns(self) -> tuple[PathColumn, ...]:
         """The columns that Spark tells from it."""
@@ -34,26 +34,26 @@ class OpenFile(Protocol):
 
 
 def relation_at(format: str, path: str) -> PathRelation:
-    """The files of a format at a path, a relative one below the working directory. NeedsSpark;
+    """The files of a format at a path, a relative one below the working directory. NotHere;
     OSError, and what Arrow raises.
     """
     path = absolute(path)
     open_file, files = _opener(format), stamps_of(path)
     columns = _opened(open_file, files[0]).columns()
     if any(_opened(open_file, file).columns() != columns for file in files[1:]):
-        raise NeedsSpark("files of different columns")
+        raise NotHere("files of different columns")
     return PathRelation(format=format, path=path, files=files, columns=columns)
 
 
 def batches_of(relation: PathRelation, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows, of columns that are named in lower case. The files are opened now, and read when
-    rows are asked for. NeedsSpark where they are not those of ``relation`` any more; later for
+    rows are asked for. NotHere where they are not those of ``relation`` any more; later for
     values that are Spark's. Else as ``relation_at``.
     """
     by_name = {column.name.lower(): column for column in relation.columns}
     wanted = [by_name[name] for name in names]
     if stamps_of(relation.path) != relation.files:
-        raise NeedsSpark(_CHANGED)
+        raise NotHere(_CHANGED)
     open_file = _opener(relation.format)
     return _rows([(stamp, _opened(open_file, stamp)) for stamp in relation.files], wanted)
 
@@ -68,13 +68,13 @@ def _opener(format: str) -> Open:
             from acidsql.storage.by_path.orc_file import OrcFile
 
             return OrcFile
-    raise NeedsSpark(f"{format} files by their path")
+    raise NotHere(f"{format} files by their path")
 
 
 def _opened(open_file: Open, stamp: FileStamp) -> OpenFile:
     source = pa.OSFile(stamp.path)
     if stamp_of(stamp.path) != stamp:
-        raise NeedsSpark(_CHANGED)
+        raise NotHere(_CHANGED)
     return open_file(source, stamp.path)
 
 
@@ -85,7 +85,7 @@ def _rows(
     for stamp, file in files:
         for arrays in file.batches(columns):
             if is_written_to(stamp):
-                raise NeedsSpark("a file that is written to while it is read")
+                raise NotHere("a file that is written to while it is read")
             batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
             for start in range(0, len(batch), BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS)

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 
 from acidsql.catalog.path_relation import FileStamp
-from acidsql.storage.scan.needs_spark import NeedsSpark
+from acidsql.expressions.not_here import NotHere
 
 MAX_FILES = 100
 """More than these are no small read: a look into each would keep the statement waiting."""
@@ -40,20 +40,20 @@ def absolute(given: str) -> str:
 
 
 def stamps_of(given: str) -> tuple[FileStamp, ...]:
-    """The files of a path, sorted. NeedsSpark; OSError for what cannot be looked at."""
+    """The files of a path, sorted. NotHere; OSError for what cannot be looked at."""
     if (local := _LOCAL.fullmatch(given)) is None:
-        raise NeedsSpark("a path on another file system")
+        raise NotHere("a path on another file system")
     path = local[1].removesuffix("/")
     _check_plain(path)
     try:
         status = os.stat(path)
     except FileNotFoundError:
-        raise NeedsSpark("a path that does not exist") from None
+        raise NotHere("a path that does not exist") from None
     if not stat.S_ISDIR(status.st_mode):
         return (_stamp(path, status),)
     files = tuple(_below(path))
     if not files:
-        raise NeedsSpark("a directory without files")
+        raise NotHere("a directory without files")
     return files
 
 
@@ -82,9 +82,9 @@ def is_written_to(stamp: FileStamp) -> bool:
 
 def _check_plain(path: str) -> None:
     if _PLAIN.fullmatch(path) is None or {".", ".."} & set(path.split("/")):
-        raise NeedsSpark("a path of other characters than names mostly have")
+        raise NotHere("a path of other characters than names mostly have")
     if _is_hidden(path.rpartition("/")[2]):
-        raise NeedsSpark("a path of a hidden name")
+        raise NotHere("a path of a hidden name")
 
 
 def _is_hidden(name: str) -> bool:
@@ -96,21 +96,21 @@ def _below(path: str) -> Iterator[FileStamp]:
     names = sorted(os.listdir(path))
     shown = [name for name in names if not _is_hidden(name)]
     if any(name.startswith(_TOLD_APART) or (name[0] == "_" and "=" in name) for name in names):
-        raise NeedsSpark("a directory with files that describe the others")
+        raise NotHere("a directory with files that describe the others")
     if len(shown) > MAX_FILES:
-        raise NeedsSpark(f"more than {MAX_FILES} files")
+        raise NotHere(f"more than {MAX_FILES} files")
     for name in shown:
         below = f"{path}/{name}"
         _check_plain(below)
         status = os.stat(below)
         if stat.S_ISDIR(status.st_mode):
-            raise NeedsSpark("a directory with others below it")
+            raise NotHere("a directory with others below it")
         yield _stamp(below, status)
 
 
 def _stamp(path: str, status: os.stat_result) -> FileStamp:
     if not stat.S_ISREG(status.st_mode) or not status.st_size:
-        raise NeedsSpark(f'"{path}", which is empty or no file')
+        raise NotHere(f'"{path}", which is empty or no file')
     _check_sums(path, status)
     return FileStamp(
         path=path,
@@ -122,7 +122,7 @@ def _stamp(path: str, status: os.stat_result) -> FileStamp:
 
 
 def _check_sums(path: str, status: os.stat_result) -> None:
-    """NeedsSpark where the checksums beside a file look like another one's: Hadoop, who writes
+    """NotHere where the checksums beside a file look like another one's: Hadoop, who writes
     them, then fails.
     """
     directory, _, name = path.rpartition("/")
@@ -133,4 +133,4 @@ def _check_sums(path: str, status: os.stat_result) -> None:
     wanted = _HEAD + _SUM * -(-status.st_size // _CHECKED_BYTES)
     second = 1_000_000_000
     if sums.st_size != wanted or status.st_mtime_ns > sums.st_mtime_ns + second:
-        raise NeedsSpark("a file that is not that of its checksums")
+        raise NotHere("a file that is not that of its checksums")

@@ -15,6 +15,7 @@ from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.model import Column
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileReader
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
@@ -24,7 +25,6 @@ from acidsql.storage.footers import RowIdRange, ScanFile
 from acidsql.storage.id_runs import IdColumns, IdRuns
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import bucket_property
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_unseen_times
 from acidsql.storage.scan.stripe_reader import Mask, StripeReader
 from acidsql.storage.stored import arrow_type
@@ -94,7 +94,7 @@ class Columns:
     )
 
     def values(self, file: ScanFile) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
-        """How those given and those tested lie in the file. NeedsSpark. It is worked out once for
+        """How those given and those tested lie in the file. NotHere. It is worked out once for
         all files of a schema, which footers keep as one object.
         """
         key = id(file.columns), file.file.original
@@ -120,7 +120,7 @@ def plan_file(
     known: KnownFiles,
     visible: Mask | None = None,
 ) -> FileRead | None:
-    """How the file is read; None if all its rows are dead. NeedsSpark.
+    """How the file is read; None if all its rows are dead. NotHere.
 
     ``dead``: None if no delete event hits this file's partition. ``write_ids``: None if the file
     needs no filter. ``visible``: see FileRead.
@@ -163,10 +163,10 @@ def _known_ids(file: ScanFile, first_row: int) -> RowIdRange | None:
 def _values(
     file: ScanFile, columns: Sequence[Column], all_columns: tuple[Column, ...]
 ) -> tuple[Value, ...]:
-    """How the columns lie in the file. NeedsSpark."""
+    """How the columns lie in the file. NotHere."""
     stored, original = file.columns, file.file.original
     if len(set(stored.names)) < len(stored.names):
-        raise NeedsSpark(f'file "{file.path}" has two columns of one name')
+        raise NotHere(f'file "{file.path}" has two columns of one name')
     own = {c.column.name: c for c in layout(all_columns, stored, original=original).file_columns}
     values = []
     for column in columns:
@@ -187,7 +187,7 @@ def _as_it_is(array: pa.Array) -> pa.Array:
 def _check(column: FileColumn, file: ScanFile) -> None:
     refuse_unseen_times(column.column.type)
     if not is_sure(column):
-        raise NeedsSpark(
+        raise NotHere(
             f'file "{file.path}" has column "{column.column.name}" as {column.kind}, the table as'
             f" {column.column.type}"
         )
@@ -195,7 +195,7 @@ def _check(column: FileColumn, file: ScanFile) -> None:
 
 def read_stripes(io: FileReader, plan: FileRead, stripes: range) -> pa.RecordBatch | None:
     """The live rows of some stripes that follow on each other: the three ids if they are asked
-    for, then the columns, by their numbers. None if there are none. NeedsSpark; FormatError if the
+    for, then the columns, by their numbers. None if there are none. NotHere; FormatError if the
     file is not as it must be.
     """
     counts = [rows for _, rows in plan.file.stripes]

@@ -1,5 +1,5 @@
 """Columns of ORC files as the values of a table's columns, in Arrow's types of ``storage.stored``:
-what Spark's reader gives for them, or NeedsSpark.
+what Spark's reader gives for them, or NotHere.
 
 A timestamp is a wall clock in microseconds; Spark cuts finer ones, too. Times before the calendars
 parted, and those before 1970 that the two readers tell differently, are left to Spark. So are
@@ -25,8 +25,8 @@ from acidsql.catalog.types import (
     holds,
     is_timestamp,
 )
+from acidsql.expressions.not_here import NotHere
 from acidsql.storage.file_layout import FileColumn
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.stored import arrow_type, needs_java, without_offset
 
 Convert = Callable[[pa.Array], pa.Array]
@@ -72,7 +72,7 @@ def converter(hive_type: HiveType, stored: OrcType) -> Convert:
 
     def convert(array: pa.Array) -> pa.Array:
         if timed and _may_be_old(array) and needs_java(pa.table([array], names=["c"])):
-            raise NeedsSpark(
+            raise NotHere(
                 "a date or timestamp lies before 1582-10-15, or before 1970 with"
                 " a fraction of a second"
             )
@@ -114,9 +114,9 @@ def _may_be_old(array: pa.Array) -> bool:
 
 
 def refuse_unseen_times(hive_type: HiveType) -> None:
-    """Raises NeedsSpark for timestamps where this Arrow does not tell those that it cannot hold."""
+    """Raises NotHere for timestamps where this Arrow does not tell those that it cannot hold."""
     if holds(hive_type, is_timestamp) and not sees_far_times():
-        raise NeedsSpark("this version of pyarrow reads timestamps of far years as others")
+        raise NotHere("this version of pyarrow reads timestamps of far years as others")
 
 
 @lru_cache(maxsize=1)

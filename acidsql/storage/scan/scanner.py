@@ -5,7 +5,7 @@ Spark. Hive: VectorizedOrcAcidRowBatchReader.
     delete files  --read and kept by file-->  dead ids  --a mask for each stripe-->  live rows
     raw files     --ids made of places-->  rows
 
-Values are those that Spark gives, or the scan is Spark's: NeedsSpark, mostly before the first
+Values are those that Spark gives, or the scan is Spark's: NotHere, mostly before the first
 batch, by the files' footers; dates and timestamps of the first and the second calendar are told by
 their values alone.
 """
@@ -22,6 +22,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO, FileReader
@@ -31,7 +32,6 @@ from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.original_ids import first_rows
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.orc_file import (
     ID_TYPES,
     Columns,
@@ -105,7 +105,7 @@ class Scanner:
         empty or has more than ``batch_rows`` rows.
 
         ``predicates``: conjuncts of ``where``, or of what the caller tests himself; they only help
-        to skip data. ``files``: what opens those with rows, when these are asked for. NeedsSpark
+        to skip data. ``files``: what opens those with rows, when these are asked for. NotHere
         where Spark may read other values, at once or, by the values, from any batch. FormatError
         names a file that is not as it must be.
         """
@@ -116,7 +116,7 @@ class Scanner:
         return _bounded(self._read(files or self._io, scan), batch_rows)
 
     def schema(self, snapshot: TableSnapshot, columns: Sequence[str]) -> pa.Schema:
-        """The schema of the batches of these columns. NeedsSpark, too, for a partition's value."""
+        """The schema of the batches of these columns. NotHere, too, for a partition's value."""
         return _Shape.of(snapshot, columns).schema
 
     def _reads(
@@ -129,7 +129,7 @@ class Scanner:
     ) -> Iterator[FileRead]:
         table = snapshot.table
         if table.file_format is not FileFormat.ORC:
-            raise NeedsSpark(f"the table is stored as {table.file_format}")
+            raise NotHere(f"the table is stored as {table.file_format}")
         footers, may_mix = self._known.footers, is_attached(table)
         files = footers.insert_files(self._io, snapshot.insert_files, mixed=may_mix)
         inserts = [file for file in files if file.rows]
@@ -175,7 +175,7 @@ class Scanner:
             return DeadIds.of([])
         most = min(self._max_events(), MAX_EVENTS)
         if (count := sum(file.rows for file in deletes)) > most:
-            raise NeedsSpark(f"there are {count} delete events")
+            raise NotHere(f"there are {count} delete events")
         filtered = any(file.file.needs_row_filter for file in deletes)
         key = deletes, snapshot.write_ids if filtered else None
         last_key, dead = self._last_dead  # another thread may set both
@@ -291,7 +291,7 @@ class _Shape:
 
 
 def _keys(snapshot: TableSnapshot, used: set[int]) -> tuple[tuple[pa.Scalar, ...], ...]:
-    """The values of each partition; of columns that are not ``used`` NULLs. NeedsSpark."""
+    """The values of each partition; of columns that are not ``used`` NULLs. NotHere."""
     columns = snapshot.table.partition_columns
     return tuple(
         tuple(
@@ -310,13 +310,13 @@ def _key(column: Column, text: str | None) -> pa.Scalar:
 
 def key_value(column: Column, text: str | None) -> object:
     """The value of a partition column that stands as ``text`` in the catalog, as Arrow takes it.
-    NeedsSpark for a text that is none.
+    NotHere for a text that is none.
     """
     if text is None or text == DEFAULT_PARTITION:
         return None
     value = typed(text, column.type)
     if value is None:
-        raise NeedsSpark(f'a partition has "{text}" as its value of column "{column.name}"')
+        raise NotHere(f'a partition has "{text}" as its value of column "{column.name}"')
     return value
 
 

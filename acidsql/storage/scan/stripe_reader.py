@@ -13,11 +13,11 @@ from pyarrow import orc
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import ROW_FIELD, column_numbers
 from acidsql.errors import FormatError
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileReader
 from acidsql.storage.file_times import by_arrow, holds_times
 from acidsql.storage.footers import ScanFile, read_footer
 from acidsql.storage.known_files import KeptColumns
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.row_groups import SHARE, RowGroups, few_groups
 from acidsql.storage.scan.writer_zones import refuse_old_times
 
@@ -94,7 +94,7 @@ class StripeReader:
         return read | dict(zip(wanted, arrays, strict=True))
 
     def _refuse_old_times(self, stripe: int, arrays: Sequence[pa.Array]) -> None:
-        """Raises NeedsSpark for timestamps of files that Java wrote, if Java alone tells them."""
+        """Raises NotHere for timestamps of files that Java wrote, if Java alone tells them."""
         assert self._orc is not None
         if by_arrow(self._orc) or not any(map(holds_times, self._file.columns.children)):
             return
@@ -136,9 +136,9 @@ class StripeReader:
             return self._orc.read_stripe(stripe, columns=self._names(id_columns, ordinals))
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             if "out of range" in str(error):
-                raise NeedsSpark("a timestamp lies outside of the years 1677 to 2262") from error
+                raise NotHere("a timestamp lies outside of the years 1677 to 2262") from error
             if "ime zone" in str(error):
-                raise NeedsSpark("timestamps of a time zone that only Java knows") from error
+                raise NotHere("timestamps of a time zone that only Java knows") from error
             detail = str(error).splitlines()[0] if str(error) else None
             raise FormatError(f'cannot read file "{self._file.path}"', detail=detail) from error
 

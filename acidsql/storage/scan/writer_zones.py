@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from acidsql.acid.orc_stripes import extents, writer_zone
 from acidsql.acid.orc_tail import OrcTail
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import is_utc
 from acidsql.storage.file_times import timestamps_in
-from acidsql.storage.scan.needs_spark import NeedsSpark
 
 _FIRST_SURE = 86_400 * 10**9
 """1970-01-02: Arrow takes fractions of seconds around 1970-01-01 by another clock than Java."""
@@ -26,13 +26,13 @@ _FIRST_SURE = 86_400 * 10**9
 def refuse_old_times(
     opened: pa.NativeFile, tail: OrcTail, stripe: int, arrays: Iterable[pa.Array]
 ) -> None:
-    """Raises NeedsSpark if columns of a stripe hold timestamps that only Java's readers tell."""
+    """Raises NotHere if columns of a stripe hold timestamps that only Java's readers tell."""
     if not any(_is_old(times) for array in arrays for times in timestamps_in(array)):
         return
     extent = extents(tail)[0][stripe]
     zone = writer_zone(bytes(opened.read_at(extent.footer_length, extent.footer)), tail.codec)
     if zone and not is_utc(zone):
-        raise NeedsSpark(f'a timestamp before 1970 of a file whose writer\'s time zone is "{zone}"')
+        raise NotHere(f'a timestamp before 1970 of a file whose writer\'s time zone is "{zone}"')
 
 
 def _is_old(times: pa.Array) -> bool:

@@ -26,6 +26,7 @@ from acidsql.acid.joining.files import JoinedFile
 from acidsql.acid.orc_tail import OrcTail, edit_tail
 from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
@@ -40,10 +41,6 @@ PIECE_BYTES = 32 << 20
 several where the table asks for small ones.
 """
 _MOST_PIECE_BYTES = 256 << 20
-
-
-class OutOfOrderError(Exception):
-    """The rows do not come in the order of their ids, or are another bucket's."""
 
 
 def stage_stream(
@@ -99,7 +96,9 @@ class _Stream:
     _last: RowId | None = None
 
     def parts(self, batches: Iterable[pa.Table]) -> Iterator[bytes | memoryview]:
-        """The bytes of the file. OutOfOrderError"""
+        """The bytes of the file. NotHere if the rows do not come in the order of their ids, or are
+        another bucket's.
+        """
         joined, last_ids = JoinedFile(path=self.path), list[RowId]()
         for piece in _in_order(self.encoders, map(self._encoding, self._pieces(batches))):
             self.rows += piece.tail.row_count
@@ -145,7 +144,7 @@ class _Stream:
             or not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows)
             or not (bucket_ids(ids.bucket_properties) == self.bucket).all()
         ):
-            raise OutOfOrderError
+            raise NotHere("rows that do not come in the order of their ids, or of another bucket")
         self._last = ids.at(-1)
         return ids
 

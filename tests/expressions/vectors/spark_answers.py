@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.vectors import Refusal, Uncertain, Vector, vectorized
+from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.parser.tokens import tokenize
 from tests.expressions.vectors.cases import COLUMNS, NOW
 
@@ -29,10 +30,13 @@ def compiled(
     ansi: bool,
     now: datetime.datetime = NOW,
     columns: Mapping[str, HiveType] = COLUMNS,
-) -> Vector | Refusal:
+) -> Vector | NotHere:
     tree = read_expression(sql, tokenize(sql))
     assert tree is not None, sql
-    return vectorized(tree, columns, ansi=ansi, zone="UTC", now=now)
+    try:
+        return vectorized(tree, columns, ansi=ansi, zone="UTC", now=now)
+    except NotHere as signal:
+        return signal.to_keep()
 
 
 def batch_of(
@@ -51,7 +55,7 @@ def local_values(vector: Vector, batch: pa.RecordBatch) -> list[Any]:
         return []
     try:
         answer = vector.run(batch)
-    except Uncertain:
+    except NotHere:
         if batch.num_rows == 1:
             return [UNCERTAIN]
         half = batch.num_rows // 2

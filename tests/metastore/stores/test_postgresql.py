@@ -17,14 +17,13 @@ from sqlalchemy.exc import DBAPIError
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
-from acidsql.metastore import migrations
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.migrations import MIGRATIONS
+from acidsql.metastore.schema import SCHEMA
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.stores import connections
 from acidsql.metastore.stores import postgresql as store
 from acidsql.metastore.tables import DATABASE_PARAMS
-from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
+from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from tests.postgresql_server import PASSWORD, USER, PostgreSQLServer
 
@@ -395,29 +394,18 @@ def test_openers_of_a_new_store_make_it_once(
         one.close()
 
 
-def test_an_older_store_is_migrated(
-    reopen: Reopen, admin: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When it is opened; sessions of the older acidsql cannot write any more."""
+def test_a_store_of_another_version_is_refused(reopen: Reopen, admin: Any) -> None:
+    """When it is opened, and when a session that has it open writes."""
     old = reopen()
     txn_id = old.open_txn()
-    admin.execute('DROP TABLE "HIVE_LOCKS", "NEXT_LOCK_ID"')
-    admin.execute('ALTER TABLE "TBLS" DROP COLUMN "VIEW_ORIGINAL_TEXT"')
-    admin.execute('UPDATE "VERSION" SET "SCHEMA_VERSION" = \'1\'')
-    migrated = reopen()
-    assert migrated.valid_txns().open == (txn_id,)
-    assert migrated.lock(REQUEST).lock_id == 1
-    with migrated._store.read() as connection:
-        assert connection.scalar(select(NEXT_LOCK_ID.c.NL_NEXT)) == 2
-    newer = (*MIGRATIONS, lambda connection: None)
-    monkeypatch.setattr(migrations.migrate, "__defaults__", (newer,))
-    monkeypatch.setattr(migrations.is_current, "__defaults__", (newer,))
-    reopen().open_txn()
-    with pytest.raises(MetastoreError, match="was brought to schema version"):
-        old.open_txn()
-    monkeypatch.undo()
-    with pytest.raises(MetastoreError, match="has schema version"):
-        reopen()
+    for version in (SCHEMA - 1, SCHEMA + 1):
+        admin.execute('UPDATE "VERSION" SET "SCHEMA_VERSION" = %s', (str(version),))
+        with pytest.raises(MetastoreError, match="was brought to schema version"):
+            old.open_txn()
+        with pytest.raises(MetastoreError, match=f"has schema version {version}"):
+            reopen()
+    admin.execute('UPDATE "VERSION" SET "SCHEMA_VERSION" = %s', (str(SCHEMA),))
+    assert reopen().valid_txns().open == (txn_id,)
 
 
 def test_hives_own_metastore_is_not_touched(

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 import acidsql
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType, parse_type
 from acidsql.errors import LossWarning
-from acidsql.expressions.plain import Lossy, NotPlain
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 from acidsql.result import Result
 from acidsql.session import Session
@@ -91,7 +92,7 @@ def model(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Counter[str
                 continue
             try:
                 kept = _stored(row[source], hive_type)
-            except NotPlain:
+            except NotHere:
                 raise AssertionError(f"the model cannot store {row[source]!r} as {kind}") from None
             if isinstance(kept, Lossy):
                 cut = isinstance(hive_type, VarcharType | CharType)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
 from acidsql.errors import Error
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import store_cast
 from acidsql.expressions.stores import stored
 from acidsql.parser.parameters import literal
@@ -38,7 +38,7 @@ def is_plain(text: str, hive_type: str) -> bool:
     """Whether VALUES takes it without Spark."""
     try:
         stored(text, parse_type(hive_type))
-    except NotPlain:
+    except NotHere:
         return False
     return True
 

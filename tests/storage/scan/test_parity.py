@@ -14,9 +14,9 @@ import pytest
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import StructType, parse_type
+from acidsql.expressions.not_here import NotHere
 from acidsql.settings import Settings
 from acidsql.spark.read.reader import SnapshotReader
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from tests.spark.event_tables import snapshot
 from tests.spark.test_reader_vectors import FIXTURES
 from tests.storage.scan.reading import by_spark, rows_of, scanned
@@ -52,5 +52,5 @@ def test_vectors(spark: SparkSession, reader: SnapshotReader, shared: Path, fixt
         wanted = rows_of(by_spark(spark, reader, seen, ids=True))
         try:
             assert rows_of(scanned(seen, ids=True)) == wanted, read["writeids"]
-        except NeedsSpark:
+        except NotHere:
             assert fixture in ASKS_SPARK

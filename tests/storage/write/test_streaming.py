@@ -17,6 +17,7 @@ from acidsql.acid.bucket_codec import encode
 from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
 from acidsql.acid.ids import NO_STATEMENT, BucketId
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.local_files import LocalFileIO
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.footers import read_footer
@@ -25,7 +26,7 @@ from acidsql.storage.write import streaming
 from acidsql.storage.write.driver_writer import row_values, stage_file
 from acidsql.storage.write.encoders import Encoders
 from acidsql.storage.write.encoding import EventFile
-from acidsql.storage.write.streaming import OutOfOrderError, stage_stream
+from acidsql.storage.write.streaming import stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 from tests.spark.written import make_table, target
 
@@ -127,7 +128,7 @@ def test_has_several_stripes(tmp_path: Path) -> None:
 )
 def test_refuses_other_orders(tmp_path: Path, batches: list[pa.Table]) -> None:
     """Rows that are not in the order of their ids, or of another bucket, are no file."""
-    with pytest.raises(OutOfOrderError):
+    with pytest.raises(NotHere):
         stream(small_stripes(tmp_path), str(tmp_path), batches)
 
 

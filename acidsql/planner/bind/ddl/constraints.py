@@ -14,7 +14,7 @@ from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, Tab
 from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
 from acidsql.errors import BindError, ColumnNotFoundError, Error, Span, TableNotFoundError
 from acidsql.expressions.literals import parse_literal
-from acidsql.expressions.plain import NotPlain
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.stores import value_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis
@@ -240,7 +240,7 @@ def _check(names: Names, written: ast.Fragment, table: Table) -> str:
 def _check_boolean(text: str, known: HiveType | None, span: Span) -> None:
     """BindError where the type of a CHECK is plain to see and another."""
     if known is not None and known != PrimitiveType("boolean"):
-        with suppress(NotPlain):  # the type of a literal is only roughly known
+        with suppress(NotHere):  # the type of a literal is only roughly known
             known = PrimitiveType(_type_name(parse_literal(text)))
         raise BindError(
             f"Only boolean type is supported for CHECK constraint: {text}. Found: {known}",
@@ -257,7 +257,7 @@ def _default(names: Names, written: ast.Fragment, column: Column) -> str:
         raise invalid(reason, written.span)
     try:
         literal = parse_literal(text)
-    except NotPlain:
+    except NotHere:
         _check_default_call(names, written, text)
         return text
     if literal is not None and not _fits(text, literal, column.type):
@@ -291,7 +291,7 @@ def _fits(text: str, literal: object, hive_type: HiveType) -> bool:
         return False
     try:
         return value_of(text, hive_type) is not None
-    except NotPlain:  # of another kind, or too odd to be told without an engine
+    except NotHere:  # of another kind, or too odd to be told without an engine
         texts = hive_type in (PrimitiveType("date"), PrimitiveType("timestamp"))
         return isinstance(literal, str) and texts and re.search("[0-9]", literal) is not None
 

@@ -18,6 +18,7 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
     VOID,
     Call,
@@ -31,7 +32,6 @@ from acidsql.expressions.tree import (
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.planner.bind.local.scope import Scope
-from acidsql.planner.bind.local.select_text import NotUnderstood
 
 _FUNCTIONS = {function.name: function for function in Function}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -60,7 +60,7 @@ class Aggregates:
 
     def lifted(self, tree: Condition) -> Condition:
         """The tree with a column in place of each aggregate. Columns outside of them keep their
-        names. NotUnderstood.
+        names. NotHere.
         """
         match tree:
             case Call(name, arguments, span) if name in _FUNCTIONS:
@@ -100,7 +100,7 @@ class Aggregates:
                 return None
             case (argument,) if not holds_aggregate(argument):
                 return self.scope.resolved(argument)
-        raise NotUnderstood("this aggregate", span)
+        raise NotHere("this aggregate", span)
 
 
 def _result(function: Function, argument: HiveType | None, span: Span) -> HiveType:
@@ -121,7 +121,7 @@ def _result(function: Function, argument: HiveType | None, span: Span) -> HiveTy
             return _DOUBLE
         case Function.AVG, PrimitiveType(name) if name in (*_INTEGERS, *_FLOATING):
             return _DOUBLE
-    raise NotUnderstood(f"{function} of {argument}", span)
+    raise NotHere(f"{function} of {argument}", span)
 
 
 def is_groupable(hive_type: HiveType) -> bool:

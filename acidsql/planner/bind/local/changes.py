@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef, Condition, Constant
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.inline_rows import inline_rows
@@ -16,14 +17,12 @@ from acidsql.planner.bind.local.query_trees import (
     ROW_ID_FIELDS,
     LocalQuery,
     LocalValues,
-    OnlySpark,
     Output,
     Outside,
     Semantics,
     Stored,
 )
 from acidsql.planner.bind.local.scope import Scope
-from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import condition_of, local_select, scope_of
 from acidsql.planner.bind.local.stores import check_rules, default_tree, stored, understood
 
@@ -36,9 +35,9 @@ def given_value(number: int) -> str:
 
 
 def check_surroundings(semantics: Semantics, span: Span) -> None:
-    """NotUnderstood where every statement is left to Spark."""
+    """NotHere where every statement is left to Spark."""
     if semantics.only_spark is not None:
-        raise NotUnderstood(semantics.only_spark, span)
+        raise NotHere(semantics.only_spark, span)
 
 
 def local_update(
@@ -48,7 +47,7 @@ def local_update(
     semantics: Semantics,
 ) -> LocalQuery:
     """The query of BoundUpdate. ``values``: for each column of the table what it is set to, None
-    for what it holds. NotUnderstood.
+    for what it holds. NotHere.
     """
     check_surroundings(semantics, read.span)
     table, scope = read.table, scope_of(read, semantics, read.alias)
@@ -81,7 +80,7 @@ def updated(table: Table, span: Span, reported: Collection[str] = ()) -> tuple[S
 
 
 def local_delete(read: Read, where: Condition | None, semantics: Semantics) -> LocalQuery:
-    """The query of BoundDelete. NotUnderstood."""
+    """The query of BoundDelete. NotHere."""
     check_surroundings(semantics, read.span)
     return _changed(read, scope_of(read, semantics, read.alias), [], where)
 
@@ -108,12 +107,12 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
 
 def insert_source(
     source: str, span: Span, reads: Sequence[Read], outside: Outside, semantics: Semantics
-) -> LocalQuery | LocalValues | OnlySpark:
+) -> LocalQuery | LocalValues | NotHere:
     """The query behind INSERT, as ``local_select``, or rows that stand in it. Nobody asks for the
     names of its columns.
     """
     query = local_select(source, span, reads, outside, semantics, named=False)
-    if reads or outside.files or not isinstance(query, OnlySpark):
+    if reads or outside.files or not isinstance(query, NotHere):
         return query
     rows = understood(lambda: inline_rows(source, span, semantics, named=False), span)
     return query if rows is None else rows
@@ -123,19 +122,19 @@ def local_insert(
     table: Table,
     columns: tuple[Column, ...],
     static: Mapping[str, str],
-    query: LocalQuery | LocalValues | OnlySpark,
+    query: LocalQuery | LocalValues | NotHere,
     semantics: Semantics,
     span: Span,
 ) -> tuple[Stored, ...]:
     """What an INSERT stores of the values of its source in each column of the table, those of its
-    partitions behind the others. NotUnderstood.
+    partitions behind the others. NotHere.
     """
-    if isinstance(query, OnlySpark):
-        raise NotUnderstood(query.reason, query.span or span)
+    if isinstance(query, NotHere):
+        raise NotHere(query.reason, query.span or span)
     if table.file_format is not FileFormat.ORC:
-        raise NotUnderstood(f"how {table.file_format} files are written", span)
+        raise NotHere(f"how {table.file_format} files are written", span)
     if len(query.outputs) != len(columns):
-        raise NotUnderstood("so many columns", span)
+        raise NotHere("so many columns", span)
     check_rules(table, semantics, span)
     given = {column.name: given_value(number) for number, column in enumerate(columns)}
     types: dict[str, HiveType] = {

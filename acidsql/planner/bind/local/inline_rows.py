@@ -11,9 +11,10 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
 from acidsql.expressions.cursor import join_operators
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Call, Cast, Condition
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
@@ -24,7 +25,7 @@ from acidsql.planner.bind.local.query_trees import (
     Stored,
 )
 from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.select_text import NotUnderstood, SelectText, read_select
+from acidsql.planner.bind.local.select_text import SelectText, read_select
 from acidsql.planner.bind.local.spark_names import spark_name
 from acidsql.planner.bind.local.stores import stored
 
@@ -39,11 +40,11 @@ def inline_rows(
     source: str, span: Span, semantics: Semantics, *, named: bool = True
 ) -> LocalValues | None:
     """The rows that the query ``span`` of ``source`` is; None for one that reads something.
-    ``named``: its columns must be called as Spark calls them. NotUnderstood.
+    ``named``: its columns must be called as Spark calls them. NotHere.
     """
     if semantics.only_spark is not None:
-        raise NotUnderstood(semantics.only_spark, span)
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+        raise NotHere(semantics.only_spark, span)
+    tokens = tokens_in(source, span)
     while _are_bracketed(tokens):
         tokens = tokens[1:-1]
     if not tokens:
@@ -63,16 +64,16 @@ def inline_rows(
 
 
 def inline_relation(source: str, span: Span, semantics: Semantics) -> tuple[str, LocalValues]:
-    """VALUES as they stand behind FROM, with the alias in lower case, "" for none. NotUnderstood
+    """VALUES as they stand behind FROM, with the alias in lower case, "" for none. NotHere
     for any other relation.
     """
-    alias, names, inner = _aliased([t.moved(span.start) for t in tokenize(span.cut(source))])
+    alias, names, inner = _aliased(tokens_in(source, span))
     if not inner or inner[0].word != "VALUES":
-        raise NotUnderstood("what stands behind FROM", span)
+        raise NotHere("what stands behind FROM", span)
     values = _of_values(source, inner, names, semantics, span)
     called = [output.name.lower() for output in values.outputs]
     if len(set(called)) < len(called) or ROW_ID in called:
-        raise NotUnderstood("columns of these names", span)
+        raise NotHere("columns of these names", span)
     return alias, values
 
 
@@ -105,7 +106,7 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
     ]
     span = texts[0].span
     if named and any(name is None for name in names):
-        raise NotUnderstood("what Spark calls a column here", span)
+        raise NotHere("what Spark calls a column here", span)
     rows = [row for text in texts for row in _rows_of(text, scope)]
     if any(holds_aggregate(value) for row in rows for value in row):
         return None
@@ -114,7 +115,7 @@ def _selects(source: str, tokens: Tokens, semantics: Semantics, named: bool) -> 
 
 def _rows_of(text: SelectText, scope: Scope) -> Iterator[tuple[Condition, ...]]:
     """The row of a SELECT without FROM, or its rows where one of its values is an array that is
-    exploded. NotUnderstood.
+    exploded. NotHere.
     """
     values = tuple(item.value for item in text.items if item.value is not None)
     arrays = [(at, array) for at, value in enumerate(values) if (array := _exploded(value))]
@@ -126,7 +127,7 @@ def _rows_of(text: SelectText, scope: Scope) -> Iterator[tuple[Condition, ...]]:
             for element in elements:
                 yield (*values[:at], element, *values[at + 1 :])
         case _:
-            raise NotUnderstood("two arrays that are exploded", text.span)
+            raise NotHere("two arrays that are exploded", text.span)
 
 
 def _exploded(value: Condition) -> tuple[Condition, ...]:
@@ -140,7 +141,7 @@ def _exploded(value: Condition) -> tuple[Condition, ...]:
 def _check_same_type(elements: Sequence[Condition], scope: Scope) -> None:
     types = [scope.type_of(scope.resolved(one)) for one in elements]
     if len({kind for kind in types if kind != VOID}) > 1:
-        raise NotUnderstood("elements of several types", elements[0].span)
+        raise NotHere("elements of several types", elements[0].span)
 
 
 def _is_row(text: SelectText) -> bool:
@@ -150,9 +151,9 @@ def _is_row(text: SelectText) -> bool:
 
 
 def typed_rows(rows: Rows, names: Sequence[str], semantics: Semantics, span: Span) -> LocalValues:
-    """The rows with each column's values in one type, which Spark gives it. NotUnderstood."""
+    """The rows with each column's values in one type, which Spark gives it. NotHere."""
     if not rows or any(len(row) != len(names) for row in rows):
-        raise NotUnderstood("rows of several lengths", span)
+        raise NotHere("rows of several lengths", span)
     scope = Scope(table=None, alias="", semantics=semantics)
     resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
     types = [_column_type([row[at] for row in resolved], semantics) for at in range(len(names))]
@@ -175,10 +176,10 @@ def stored_rows(
     reported: tuple[tuple[bool, ...], ...] = (),
 ) -> LocalValues:
     """The rows of VALUES behind INSERT: each value goes to its column by itself. ``reported``: see
-    ``LocalValues``. NotUnderstood.
+    ``LocalValues``. NotHere.
     """
     if semantics.only_spark is not None:
-        raise NotUnderstood(semantics.only_spark, span)
+        raise NotHere(semantics.only_spark, span)
     scope = Scope(table=None, alias="", semantics=semantics)
     resolved = [tuple(scope.resolved(value) for value in row) for row in rows]
     for row in resolved:
@@ -206,7 +207,7 @@ def _column_type(values: Sequence[Condition], semantics: Semantics) -> HiveType:
             continue
         wider = wider_type(common, given, ansi=semantics.ansi)
         if wider is None:
-            raise NotUnderstood(f"{common} and {given} in one column", value.span)
+            raise NotHere(f"{common} and {given} in one column", value.span)
         common = wider
     return common
 
@@ -233,7 +234,7 @@ def _expression(source: str, tokens: Tokens) -> Condition:
     tree = read_expression(source, join_operators(tokens)) if tokens else None
     if tree is None:
         at = tokens[0].span if tokens else Span(0, 0)
-        raise NotUnderstood("these words", at)
+        raise NotHere(THESE_WORDS, at)
     return tree
 
 

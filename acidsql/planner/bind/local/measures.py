@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import identifier
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
-from acidsql.planner.bind.local.query_trees import LocalQuery, OnlySpark, Outside, Semantics
+from acidsql.planner.bind.local.query_trees import LocalQuery, Outside, Semantics
 from acidsql.planner.bind.local.selects import local_select
 
 _TARGET = "t"
@@ -34,27 +35,25 @@ class Measuring:
         return sorted({name for one in (self.every, *self.counts.values()) for name in one.names})
 
 
-def measuring(
-    table: Table, columns: Sequence[Column], semantics: Semantics
-) -> Measuring | OnlySpark:
+def measuring(table: Table, columns: Sequence[Column], semantics: Semantics) -> Measuring | NotHere:
     """The queries by which the driver alone measures ``columns``, or why it cannot."""
     if table.file_format is not FileFormat.ORC:
-        return OnlySpark(reason=f"the table is stored as {table.file_format}")
+        return NotHere(f"the table is stored as {table.file_format}")
     aggregates, different = asked(columns)
     items = ", ".join(f"{sql} AS {name}" for name, sql in aggregates.items())
     every = _query(table, f"SELECT {items} FROM ", "", semantics)
-    if isinstance(every, OnlySpark):
+    if isinstance(every, NotHere):
         return every
     counts = {}
     for name, column in different.items():
         query = _query(table, f"SELECT {column} FROM ", f" GROUP BY {column}", semantics)
-        if isinstance(query, OnlySpark):
+        if isinstance(query, NotHere):
             return query
         counts[name] = query
     return Measuring(every=every, counts=counts)
 
 
-def _query(table: Table, select: str, ends: str, semantics: Semantics) -> LocalQuery | OnlySpark:
+def _query(table: Table, select: str, ends: str, semantics: Semantics) -> LocalQuery | NotHere:
     text = f"{select}{_TARGET}{ends}"
     span = Span(len(select), len(select) + len(_TARGET))
     read = Read(table=table, span=span, alias=_TARGET)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from acidsql.catalog.model import Column, Table
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece
 from acidsql.expressions.tree import Condition
 from acidsql.lazy_dataclass import dataclass
@@ -22,7 +23,6 @@ from acidsql.planner.bind.local.merges import (
     table_source,
 )
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics
-from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.stores import check_rules
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.rows import assigned
@@ -43,7 +43,7 @@ class MergeTrees:
     named_columns: Callable[[Table, tuple[ast.Name, ...]], tuple[Column, ...]]
 
     def merge(self, source: tuple[Piece, ...]) -> LocalMerge:
-        """The statement. ``source``: what follows USING, as pieces. NotUnderstood."""
+        """The statement. ``source``: what follows USING, as pieces. NotHere."""
         semantics, statement = self.names.around.semantics, self.statement
         check_surroundings(semantics, statement.span)
         check_rules(self.read.table, semantics, statement.span)
@@ -55,7 +55,7 @@ class MergeTrees:
             semantics=semantics,
         )
         if len(scope.source_types) < len(query.outputs):
-            raise NotUnderstood("two columns of one name", statement.span)
+            raise NotHere("two columns of one name", statement.span)
         keys, rest = scope.on(self.names.tree(statement.on))
         clauses = tuple(self._clause(scope, clause) for clause in statement.clauses)
         pieces = ("SELECT * FROM ", *source)
@@ -86,7 +86,7 @@ class MergeTrees:
         if (given_files := self.names.files.get(given.span)) is not None:
             return files_source(given_files, given.span, semantics)
         if self.source_read is None or self.source_read not in reads:
-            raise NotUnderstood("this source", given.span)
+            raise NotHere("this source", given.span)
         return table_source(self.source_read, reads.index(self.source_read), semantics)
 
     def _clause(self, scope: MergeScope, clause: ast.MergeClause) -> LocalClause:

@@ -10,6 +10,7 @@ from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.coercion import wider_type
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     Call,
     Cast,
@@ -28,14 +29,12 @@ from acidsql.planner.bind.local.merge_trees import LocalKey, of_source, of_targe
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
-    OnlySpark,
     Output,
     Outside,
     Semantics,
     Stored,
 )
 from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.select_text import NotUnderstood
 from acidsql.planner.bind.local.selects import local_select, scope_of, scope_of_files
 from acidsql.planner.bind.local.stores import default_tree, stored
 
@@ -55,7 +54,7 @@ def query_source(
     named: bool = True,
 ) -> LocalQuery | LocalValues:
     """The sub-query of USING, with its brackets. ``reads``: those of the statement, the target's
-    first. ``named``: its columns must be called as Spark calls them. NotUnderstood.
+    first. ``named``: its columns must be called as Spark calls them. NotHere.
     """
     text = span.cut(source)
     inside = Span(span.start + text.index("(") + 1, span.start + text.rindex(")"))
@@ -63,17 +62,15 @@ def query_source(
     if rows is not None:
         return rows
     query = local_select(source, inside, reads[1:], outside, semantics, named=named)
-    if isinstance(query, OnlySpark):
-        raise NotUnderstood(query.reason, query.span or span)
+    if isinstance(query, NotHere):
+        raise NotHere(query.reason, query.span or span)
     return query if query.read is None else replace(query, read=query.read + 1)
 
 
 def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery | LocalValues:
-    """The query with other names for its columns. NotUnderstood if it has not as many."""
+    """The query with other names for its columns. NotHere if it has not as many."""
     if len(names) != len(query.outputs):
-        raise NotUnderstood(
-            "a list of other columns than the query has", query.outputs[0].value.span
-        )
+        raise NotHere("a list of other columns than the query has", query.outputs[0].value.span)
     outputs = tuple(
         replace(output, name=name) for output, name in zip(query.outputs, names, strict=True)
     )
@@ -81,12 +78,12 @@ def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery 
 
 
 def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
-    """All columns of a table, which is read ``number`` of the statement. NotUnderstood."""
+    """All columns of a table, which is read ``number`` of the statement. NotHere."""
     return replace(_all_of(scope_of(read, semantics, read.alias), read.span), read=number)
 
 
-def files_source(given: PathRelation | OnlySpark, span: Span, semantics: Semantics) -> LocalQuery:
-    """All columns of files that are named by their path at ``span``. NotUnderstood."""
+def files_source(given: PathRelation | NotHere, span: Span, semantics: Semantics) -> LocalQuery:
+    """All columns of files that are named by their path at ``span``. NotHere."""
     scope, files = scope_of_files(given, span, semantics, "")
     return replace(_all_of(scope, span), files=files)
 
@@ -135,11 +132,11 @@ class MergeScope:
 
     def source(self, name: str, span: Span) -> Condition:
         if name not in self.source_types:
-            raise NotUnderstood(f'"{name}"', span)
+            raise NotHere(f'"{name}"', span)
         return ColumnRef((of_source(name),), span)
 
     def resolved(self, tree: Condition, *, target: bool = True, source: bool = True) -> Condition:
-        """The tree over the columns of the sides that a clause may name. NotUnderstood."""
+        """The tree over the columns of the sides that a clause may name. NotHere."""
         match tree:
             case ColumnRef():
                 return self._column(tree, target=target, source=source)
@@ -152,7 +149,7 @@ class MergeScope:
                 return replace(tree, argument=self.resolved(argument, target=target, source=source))
             case Constant():
                 return tree
-        raise NotUnderstood("these words", tree.span)
+        raise NotHere(THESE_WORDS, tree.span)
 
     def _column(self, ref: ColumnRef, *, target: bool, source: bool) -> Condition:
         match ref.parts:
@@ -169,12 +166,12 @@ class MergeScope:
                     return self.target(name, ref.span)
                 if sides == (False, True):
                     return self.source(name, ref.span)
-        raise NotUnderstood(f'"{".".join(ref.parts)}"', ref.span)
+        raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
 
     # ---- ON
 
     def on(self, tree: Condition) -> tuple[tuple[LocalKey, ...], Condition | None]:
-        """The keys, and the rest. NotUnderstood if there are no keys."""
+        """The keys, and the rest. NotHere if there are no keys."""
         keys: list[LocalKey] = []
         rest: list[Condition] = []
         for part in conjuncts(tree):
@@ -186,7 +183,7 @@ class MergeScope:
             else:
                 keys.append(key)
         if not keys:
-            raise NotUnderstood("an ON without values that must be equal", tree.span)
+            raise NotHere("an ON without values that must be equal", tree.span)
         whole = rest[0] if rest else None
         for more in rest[1:]:
             assert whole is not None
@@ -228,10 +225,10 @@ class MergeScope:
 
     def check_condition(self, tree: Condition) -> None:
         if type_of(tree, self.types, self.semantics) != _BOOLEAN:
-            raise NotUnderstood("a condition that is not true or false", tree.span)
+            raise NotHere("a condition that is not true or false", tree.span)
 
     def stored(self, tree: Condition, column: Column, *, counted: bool) -> Stored:
-        """NotUnderstood."""
+        """NotHere."""
         one = Stored(column=column, value=tree, counted=counted)
         stored(one, self.types, self.semantics)
         return one

@@ -18,6 +18,7 @@ from acidsql.catalog.model import DEFAULT_DATABASE, Column
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID, Condition
 from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
@@ -154,21 +155,13 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnlySpark:
-    """Why a query is left to Spark, and the place of what is not understood in the user's text."""
-
-    reason: str
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
     """What a query reads that is no table. ``views``: the names that Spark knows. ``files``: by the
     places of their paths, or why only Spark reads them.
     """
 
     views: tuple[str, ...] = ()
-    files: Mapping[Span, PathRelation | OnlySpark] = field(default_factory=dict)
+    files: Mapping[Span, PathRelation | NotHere] = field(default_factory=dict)
 
 
 def shown_columns(query: LocalQuery | LocalValues) -> tuple[tuple[str, HiveType], ...]:
@@ -179,4 +172,4 @@ def shown_columns(query: LocalQuery | LocalValues) -> tuple[tuple[str, HiveType]
     )
 
 
-NOT_LOOKED_INTO = OnlySpark(reason="only queries are looked into")
+NOT_LOOKED_INTO = NotHere("only queries are looked into")

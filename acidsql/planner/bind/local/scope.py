@@ -9,13 +9,13 @@ from dataclasses import field, replace
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread, parts_of
 from acidsql.expressions.values import STRING
-from acidsql.expressions.vectors import Refusal, vectorized
+from acidsql.expressions.vectors import vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.current_database import CALLS
 from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
-from acidsql.planner.bind.local.select_text import NotUnderstood
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,14 +66,14 @@ class Scope:
         return tuple((name, self.types[name]) for name in names)
 
     def name_of(self, ref: ColumnRef) -> str:
-        """The one name of the column that a reference means. NotUnderstood for any other thing,
+        """The one name of the column that a reference means. NotHere for any other thing,
         such as a field of a struct.
         """
         name = self._find(ref.parts)
         if name is None:
-            raise NotUnderstood(f'"{".".join(ref.parts)}"', ref.span)
+            raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
         if name in self.only_spark:
-            raise NotUnderstood(self.only_spark[name], ref.span)
+            raise NotHere(self.only_spark[name], ref.span)
         self.used.add(name)
         return name
 
@@ -88,7 +88,7 @@ class Scope:
         return column if plain and column in self.types else None
 
     def resolved(self, tree: Condition) -> Condition:
-        """The tree with the columns' one-part names. NotUnderstood."""
+        """The tree with the columns' one-part names. NotHere."""
         match tree:
             case ColumnRef():
                 return replace(tree, parts=(self.name_of(tree),))
@@ -99,27 +99,24 @@ class Scope:
             case Cast(argument=argument):
                 return replace(tree, argument=self.resolved(argument))
             case Unread():
-                raise NotUnderstood("these words", tree.span)
+                raise NotHere(THESE_WORDS, tree.span)
             case Constant():
                 return tree
 
     def type_of(self, tree: Condition) -> HiveType:
-        """The type of a resolved tree. NotUnderstood if it is not understood in all its parts."""
+        """The type of a resolved tree. NotHere if it is not understood in all its parts."""
         return type_of(tree, self.types, self.semantics)
 
 
 def type_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics) -> HiveType:
-    """The type of a tree over columns of these types. NotUnderstood."""
+    """The type of a tree over columns of these types. NotHere."""
     if isinstance(tree, ColumnRef):
         return types[tree.parts[0]]
     named = {part.parts[0] for part in parts_of(tree) if isinstance(part, ColumnRef)}
-    vector = vectorized(
+    return vectorized(
         tree,
         {name: types[name] for name in named},
         ansi=semantics.ansi,
         zone=semantics.zone,
         now=semantics.now,
-    )
-    if isinstance(vector, Refusal):
-        raise NotUnderstood(vector.reason, vector.span)
-    return vector.type
+    ).type

@@ -10,21 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.tokens import Token, TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokens_in
 
 Tokens = Sequence[Token]
-
-
-class NotUnderstood(Exception):  # noqa: N818  (a signal inside the binder, not an error)
-    """``reason`` says what only Spark carries out, in words that follow "does not know"."""
-
-    def __init__(self, reason: str, span: Span) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.span = span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +72,13 @@ _NO_ITEM_ALIAS = frozenset("END NULL TRUE FALSE AND OR NOT IS IN LIKE BETWEEN".s
 
 def read_select(source: str, span: Span, before: Span | None = None) -> SelectText:
     """The clauses of the query ``span`` of ``source``; ``before`` is its FROM clause where that
-    stands elsewhere. NotUnderstood for any that is more than these.
+    stands elsewhere. NotHere for any that is more than these.
     """
-    tokens = [token.moved(span.start) for token in tokenize(span.cut(source))]
+    tokens = tokens_in(source, span)
     if are_values(tokens):
         return _all_of(tokens, span)
     if not tokens or tokens[0].word != "SELECT":
-        raise NotUnderstood("a query that does not begin with SELECT", span)
+        raise NotHere("a query that does not begin with SELECT", span)
     clauses = dict(_clauses(tokens, span))
     items = clauses["SELECT"]
     distinct = bool(items) and items[0].word == "DISTINCT"
@@ -113,9 +105,9 @@ def read_select(source: str, span: Span, before: Span | None = None) -> SelectTe
 
 def _from_before(source: str, before: Span, clauses: Mapping[str, Tokens]) -> Tokens:
     """What stands behind FROM in a clause that several queries share."""
-    first, *relation = (token.moved(before.start) for token in tokenize(before.cut(source)))
+    first, *relation = tokens_in(source, before)
     if first.word != "FROM" or "FROM" in clauses:
-        raise NotUnderstood("words before INSERT", before)
+        raise NotHere("words before INSERT", before)
     return relation
 
 
@@ -158,7 +150,7 @@ def _clauses(tokens: Tokens, span: Span) -> Iterator[tuple[str, Tokens]]:
         if depth or cases or at < start or not _begins(tokens, at):
             continue
         if token.word not in _CLAUSES[_CLAUSES.index(name) + 1 if name in _CLAUSES else 0 :]:
-            raise NotUnderstood(f"{token.word} here", token.span)
+            raise NotHere(f"{token.word} here", token.span)
         yield name, _filled(name, tokens[start:at], span)
         name = token.word
         start = at + (2 if name in ("GROUP", "ORDER") else 1)
@@ -176,7 +168,7 @@ def _begins(tokens: Tokens, at: int) -> bool:
 
 def _filled(name: str, tokens: Tokens, span: Span) -> Tokens:
     if not tokens:
-        raise NotUnderstood(f"{name} with nothing behind it", span)
+        raise NotHere(f"{name} with nothing behind it", span)
     return tokens
 
 
@@ -204,7 +196,7 @@ def _span(tokens: Tokens, whole: Span) -> Span:
 def _expression(source: str, tokens: Tokens, whole: Span) -> Condition:
     tree = _whole(source, tokens)
     if tree is None:
-        raise NotUnderstood("these words", _span(tokens, whole))
+        raise NotHere(THESE_WORDS, _span(tokens, whole))
     return tree
 
 
@@ -232,7 +224,7 @@ def _item(source: str, tokens: Tokens, whole: Span) -> Item:
             if inner is not None:
                 return Item(span=span, value=inner, alias=alias.text)
     if tree is None:
-        raise NotUnderstood("these words", span)
+        raise NotHere(THESE_WORDS, span)
     return Item(span=span, value=tree)
 
 
@@ -251,7 +243,7 @@ def _from(tokens: Tokens) -> tuple[Span, str]:
         at += 2
     name, rest = tokens[:at], tokens[at:]
     if not all(_is_name(token) for token in name[::2]):
-        raise NotUnderstood("what stands behind FROM", _span(tokens, tokens[0].span))
+        raise NotHere("what stands behind FROM", _span(tokens, tokens[0].span))
     match rest:
         case []:
             return Span(name[0].start, name[-1].end), ""
@@ -259,7 +251,7 @@ def _from(tokens: Tokens) -> tuple[Span, str]:
             return Span(name[0].start, name[-1].end), alias.text.lower()
         case [alias] if _is_name(alias) and alias.word not in _NO_ALIAS:
             return Span(name[0].start, name[-1].end), alias.text.lower()
-    raise NotUnderstood("more than one table behind FROM", Span(rest[0].start, rest[-1].end))
+    raise NotHere("more than one table behind FROM", Span(rest[0].start, rest[-1].end))
 
 
 def _sort_item(source: str, tokens: Tokens, whole: Span) -> SortItem:
@@ -284,4 +276,4 @@ def _count(tokens: Tokens, whole: Span) -> int:
         case [number] if number.kind is TokenKind.NUMBER and number.text.isdecimal():
             if int(number.text) < 1 << 31:
                 return int(number.text)
-    raise NotUnderstood("anything but a number here", _span(tokens, whole))
+    raise NotHere("anything but a number here", _span(tokens, whole))

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import NestingError, ParseError, Span
+from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant
 from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
@@ -25,20 +26,13 @@ from acidsql.planner.bind.local.query_trees import (
     ROW_ID_FIELDS,
     LocalQuery,
     LocalValues,
-    OnlySpark,
     Ordering,
     Output,
     Outside,
     Semantics,
 )
 from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.select_text import (
-    Item,
-    NotUnderstood,
-    SelectText,
-    SortItem,
-    read_select,
-)
+from acidsql.planner.bind.local.select_text import Item, SelectText, SortItem, read_select
 from acidsql.planner.bind.local.spark_names import spark_name
 
 _BOOLEAN, _DATE = PrimitiveType("boolean"), PrimitiveType("date")
@@ -53,7 +47,7 @@ def local_select(
     *,
     named: bool = True,
     before: Span | None = None,
-) -> LocalQuery | OnlySpark:
+) -> LocalQuery | NotHere:
     """The query ``span`` of ``source`` as a tree, or why it is Spark's. ``reads``: the tables that
     its analysis has found; ``outside``: what else it reads. ``named``: its columns must be
     called as Spark calls them. ``before``: its FROM clause, where that stands before INSERT.
@@ -69,21 +63,21 @@ def local_select(
             named=named,
         )
         return select.query()
-    except NotUnderstood as signal:
-        return OnlySpark(reason=signal.reason, span=signal.span)
+    except NotHere as signal:
+        return signal.to_keep()
     except (ParseError, NestingError, RecursionError):
-        return OnlySpark(reason="these words", span=span)
+        return NotHere(THESE_WORDS, span)
 
 
 def _check_surroundings(
     span: Span, reads: Sequence[Read], outside: Outside, semantics: Semantics
 ) -> None:
     if semantics.only_spark is not None:
-        raise NotUnderstood(semantics.only_spark, span)
+        raise NotHere(semantics.only_spark, span)
     if outside.views:
-        raise NotUnderstood("a view of Spark's session", span)
+        raise NotHere("a view of Spark's session", span)
     if len(reads) > 1:
-        raise NotUnderstood("more than one table", reads[1].span)
+        raise NotHere("more than one table", reads[1].span)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,7 +102,7 @@ class _Select:
     def _scope(self) -> Scope:
         if self.text.table is None:
             if self.reads:
-                raise NotUnderstood("a sub-query", self.reads[0].span)
+                raise NotHere("a sub-query", self.reads[0].span)
             if self.text.inline is not None:
                 return self._inline(self.text.inline)
             return Scope(table=None, alias="", semantics=self.semantics)
@@ -118,7 +112,7 @@ class _Select:
             )
             return scope
         if len(self.reads) != 1 or self.reads[0].span != self.text.table:
-            raise NotUnderstood("what stands behind FROM", self.text.table)
+            raise NotHere("what stands behind FROM", self.text.table)
         return scope_of(self.reads[0], self.semantics, self.text.alias)
 
     def _inline(self, span: Span) -> Scope:
@@ -133,7 +127,7 @@ class _Select:
             for tree in (*(item.value for item in text.items), text.having)
         )
         if text.having is not None and not grouped:
-            raise NotUnderstood("HAVING without groups", text.having.span)
+            raise NotHere("HAVING without groups", text.having.span)
         where = None if text.where is None else condition_of(self.scope, text.where)
         for condition in text.group_by:
             self._group(condition)
@@ -172,7 +166,7 @@ class _Select:
         if name is None:
             name = spark_name(self.source, item.value, self._is_day)
         if name is None and self.named:
-            raise NotUnderstood("what Spark calls this column", item.span)
+            raise NotHere("what Spark calls this column", item.span)
         value = self._value(item.value, grouped)
         kind = self._type(value, grouped)
         return [Output(name=name or NAMELESS, value=value, type=kind)]
@@ -184,7 +178,7 @@ class _Select:
 
     def _star(self, item: Item, grouped: bool) -> list[Output]:
         if grouped or not self.scope.visible or item.star not in ("", self.scope.alias):
-            raise NotUnderstood("* here", item.span)
+            raise NotHere("* here", item.span)
         refs = [self.scope.resolved(ColumnRef((name,), item.span)) for name in self.scope.visible]
         names = [name for name, _ in self.scope.inline] or self.scope.visible
         return [
@@ -205,7 +199,7 @@ class _Select:
             case ColumnRef():
                 name = self.scope.name_of(tree)
                 if name not in self.groups:
-                    raise NotUnderstood("a column that is no group", tree.span)
+                    raise NotHere("a column that is no group", tree.span)
                 return replace(tree, parts=(name,))
             case Call(arguments=()):
                 return self.scope.resolved(tree)
@@ -215,7 +209,7 @@ class _Select:
                 return replace(tree, argument=self._over_groups(argument))
             case Constant():
                 return tree
-        raise NotUnderstood("these words", tree.span)
+        raise NotHere(THESE_WORDS, tree.span)
 
     def _type(self, value: Condition, grouped: bool) -> HiveType:
         types = {**self.scope.types, **self.aggregates.types} if grouped else self.scope.types
@@ -228,18 +222,18 @@ class _Select:
             case Constant(int() as ordinal) if not isinstance(ordinal, bool):
                 tree = self._numbered(ordinal, tree.span)
         if not isinstance(tree, ColumnRef):
-            raise NotUnderstood("groups of anything but columns", tree.span)
+            raise NotHere("groups of anything but columns", tree.span)
         resolved = self.scope.resolved(tree)
         assert isinstance(resolved, ColumnRef)
         if not is_groupable(self.scope.type_of(resolved)):
-            raise NotUnderstood("groups of such values", tree.span)
+            raise NotHere("groups of such values", tree.span)
         self.groups[resolved.parts[0]] = resolved
 
     def _numbered(self, ordinal: int, span: Span) -> Condition:
         """The expression of the SELECT list that a number in GROUP BY or ORDER BY means."""
         items = self.text.items
         if any(item.star is not None for item in items) or not 1 <= ordinal <= len(items):
-            raise NotUnderstood("this number", span)
+            raise NotHere("this number", span)
         value = items[ordinal - 1].value
         assert value is not None
         return value
@@ -247,7 +241,7 @@ class _Select:
     def _having(self, tree: Condition) -> Condition:
         value = self._over_groups(self._of_results(self.aggregates.lifted(tree), grouped=True))
         if self._type(value, True) != _BOOLEAN:
-            raise NotUnderstood("a condition that is not true or false", tree.span)
+            raise NotHere("a condition that is not true or false", tree.span)
         return value
 
     # ---- names of results
@@ -272,7 +266,7 @@ class _Select:
             return ref
         own = ColumnRef((name,), ref.span)
         if len(values) > 1 or (grouped and name in self.scope.types and own != values[0]):
-            raise NotUnderstood(f'which "{name}" is meant', ref.span)
+            raise NotHere(f'which "{name}" is meant', ref.span)
         return values[0]
 
     # ---- ORDER BY and DISTINCT
@@ -297,12 +291,12 @@ class _Select:
                 pass
             case int() as ordinal if 1 <= ordinal <= len(self.outputs):
                 return self.outputs[ordinal - 1].value
-        raise NotUnderstood("an order by this value", constant.span)
+        raise NotHere("an order by this value", constant.span)
 
     def _ordering(self, value: Condition, item: SortItem, grouped: bool) -> Ordering:
         hive_type = self._type(value, grouped)
         if not is_groupable(hive_type):
-            raise NotUnderstood("an order of such values", item.span)
+            raise NotHere("an order of such values", item.span)
         return Ordering(
             value=value,
             type=hive_type,
@@ -313,43 +307,43 @@ class _Select:
     def _check_distinct(self, order: Sequence[Ordering]) -> None:
         values = {output.value for output in self.outputs}
         if any(ordering.value not in values for ordering in order):
-            raise NotUnderstood("an order by what is not put out", self.text.order[0].span)
+            raise NotHere("an order by what is not put out", self.text.order[0].span)
         if not all(is_groupable(output.type) for output in self.outputs):
-            raise NotUnderstood("DISTINCT of such values", self.text.items[0].span)
+            raise NotHere("DISTINCT of such values", self.text.items[0].span)
 
 
 def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
-    """The columns of a table that is read, by its alias. NotUnderstood for a view, and where
+    """The columns of a table that is read, by its alias. NotHere for a view, and where
     moments of time depend on a zone.
     """
     table = read.table
     if read.in_view or table.view is not None:
-        raise NotUnderstood("views", read.span)
+        raise NotHere("views", read.span)
     return Scope(table=table, alias=alias or table.name.table, semantics=semantics)
 
 
 def scope_of_files(
-    given: PathRelation | OnlySpark, span: Span, semantics: Semantics, alias: str
+    given: PathRelation | NotHere, span: Span, semantics: Semantics, alias: str
 ) -> tuple[Scope, PathRelation]:
-    """The columns of files that are named by their path at ``span``. NotUnderstood as
+    """The columns of files that are named by their path at ``span``. NotHere as
     ``scope_of``, and where only Spark reads them.
     """
-    if isinstance(given, OnlySpark):
-        raise NotUnderstood(given.reason, span)
+    if isinstance(given, NotHere):
+        raise NotHere(given.reason, span)
     has_times = any(holds(c.type, is_timestamp) for c in given.columns)
     if given.format == "parquet" and has_times and not is_utc(semantics.zone):
-        raise NotUnderstood(f"moments in the zone {semantics.zone}", span)
+        raise NotHere(f"moments in the zone {semantics.zone}", span)
     reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
     if len(reasons) == len(given.columns):
-        raise NotUnderstood(next(iter(reasons.values())), span)
+        raise NotHere(next(iter(reasons.values())), span)
     inline = tuple((column.name, column.type) for column in given.columns)
     scope = Scope(table=None, inline=inline, only_spark=reasons, alias=alias, semantics=semantics)
     return scope, given
 
 
 def condition_of(scope: Scope, tree: Condition) -> Condition:
-    """A condition over the columns of ``scope``. NotUnderstood."""
+    """A condition over the columns of ``scope``. NotHere."""
     resolved = scope.resolved(tree)
     if scope.type_of(resolved) != _BOOLEAN:
-        raise NotUnderstood("a condition that is not true or false", tree.span)
+        raise NotHere("a condition that is not true or false", tree.span)
     return resolved

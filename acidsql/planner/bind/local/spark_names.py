@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
-from acidsql.parser.tokens import TokenKind, tokenize
+from acidsql.parser.tokens import TokenKind, tokenize, tokens_in
 from acidsql.planner.bind.current_database import CALLS, called
 from acidsql.planner.bind.local.query_trees import ROW_ID
 
@@ -33,7 +33,7 @@ _ADDED = {
 _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string date".split())
 
 IsDay = Callable[[Condition], bool]
-"""Whether an expression of the query is a DATE. NotUnderstood where it is none at all."""
+"""Whether an expression of the query is a DATE. NotHere where it is none at all."""
 
 
 def spark_name(source: str, tree: Condition, is_day: IsDay) -> str | None:
@@ -53,7 +53,7 @@ def spark_name(source: str, tree: Condition, is_day: IsDay) -> str | None:
 
 
 def _last_name(source: str, ref: ColumnRef) -> str | None:
-    tokens = tokenize(ref.span.cut(source))
+    tokens = tokens_in(source, ref.span)
     return tokens[-1].text if tokens else None
 
 

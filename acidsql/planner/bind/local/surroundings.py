@@ -9,11 +9,12 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.errors import Warning
+from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.local.query_trees import OnlySpark, Semantics
+from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.settings import Settings
 
-FindFiles = Callable[[str, str], PathRelation | OnlySpark]
+FindFiles = Callable[[str, str], PathRelation | NotHere]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,4 +41,4 @@ class Surroundings:
     warn: Callable[[Warning], None] = lambda warning: None
     semantics: Semantics = field(default_factory=Semantics)
     frames: Mapping[str, Table | None] = field(default_factory=dict)
-    find_files: FindFiles = lambda kind, path: OnlySpark(reason="files by their path")
+    find_files: FindFiles = lambda kind, path: NotHere("files by their path")

@@ -1,1 +1,0 @@
-"""Conditions as functions of one row of partition values."""
