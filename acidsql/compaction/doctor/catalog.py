@@ -8,7 +8,7 @@ from functools import partial
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import adopted_up_to
+from acidsql.catalog.attached import adopted_up_to, pinned_of
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
@@ -44,6 +44,8 @@ def findings_by_catalog(
         return
     known = {path_of(partition.location): partition for partition in partitions}
     for location, partition in known.items():
+        if pinned_of(partition) is not None:
+            continue  # an overlay has changed nothing there
         if io.renames(location) and not io.exists(location):
             what = f"the directory of partition {name_of(table, partition)} is not there"
             yield _missing(location, what)
