@@ -55,8 +55,8 @@ class Facts:
     files; ``deltas``: directories of deltas and delete deltas, ``delta_bytes`` together.
 
     ``originals``: original files that are the base, or lie in it; ``raw_deltas``: deltas with files
-    of LOAD DATA. ``only_minor``: of an overlay. ``aborted_txns``: those with something on record here, ``oldest_aborted`` the
-    seconds since the first of them began, None without one.
+    of LOAD DATA. ``only_minor``: of an overlay. ``aborted_txns``: those with something on record
+    here, ``oldest_aborted`` the seconds since the first of them began, None without one.
     """
 
     base_bytes: int
@@ -113,9 +113,11 @@ def decide(facts: Facts, thresholds: Thresholds) -> Decision:
     """Whether a compaction is due, by facts alone. One for an obsolete base
     has nothing to merge, and is the cleaner's at once.
     """
+    return (_of_overlay if facts.only_minor else _of_any)(facts, thresholds)
+
+
+def _of_any(facts: Facts, thresholds: Thresholds) -> Decision:
     major, minor = CompactionType.MAJOR, CompactionType.MINOR
-    if facts.only_minor:
-        return _of_overlay(facts, thresholds)
     if not thresholds.by_cleaner and facts.aborted_txns > thresholds.aborted_txns:
         limit = f"more than {thresholds.aborted_txns:,}"
         return _due(major, f"{facts.aborted_txns:,} transactions were aborted, {limit}")
