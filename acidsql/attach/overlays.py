@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from acidsql import crash_points
 from acidsql.catalog.attached import (
     ATTACHED,
     FROM,
@@ -55,6 +56,7 @@ def create_overlay(
         _check_empty(io, action, home)
         was_there = io.exists(home)
         io.make_directory(home)  # before the catalog has a table that could not have one
+        crash_points.reached("overlay directory made")
         try:
             with store.creating_table(table, parts):
                 pass
@@ -62,6 +64,7 @@ def create_overlay(
             if not was_there and store.find_table(table.name) is None:
                 io.remove_empty_directory(home)
             raise
+        crash_points.reached("overlay attached")
         # somebody who failed to make the same table may have taken it away
         io.make_directory(home)
 
