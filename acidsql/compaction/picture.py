@@ -11,6 +11,7 @@ import datetime
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
+from acidsql.catalog.attached import FROM
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.lazy_dataclass import dataclass
@@ -62,6 +63,9 @@ def facts(health: TableHealth) -> list[Fact]:
     rows: list[Fact] = [("table", "name", health.name), ("table", "kind", health.kind)]
     if health.path != health.name:
         rows.append(("table", "location", health.path))
+    of_others = None if health.table is None else health.table.properties.get(FROM)
+    if of_others is not None:
+        rows.append(("table", "is an overlay over", of_others))
     rows += [("problem", "layout", problem) for problem in health.problems[:_MOST_LINES]]
     unreadable = [f for p in health.partitions for f in p.layout.unreadable]
     if unreadable and not _is_foreign(health):
@@ -76,7 +80,8 @@ def facts(health: TableHealth) -> list[Fact]:
         rows += _of_initiator(health)
         rows += [_entry(entry) for entry in health.compactions[-_MOST_LINES:]]
         rows += [("cleaner", "waits because", why) for why in health.blockers[:_MOST_LINES]]
-        rows += _gain(health.total)
+        if of_others is None:  # an overlay has no major compaction
+            rows += _gain(health.total)
     rows += [("mend", "run", command) for command in health.mends]
     rows += [
         ("mend", "run if nobody needs it any more", f"ABORT TRANSACTIONS {write.txn_id}")

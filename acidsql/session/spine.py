@@ -21,6 +21,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.statements.tables import (
+    AttachTable,
     CreateDatabase,
     CreateTable,
     CreateTableLike,
@@ -84,7 +85,7 @@ _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
 _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
-_MAKING = (CreateDatabase, CreateTable, CreateTableLike, CreateView)
+_MAKING = (AttachTable, CreateDatabase, CreateTable, CreateTableLike, CreateView)
 """Statements that make a warehouse where there is none."""
 
 

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from acidsql.session import Session
-from tests.attach.overlays import ACID, ASSUMED, LOCAL, changes, contents, make_tables, overlay, rows
+from tests.attach.overlays import (
+    ACID,
+    ASSUMED,
+    LOCAL,
+    changes,
+    contents,
+    make_tables,
+    overlay,
+    rows,
+)
 from tests.session.transactions.crashes import killed
 
 pytestmark = pytest.mark.processes
@@ -59,9 +68,7 @@ def test_a_killed_detach_is_ended_by_the_next_statement(
 
 
 @pytest.mark.parametrize("point", ["overlay directory made", "overlay attached"])
-def test_a_killed_attach_is_whole_or_not_at_all(
-    warehouse: Path, others: Path, point: str
-) -> None:
+def test_a_killed_attach_is_whole_or_not_at_all(warehouse: Path, others: Path, point: str) -> None:
     """Said again, it is made or told to be there."""
     start(warehouse)
     text = f"FROM '{others / 't'}' OVERLAY {ASSUMED} EXCEPT (3)"

@@ -125,7 +125,9 @@ def check(session: Session, before: dict[str, int]) -> None:
         ids = Counter(str(row) for row in session.sql(f"SELECT ROW__ID{keys} FROM over_{shape}").rows())  # fmt: skip
         assert len(ids) == len(expected)
         described = session.sql(f"DESCRIBE CHANGES OF over_{shape}").notes[0]
-        inserted, _, deleted = (int(word.strip().split(" ")[0]) for word in described[6:].split(","))
+        inserted, _, deleted = (
+            int(word.strip().split(" ")[0]) for word in described[6:].split(",")
+        )
         assert before[shape] + inserted - deleted == len(expected)
 
 
@@ -135,9 +137,7 @@ def play(home: Path, theirs: Sequence[Change], ours: Sequence[Change], session: 
     untouched = contents(others)
     before = {}
     for shape in SHAPES:
-        session.attach(
-            f"over_{shape}", others / shape, dump=others / f"{shape}.dump", overlay=True
-        )
+        session.attach(f"over_{shape}", others / shape, dump=others / f"{shape}.dump", overlay=True)
         keys = "PARTITIONED BY (d INT)" if shape == "c" else ""
         columns = SHAPES[shape] if shape != "c" else f"(k INT, v STRING) {keys}"
         session.sql(f"CREATE TABLE own_{shape} {columns} {_TRANSACTIONAL}")
