@@ -69,7 +69,7 @@ class ChangeCounter:
     engine: Engine
 
     def count(self, table: Table, snapshots: Snapshots) -> list[Changes]:
-        """Those that a statement sees. UnsupportedStatementError where only Spark can count them;
+        """Counts what a statement sees. UnsupportedStatementError where only Spark can count them;
         OperationalError where what others have written is gone.
         """
         snapshot = snapshots.take(table, snapshots.partitions(table))
@@ -154,8 +154,8 @@ class ChangeCounter:
         if pinned is None or of_others is None:
             return 0
         below = take_below(self.engine.files, table, pinned, of_others)
-        theirs = replace(snapshot, write_ids=of_others, partitions=(below,))
-        counts = self.engine.resources.counter.rows(theirs, max_events=MAX_EVENTS)
+        of_theirs = replace(snapshot, write_ids=of_others, partitions=(below,))
+        counts = self.engine.resources.counter.rows(of_theirs, max_events=MAX_EVENTS)
         return None if counts is None else sum(counts)
 
     def _stored(self, table: Table, partition: Partition) -> Partition:
@@ -174,7 +174,7 @@ def together(counted: Sequence[Changes]) -> Changes:
 
 
 def count_changes(store: Catalog, engine: Engine, reads: Reads, table: Table) -> list[Changes]:
-    """Those that are committed now; errors as of ``ChangeCounter.count``."""
+    """Counts what is committed now; errors as of ``ChangeCounter.count``."""
     with reads.reading([table.name], f"DESCRIBE CHANGES OF {table.name}") as (visible, _):
         return ChangeCounter(store, engine).count(table, engine.snapshots(visible))
 

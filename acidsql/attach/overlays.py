@@ -115,15 +115,15 @@ def overlays_over(store: Catalog, location: str) -> Iterator[TableName]:
 
 def _check_home(store: Catalog, action: BoundAttachTable, home: str) -> None:
     """Raises BindError if the overlay would write where others read or write."""
-    path, theirs = real_path(path_of(home)), real_path(path_of(action.table.location))
-    if is_inside(path, theirs) or is_inside(theirs, path):
+    path, location = real_path(path_of(home)), real_path(path_of(action.table.location))
+    if is_inside(path, location) or is_inside(location, path):
         raise BindError(
             f'the changes would lie in "{home}", and that overlaps the location',
             hint="Attach it in another warehouse or database, or by another name.",
             span=action.span,
         )
-    for name, location in store.list_locations():
-        other = real_path(path_of(location))
+    for name, other_location in store.list_locations():
+        other = real_path(path_of(other_location))
         if is_inside(path, other) or is_inside(other, path):
             raise BindError(
                 f'directory "{home}" overlaps that of table {name}',

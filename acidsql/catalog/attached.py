@@ -31,7 +31,7 @@ SOURCE = "acidsql.attached.source"
 READ_ONLY = "read only"
 OVERLAY = "overlay"
 FROM = "acidsql.attached.from"
-"""Of an overlay, or of its partition: the directory of others that it lies over."""
+"""The directory of others that an overlay, or a partition of one, lies over."""
 PINNED = "acidsql.attached.pinned"
 """What of that directory is read: a ``Pinned`` without its location."""
 ADOPTED = "acidsql.attached.adopted"
@@ -79,7 +79,7 @@ class Pinned:
     filled: Filled
 
     def properties(self) -> dict[str, str]:
-        """As a table or partition has them."""
+        """The properties of the table or partition that has it."""
         texts = (str(self.filled.files), str(self.filled.bytes), *self.directories)
         return {FROM: self.location, PINNED: " ".join(texts)}
 

@@ -382,8 +382,12 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 def attach_table(node: Node, text: str) -> AttachTable:
     using, by = pieces.once(node, "using"), node.node("attached_by")
-    access = pieces.once(node, "access")
-    overlay = access is not None and access.has("OVERLAY")
+    access = list(node.nodes("access"))
+    if len(access) > 1:
+        raise ParseError(
+            "READ ONLY or OVERLAY: a table is the one or the other", span=access[1].span
+        )
+    overlay = any(clause.has("OVERLAY") for clause in access)
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
@@ -391,7 +395,7 @@ def attach_table(node: Node, text: str) -> AttachTable:
         if_not_exists=node.has("if_not_exists"),
         columns=_attached_columns(node, text),
         partitioned_by=() if by is None else _attached_columns(by, text),
-        read_only=access is not None and not overlay,
+        read_only=bool(access) and not overlay,
         overlay=overlay,
         using=None if using is None else _path(using),
         assumption=_assumption(pieces.once(node, "assume")),

@@ -67,13 +67,13 @@ def take_below(
 
 
 def _check_there(table: Table, pinned: Pinned, root: str, listing: Listing) -> None:
-    there = {_first(path) for path in listing.directories}
-    there |= {_first(file.path) for file in listing.files}
-    missing = [f'"{root}/{name}"' for name in pinned.directories if name not in there]
+    names = {_first(path) for path in listing.directories}
+    names |= {_first(file.path) for file in listing.files}
+    missing = [f'"{root}/{name}"' for name in pinned.directories if name not in names]
     if missing:
         more = len(missing) - _SHOWN
-        names = ", ".join(missing[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        raise _gone_error(table, root, f"{names} {'is' if len(missing) == 1 else 'are'} gone")
+        shown = ", ".join(missing[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        raise _gone_error(table, root, f"{shown} {'is' if len(missing) == 1 else 'are'} gone")
 
 
 def _gone_error(table: Table, root: str, detail: str) -> OperationalError:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -39,6 +40,9 @@ from tests.attach.overlays import (
 from tests.cli.running import called
 from tests.compaction.cleaning import cleaner_of
 from tests.compaction.compacting import worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 JOB = (
     "INSERT INTO t VALUES (4, 'd'), (5, 'e')",
@@ -349,7 +353,7 @@ def test_what_cannot_be_is_told_at_its_place(
     Path(session.warehouse, "taken", "file").touch()
     with pytest.raises(BindError, match="is not empty"):
         overlay(session, others, "t", "taken")
-    with pytest.raises(Error, match="ACCESS is given twice"):
+    with pytest.raises(Error, match="the one or the other"):
         session.sql(f"ATTACH TABLE u FROM '{others / 't'}' READ ONLY OVERLAY {ASSUMED}")
     with pytest.raises(BindError, match="half of its files"):
         session.dump("t")
@@ -450,3 +454,87 @@ def test_the_doctor_finds_nothing(
     session.sql("INSERT INTO p PARTITION (d='new', n=1) VALUES (1, 'x')")
     ran = called(capsys, "doctor", "--warehouse", session.warehouse, "--metastore", "")
     assert ran.code == 0, ran.out
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("path", ["small", "big"])
+def test_spark_keeps_look_alikes_apart(
+    session: Session, others: Path, spark: SparkSession, path: str
+) -> None:
+    """Two overlays and the location read only in one statement; the one is merged from the other;
+    partitions that only the overlay has, and overwritten ones.
+    """
+    for name in ("one", "two"):
+        overlay(session, others, "t", name)
+    session.sql(f"ATTACH TABLE theirs FROM '{others / 't'}' READ ONLY {ASSUMED} EXCEPT (3)")
+    overlay(session, others, "p")
+    settings = {**LOCAL, "acidsql.engine": "spark", "acidsql.write.path": path}
+    with Session(session.warehouse, spark=spark, settings=settings) as on_spark:
+        on_spark.sql("UPDATE one SET v = 'one' WHERE k = 2")
+        on_spark.sql("DELETE FROM two WHERE k = 2")
+        on_spark.sql("INSERT INTO two VALUES (4, 'two')")
+        query = (
+            "SELECT coalesce(r.k, o.k, w.k), r.v, o.v, w.v FROM theirs r"
+            " FULL JOIN one o ON r.k = o.k FULL JOIN two w ON w.k = coalesce(r.k, o.k)"
+        )
+        expected = [(2, "b", "one", None), (3, "C", "C", "C"), (4, None, None, "two")]
+        assert rows(on_spark, query) == expected
+        on_spark.sql(
+            "MERGE INTO one USING two ON one.k = two.k WHEN MATCHED THEN UPDATE SET v = 'both'"
+            " WHEN NOT MATCHED THEN INSERT VALUES (two.k, two.v)"
+            " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+        )
+        assert rows(on_spark, "SELECT * FROM one") == [(3, "both"), (4, "two")]
+        on_spark.sql("INSERT OVERWRITE TABLE p PARTITION (d, n) SELECT 30, 'over', 'A=b', 1")
+        on_spark.sql("INSERT INTO p SELECT 6, 'f', 'New', 7")
+        on_spark.sql("UPDATE p SET v = 'z' WHERE k < 3")
+        assert rows(on_spark, "SELECT k, v, d FROM p") == [
+            (1, "z", "x y"), (2, "z", "x y"), (30, "over", "A=b"), (4, "d", "x y"), (6, "f", "New"),
+        ]  # fmt: skip
+    assert changes(session, "p") == "2 inserted, 2 updated, 1 deleted"
+    assert rows(session, query) == [(2, "b", None, None), (3, "C", "both", "C"), (4, None, "two", "two")]  # fmt: skip
+
+
+def test_the_doctor_tells_what_is_gone(
+    session: Session, others: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the partition that cannot be read any more, and what to do."""
+    copy = tmp_path / "copy"
+    shutil.copytree(others, copy)
+    overlay(session, copy, "p")
+    shutil.rmtree(copy / "p" / "d=A%3Db")
+    ran = called(capsys, "doctor", "--warehouse", session.warehouse, "--metastore", "")
+    assert ran.code == 1
+    assert "gone below an overlay" in ran.out
+    assert "d=A%3Db/n=1" in ran.out
+    assert "DETACH TABLE default.p" in ran.out
+
+
+def test_health_names_what_it_lies_over(session: Session, others: Path) -> None:
+    """And promises nothing of a major compaction, which there is none of."""
+    overlay(session, others)
+    session.sql("UPDATE t SET v = 'x'")
+    facts = [(item, value) for _, item, value in session.sql("DESCRIBE HEALTH t").rows()]
+    assert ("is an overlay over", f"{others}/t") in facts
+    assert not any("major" in str(item) for item, _ in facts)
+
+
+def test_attach_makes_a_warehouse(tmp_path: Path) -> None:
+    """It may be the first statement of all."""
+    others = make_tables(tmp_path / "others")
+    settings = {**LOCAL, "acidsql.store.create": "needed"}
+    with Session(tmp_path / "new", settings=settings) as session:
+        overlay(session, others)
+        session.sql("DELETE FROM t WHERE k = 2")
+        assert rows(session, "SELECT * FROM t") == [(3, "C")]
+
+
+def test_an_older_snapshot_is_read(session: Session, others: Path) -> None:
+    """The overlay's and that of others: a write id of theirs tells the rows of that time."""
+    overlay(session, others)
+    session.sql("UPDATE t SET v = 'x'")
+    seen = [
+        sorted(row["v"] for row in session.scan("t", as_of=one).to_arrow().to_pylist())
+        for one in (1, 2, 4, 5)
+    ]
+    assert seen == [["a", "b", "c"], ["b", "c"], ["C", "b"], ["x", "x"]]
