@@ -484,7 +484,9 @@ def test_spark_keeps_look_alikes_apart(
             " WHEN NOT MATCHED THEN INSERT VALUES (two.k, two.v)"
             " WHEN NOT MATCHED BY SOURCE THEN DELETE"
         )
-        assert rows(on_spark, "SELECT * FROM one") == [(3, "both"), (4, "two")]
+        assert rows(on_spark, query) == [
+            (2, "b", None, None), (3, "C", "both", "C"), (4, None, "two", "two"),
+        ]  # fmt: skip
         on_spark.sql("INSERT OVERWRITE TABLE p PARTITION (d, n) SELECT 30, 'over', 'A=b', 1")
         on_spark.sql("INSERT INTO p SELECT 6, 'f', 'New', 7")
         on_spark.sql("UPDATE p SET v = 'z' WHERE k < 3")
@@ -492,7 +494,6 @@ def test_spark_keeps_look_alikes_apart(
             (1, "z", "x y"), (2, "z", "x y"), (30, "over", "A=b"), (4, "d", "x y"), (6, "f", "New"),
         ]  # fmt: skip
     assert changes(session, "p") == "2 inserted, 2 updated, 1 deleted"
-    assert rows(session, query) == [(2, "b", None, None), (3, "C", "both", "C"), (4, None, "two", "two")]  # fmt: skip
 
 
 def test_the_doctor_tells_what_is_gone(
