@@ -40,9 +40,12 @@ from tests.attach.overlays import (
 from tests.cli.running import called
 from tests.compaction.cleaning import cleaner_of
 from tests.compaction.compacting import worker
+from tests.spark.stores import BUCKET
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.spark.stores import S3Server
 
 JOB = (
     "INSERT INTO t VALUES (4, 'd'), (5, 'e')",
@@ -539,3 +542,26 @@ def test_an_older_snapshot_is_read(session: Session, others: Path) -> None:
         for one in (1, 2, 4, 5)
     ]
     assert seen == [["a", "b", "c"], ["b", "c"], ["C", "b"], ["x", "x"]]
+
+
+def test_it_lies_over_a_store_of_objects(tmp_path: Path, s3: S3Server) -> None:
+    """What others have on S3 stays as it is; the changes lie on the local disk."""
+    location = f"s3://{BUCKET}/warehouse/t"
+    with Session(tmp_path / "others", settings={**LOCAL, **s3.settings}) as others:
+        others.sql(
+            f"CREATE TABLE t (k INT, v STRING) PARTITIONED BY (d STRING) STORED AS ORC"
+            f" LOCATION '{location}' TBLPROPERTIES ('transactional'='true')"
+        )
+        others.sql("INSERT INTO t VALUES (1, 'a', 'x y'), (2, 'b', 'z')")
+        others.sql("DELETE FROM t WHERE k = 1")
+        others.sql("INSERT INTO t VALUES (3, 'c', 'x y')")
+    before = s3.names()
+    with Session(tmp_path / "warehouse", settings={**LOCAL, **s3.settings}) as session:
+        session.sql(f"ATTACH TABLE t FROM '{location}' OVERLAY {ASSUMED}")
+        session.sql("UPDATE t SET v = 'C' WHERE k = 3")
+        session.sql("INSERT OVERWRITE TABLE t PARTITION (d='z') SELECT 5, 'e'")
+        assert rows(session, "SELECT k, v FROM t") == [(3, "C"), (5, "e")]
+        assert changes(session) == "1 inserted, 1 updated, 1 deleted"
+        assert s3.names() == before
+        session.sql("DETACH TABLE t")
+        assert s3.names() == before
