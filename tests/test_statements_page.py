@@ -410,7 +410,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the examples' files lie: ``/data`` of the page, and the directory the program runs in."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.txt").write_text("1,first\n2,second\n", encoding="utf-8")
-    (tmp_path / "data" / "old_orders").mkdir(parents=True)
+    with Session(tmp_path / "data") as others:
+        others.sql(
+            "CREATE TABLE acid_orders (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        others.sql("INSERT INTO acid_orders VALUES (1), (2)")
+    (tmp_path / "data" / "old_orders").mkdir()
     orc.write_table(pa.table({"id": [1]}), str(tmp_path / "data" / "old_orders" / "000000_0"))
     return tmp_path / "data"
 

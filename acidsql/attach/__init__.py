@@ -1,4 +1,5 @@
 """Tables that others wrote, attached where they lie: what their directories tell (``examination``,
 ``layout``), what has to be assumed (``assumptions``), what a dump tells (``dump``), the statements
-(``statements``), and how such a table becomes one of this warehouse (``adoption``, ``buckets``).
+(``statements``), overlays (``overlays``, ``changes``), and how such a table becomes one of this
+warehouse (``adoption``, ``buckets``).
 """

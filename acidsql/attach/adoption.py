@@ -20,6 +20,7 @@ from acidsql.attach.assumptions import question_lines, shortened
 from acidsql.attach.buckets import Buckets, buckets_of, unknown_error
 from acidsql.attach.layout import LaidOut, changes_since, laid_out
 from acidsql.attach.old_events import check_no_old_events
+from acidsql.attach.overlays import overlays_over
 from acidsql.catalog.attached import (
     ADOPTED,
     ASSUMED,
@@ -53,6 +54,13 @@ class Adopter:
         first; WriteConflictError while a transaction reads it.
         """
         table = action.table
+        overlay = next(overlays_over(self.store, table.location), None)
+        if overlay is not None:
+            raise BindError(
+                f"overlay {overlay} lies over table {table.name}",
+                hint="DETACH TABLE the overlay first: it reads files that go from then on.",
+                span=action.span,
+            )
         with _file_errors(table):
             layout = self._look(action)
             check_no_old_events(action, layout.old_events)

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.attached import check_no_overlay
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Bucketing, Column, FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import default_location, name_of, partition_values
@@ -148,6 +149,7 @@ def dump_of(store: Metastore, table: Table) -> str:
     """The dump of a table of this warehouse, or of one that is attached to it. BindError for what
     cannot be attached.
     """
+    check_no_overlay(table, "half of its files are those of others")
     if table.kind is TableKind.VIEW or table.file_format is not FileFormat.ORC:
         raise BindError(
             f"table {table.name} cannot be attached elsewhere",

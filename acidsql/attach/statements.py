@@ -1,5 +1,6 @@
 """ATTACH TABLE and DETACH TABLE: an entry of the catalog for a table that lies elsewhere and that
-others write. Its files are read, and nothing is ever written below its location.
+others write. Its files are read, and nothing is ever written below its location: changes of an
+overlay lie in this warehouse (``overlays``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from acidsql.attach.examination import (
     unfinished,
 )
 from acidsql.attach.old_events import find_old_events, old_events_warning
+from acidsql.attach.overlays import create_overlay
 from acidsql.catalog.attached import (
     ASSUMED,
     ATTACHED,
@@ -34,6 +36,7 @@ from acidsql.catalog.attached import (
     SOURCE,
     TXNS,
     WRITE_IDS,
+    is_attached,
 )
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
@@ -54,28 +57,45 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
         return Result((), Stats())
     _check_apart(store, action)
     dump = _dump(files, action)
-    if dump is not None:
-        table, partitions = _table_of_dump(action, dump)
-        if not files.exists(path_of(table.location)):
-            raise BindError(f'there is no directory "{table.location}"', span=action.span)
-        txns, passed_over, old_events = _compactions(files, table, partitions)
-        if table.is_transactional:
-            table = replace(table, properties={**table.properties, TXNS: str(txns)})
-        if old_events:
-            table = replace(table, properties={**table.properties, OLD_EVENTS: "1"})
+    if dump is None:
+        table, partitions, passed_over = _without_dump(files, action)
+    else:
+        table, partitions, passed_over = _by_dump(files, action, dump)
+    warnings = [] if dump is None else list(_without_directory(files, partitions))
+    if action.overlay is None:
         with store.creating_table(table, partitions):
             pass
-        result = _attached_result(table, partitions, passed_over)
-        result.warnings = (*result.warnings, *_without_directory(files, partitions))
-        return result
+    else:
+        create_overlay(store, files, action, table, partitions)
+    result = _attached_result(table, partitions, passed_over)
+    result.warnings = (*result.warnings, *warnings)
+    return result
+
+
+Entry = tuple[Table, tuple[Partition, ...], tuple[str, ...]]
+"""A table with its partitions, and the directories of compactions that are passed over."""
+
+
+def _by_dump(files: FileIO, action: BoundAttachTable, dump: Dump) -> Entry:
+    table, partitions = _table_of_dump(action, dump)
+    if not files.exists(path_of(table.location)):
+        raise BindError(f'there is no directory "{table.location}"', span=action.span)
+    txns, passed_over, old_events = _compactions(files, table, partitions)
+    properties = dict(table.properties)
+    if table.is_transactional:
+        properties[TXNS] = str(txns)
+    if old_events:
+        properties[OLD_EVENTS] = "1"
+    return replace(table, properties=properties), partitions, passed_over
+
+
+def _without_dump(files: FileIO, action: BoundAttachTable) -> Entry:
     examined = _examined(files, action)
     if examined.unproven and action.assumed is None:
         raise undecided_error(examined, action.table.location, action.span)
     check_known(action.assumed, examined)
-    table = _attached(action, examined)
-    with store.creating_table(table, examined.partitions):
-        pass
-    return _attached_result(table, examined.partitions, tuple(examined.unfinished.values()))
+    passed_over = tuple(examined.unfinished.values())
+    return _attached(action, examined), examined.partitions, passed_over
 
 
 def _attached_result(
@@ -136,8 +156,7 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)
-    yield f"ATTACH TABLE {action.table.name}"
-    yield f"  location: {action.table.location}, read only: nothing is written below it"
+    yield from _title(action)
     yield f"  columns: {_columns(examined.columns)} ({_why_columns(action, examined)})"
     if examined.partition_columns:
         given = "as given" if action.table.partition_columns else "of the directories, as text"
@@ -147,7 +166,10 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     if examined.old_events is not None:
         yield f"  ACID version 1: events are merged when they are read ({examined.old_events})"
     if examined.transactional:
-        yield "  buckets: not known, and not needed to read"
+        if action.overlay is None:
+            yield "  buckets: not known, and not needed to read"
+        else:
+            yield "  buckets: not known; the changes have none"
         yield f"  highest write id: {examined.highest} (of the names of directories)"
         for root, evidence in examined.evidence.items():
             for path in evidence.compacted:
@@ -156,6 +178,14 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
         for path in examined.unfinished.values():
             yield f"  passed over: {path} (empty beside what it should have taken in)"
     yield from _decisions(action, examined)
+
+
+def _title(action: BoundAttachTable) -> Iterator[str]:
+    overlay = action.overlay is not None
+    yield f"ATTACH TABLE {action.table.name}{' OVERLAY' if overlay else ''}"
+    yield f"  location: {action.table.location}, read only: nothing is written below it"
+    if overlay:
+        yield f"  changes: {action.overlay}, until DETACH TABLE throws them away"
 
 
 def _dump(files: FileIO, action: BoundAttachTable) -> Dump | None:
@@ -198,8 +228,7 @@ def _table_of_dump(action: BoundAttachTable, dump: Dump) -> tuple[Table, tuple[P
 def _explained_dump(action: BoundAttachTable, dump: Dump) -> Iterator[str]:
     table, partitions = _table_of_dump(action, dump)
     source = f"of the dump {action.dump}"
-    yield f"ATTACH TABLE {table.name}"
-    yield f"  location: {table.location}, read only: nothing is written below it"
+    yield from _title(action)
     if dump.location not in (None, table.location):
         yield f"  where Hive has it: {dump.location}"
     yield f"  columns: {_columns(dump.columns)} ({source})"
@@ -288,11 +317,16 @@ def _columns(columns: Sequence[Column]) -> str:
 
 
 def _check_apart(store: Catalog, action: BoundAttachTable) -> None:
-    """Raises BindError for a directory that tables of this warehouse write to."""
+    """Raises BindError for a directory that tables of this warehouse write to, or that is attached
+    already; an overlay may lie over that, too.
+    """
     path = real_path(path_of(action.table.location))
     for name, location in store.list_locations():
         other = real_path(path_of(location))
         if is_inside(path, other) or is_inside(other, path):
+            table = store.find_table(name)
+            if action.overlay is not None and table is not None and is_attached(table):
+                continue
             raise BindError(
                 f'directory "{action.table.location}" overlaps that of table {name}',
                 hint="DETACH TABLE lets go of a table that is attached.",

@@ -13,12 +13,13 @@ from typing import overload
 
 from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.model import Table
-from acidsql.errors import BindError, Span
+from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.statistics import Filled
+from acidsql.errors import BindError, FormatError, Span
 from acidsql.lazy_dataclass import dataclass
 
 ATTACHED = "acidsql.attached"
-"""How: ``read only``."""
+"""How: ``read only`` or ``overlay``."""
 WRITE_IDS = "acidsql.attached.write.ids"
 """A ValidWriteIdList."""
 TXNS = "acidsql.attached.txns"
@@ -30,8 +31,16 @@ SOURCE = "acidsql.attached.source"
 OLD_EVENTS = "acidsql.attached.acid.version"
 """``1``: files hold update and delete events beside inserts, as those of Hive before version 3."""
 READ_ONLY = "read only"
+OVERLAY = "overlay"
+FROM = "acidsql.attached.from"
+"""The directory of others that an overlay, or a partition of one, lies over."""
+PINNED = "acidsql.attached.pinned"
+"""What of that directory is read: a ``Pinned`` without its location."""
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
+
+ONLY_MINOR = "a base of it would be a copy of the table of others; COMPACT 'minor' merges changes"
+"""Why an overlay is compacted in no other way."""
 
 _ANY_TXN = TxnId(NO_OPEN_WRITE_ID)
 
@@ -62,12 +71,53 @@ def listed(ids: Iterable[int]) -> str:
     return ", ".join(map(str, ids))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """What an overlay reads of a directory of others at ``location``. ``directories``: the names of
+    the ACID directories in it; original files have none. ``filled``: the files that are read.
+    """
+
+    location: str
+    directories: tuple[str, ...]
+    filled: Filled
+
+    def properties(self) -> dict[str, str]:
+        """The properties of the table or partition that has it."""
+        texts = (str(self.filled.files), str(self.filled.bytes), *self.directories)
+        return {FROM: self.location, PINNED: " ".join(texts)}
+
+
+def pinned_of(of: Table | Partition) -> Pinned | None:
+    """What an overlay, or a partition of it, reads of others; None for a partition that is the
+    overlay's alone, and for any other table.
+    """
+    location, text = of.properties.get(FROM), of.properties.get(PINNED)
+    if location is None or text is None:
+        return None
+    try:
+        files, size, *names = text.split(" ")
+        filled = Filled(int(files), int(size))
+    except ValueError as error:
+        raise FormatError(f'property "{PINNED}" is not as it must be: {text}') from error
+    return Pinned(location=location, directories=tuple(names), filled=filled)
+
+
 def is_attached(table: Table) -> bool:
-    return ATTACHED in table.properties
+    """Whether others write the table, and nobody here."""
+    return table.properties.get(ATTACHED) == READ_ONLY
+
+
+def is_overlay(table: Table) -> bool:
+    """Whether it is a table of this warehouse over one of others: what they have written is read at
+    their location, as of when it was attached, and changes lie at its own.
+    """
+    return table.properties.get(ATTACHED) == OVERLAY
 
 
 def attached_write_ids(table: Table) -> ValidWriteIdList | None:
-    """The write ids of an attached table that count; None for a table of this warehouse's own."""
+    """The write ids of others that count, of an attached table or an overlay; None for a table of
+    this warehouse's own.
+    """
     text = table.properties.get(WRITE_IDS)
     return None if text is None else ValidWriteIdList.parse(text)
 
@@ -89,7 +139,7 @@ def seen_txns(table: Table, txns: ValidTxnList | None = None) -> ValidTxnList | 
     higher ones.
     """
     text = table.properties.get(TXNS)
-    if text is None:
+    if text is None or is_overlay(table):  # whose own directories are of nobody else
         return txns
     of_others = ValidTxnList.parse(text)
     if is_attached(table):
@@ -117,6 +167,40 @@ def check_not_attached(table: Table, span: Span | None = None) -> None:
             hint=(
                 "Others write it. CREATE TABLE .. AS SELECT makes a table of its rows. ADOPT TABLE"
                 " makes it one of this warehouse, once nobody else writes it."
+            ),
+            span=span,
+        )
+
+
+def txns_below(table: Table) -> ValidTxnList | None:
+    """The transactions of others whose compactions an overlay reads."""
+    text = table.properties.get(TXNS)
+    return None if text is None else ValidTxnList.parse(text)
+
+
+def with_attached(of_others: ValidWriteIdList, own: ValidWriteIdList) -> ValidWriteIdList:
+    """The write ids of an overlay: others' up to their high watermark, its own above."""
+    top = of_others.high_watermark
+    if own.high_watermark <= top:  # of a snapshot of the past
+        return of_others.up_to(own.high_watermark)
+    return ValidWriteIdList(
+        table=own.table,
+        high_watermark=own.high_watermark,
+        open=(*of_others.open, *(one for one in own.open if one > top)),
+        aborted=(*of_others.aborted, *(one for one in own.aborted if one > top)),
+    )
+
+
+def check_no_overlay(table: Table, what: str, span: Span | None = None) -> None:
+    """Raises BindError where something would change more of an overlay than its rows. ``what``: the
+    end of a sentence about it.
+    """
+    if is_overlay(table):
+        raise BindError(
+            f"table {table.name} is an overlay: {what}",
+            hint=(
+                "Its rows can be changed, and DETACH TABLE throws the changes away. CREATE TABLE .."
+                " AS SELECT makes a table of its rows."
             ),
             span=span,
         )

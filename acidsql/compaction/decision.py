@@ -23,7 +23,7 @@ from acidsql.acid.acid_directory import AcidDirectory, FileEntry
 from acidsql.acid.ids import TxnId
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
-from acidsql.catalog.attached import seen_txns
+from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import ProgrammingError
@@ -55,8 +55,8 @@ class Facts:
     files; ``deltas``: directories of deltas and delete deltas, ``delta_bytes`` together.
 
     ``originals``: original files that are the base, or lie in it; ``raw_deltas``: deltas with files
-    of LOAD DATA. ``aborted_txns``: those with something on record here, ``oldest_aborted`` the
-    seconds since the first of them began, None without one.
+    of LOAD DATA. ``only_minor``: of an overlay. ``aborted_txns``: those with something on record
+    here, ``oldest_aborted`` the seconds since the first of them began, None without one.
     """
 
     base_bytes: int
@@ -66,6 +66,7 @@ class Facts:
     originals: int
     raw_deltas: int
     insert_only: bool
+    only_minor: bool = False
     aborted_txns: int = 0
     oldest_aborted: float | None = None
 
@@ -112,6 +113,10 @@ def decide(facts: Facts, thresholds: Thresholds) -> Decision:
     """Whether a compaction is due, by facts alone. One for an obsolete base
     has nothing to merge, and is the cleaner's at once.
     """
+    return (_of_overlay if facts.only_minor else _of_any)(facts, thresholds)
+
+
+def _of_any(facts: Facts, thresholds: Thresholds) -> Decision:
     major, minor = CompactionType.MAJOR, CompactionType.MINOR
     if not thresholds.by_cleaner and facts.aborted_txns > thresholds.aborted_txns:
         limit = f"more than {thresholds.aborted_txns:,}"
@@ -135,6 +140,18 @@ def decide(facts: Facts, thresholds: Thresholds) -> Decision:
     if _needs_major(facts, thresholds):
         return _due(major, f"{many}, with files that a minor compaction by query cannot read")
     return _due(minor, many)
+
+
+def _of_overlay(facts: Facts, thresholds: Thresholds) -> Decision:
+    """What there is to merge are its own changes."""
+    minor = CompactionType.MINOR
+    if not thresholds.by_cleaner and (
+        facts.aborted_txns > thresholds.aborted_txns or _is_too_old(facts, thresholds)
+    ):
+        return _due(minor, "aborted transactions are too many or too old")
+    if facts.deltas > thresholds.deltas:
+        return _due(minor, f"{facts.deltas:,} delta directories, more than {thresholds.deltas:,}")
+    return Decision(type=None, why=_why_not(facts, thresholds))
 
 
 def _due(kind: CompactionType, why: str) -> Decision:
@@ -242,6 +259,7 @@ def facts_of(
         originals=sum(f.size > 0 for f in (in_base if in_originals else directory.originals)),
         raw_deltas=sum(delta.original for delta in deltas) if table.is_full_acid else 0,
         insert_only=table.is_insert_only,
+        only_minor=is_overlay(table),
         aborted_txns=0 if aborted is None else aborted.count,
         oldest_aborted=None if began is None else now - began / 1000,
     )

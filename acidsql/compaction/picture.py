@@ -11,7 +11,7 @@ import datetime
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from acidsql.catalog.attached import ASSUMED, OLD_EVENTS
+from acidsql.catalog.attached import ASSUMED, FROM, OLD_EVENTS
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.lazy_dataclass import dataclass
@@ -68,6 +68,8 @@ def facts(health: TableHealth) -> list[Fact]:
         rows.append(("table", "attached", f"ASSUME {properties[ASSUMED]}"))
     if OLD_EVENTS in properties:
         rows.append(("table", "ACID version 1", "its events are merged by each read"))
+    if FROM in properties:
+        rows.append(("table", "is an overlay over", properties[FROM]))
     rows += [("problem", "layout", problem) for problem in health.problems[:_MOST_LINES]]
     unreadable = [f for p in health.partitions for f in p.layout.unreadable]
     if unreadable and not _is_foreign(health):
@@ -82,7 +84,8 @@ def facts(health: TableHealth) -> list[Fact]:
         rows += _of_initiator(health)
         rows += [_entry(entry) for entry in health.compactions[-_MOST_LINES:]]
         rows += [("cleaner", "waits because", why) for why in health.blockers[:_MOST_LINES]]
-        rows += _gain(health.total)
+        if FROM not in properties:  # an overlay has no major compaction
+            rows += _gain(health.total)
     rows += [("mend", "run", command) for command in health.mends]
     rows += [
         ("mend", "run if nobody needs it any more", f"ABORT TRANSACTIONS {write.txn_id}")

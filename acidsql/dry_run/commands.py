@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.ids import TxnId
+from acidsql.attach import changes
+from acidsql.attach.changes import ChangeCounter
+from acidsql.catalog.attached import FROM
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, names_words
 from acidsql.dry_run.going import (
@@ -17,10 +20,11 @@ from acidsql.dry_run.going import (
     seen,
     together,
 )
-from acidsql.errors import BindError
+from acidsql.errors import BindError, Error
 from acidsql.planner.bind.bound_catalog import (
     BoundAlterTable,
     BoundCreateView,
+    BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
     BoundDropTable,
@@ -35,11 +39,13 @@ from acidsql.txn.manager import TxnState
 REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"
 
 
-def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:
+def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:  # noqa: C901 (flat: a case for each kind)
     """What goes, or else what EXPLAIN says. BindError for what the statement itself refuses."""
     match plan.action:
         case BoundDropTable(name=name) | BoundDropView(name=name):
             yield from _dropped_table(around, name)
+        case BoundDetachTable(overlay=Table() as table):
+            yield from _detached(around, table)
         case BoundDropDatabase() as action:
             yield from _dropped_database(around, action)
         case BoundDropPartitions(table=table, partitions=partitions):
@@ -77,6 +83,20 @@ def _dropped_table(around: Around, name: TableName | None) -> Iterator[str]:
     goes = lying(around, table, partitions, directories_of(table, partitions))
     yield f"DROP TABLE {table.name}: {_these(table, partitions, goes)}"
     yield from _lines(table, partitions, goes)
+
+
+def _detached(around: Around, table: Table) -> Iterator[str]:
+    """What goes with an overlay: its own files, and none of others."""
+    files = around.engine.files.list_files(table.location)
+    size = sum(file.size for file in files)
+    yield f"DETACH TABLE {table.name}: {number(len(files), 'file')} ({number(size, 'byte')}) go"
+    try:
+        counter = ChangeCounter(around.store, around.engine)
+        yield f"  rows: {changes.together(counter.count(table, around.snapshots))}"
+    except (Error, OSError):
+        yield "  the changes could not be counted"
+    yield f"  cannot be undone: {table.location} is deleted"
+    yield f"  the rows of others stay at {table.properties[FROM]}"
 
 
 def _these(table: Table, partitions: Sequence[Partition], goes: Going) -> str:

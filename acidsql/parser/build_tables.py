@@ -18,6 +18,7 @@ from acidsql.parser.statements import (
     CreateTableLike,
     CreateView,
     Describe,
+    DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
     DetachTable,
@@ -341,6 +342,10 @@ def describe_health(node: Node, text: str) -> DescribeHealth:
     )
 
 
+def describe_changes(node: Node, text: str) -> DescribeChanges:
+    return DescribeChanges(span=node.span, name=pieces.table_name(node))
+
+
 def load_data(node: Node, text: str) -> LoadData:
     target = node.node("load_target")
     assert target is not None
@@ -377,6 +382,12 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 def attach_table(node: Node, text: str) -> AttachTable:
     using, by = pieces.once(node, "using"), node.node("attached_by")
+    access = list(node.nodes("access"))
+    if len(access) > 1:
+        raise ParseError(
+            "READ ONLY or OVERLAY: a table is the one or the other", span=access[1].span
+        )
+    overlay = any(clause.has("OVERLAY") for clause in access)
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
@@ -384,7 +395,8 @@ def attach_table(node: Node, text: str) -> AttachTable:
         if_not_exists=node.has("if_not_exists"),
         columns=_attached_columns(node, text),
         partitioned_by=() if by is None else _attached_columns(by, text),
-        read_only=pieces.once(node, "read_only") is not None,
+        read_only=bool(access) and not overlay,
+        overlay=overlay,
         using=None if using is None else _path(using),
         assumption=_assumption(pieces.once(node, "assume")),
     )
@@ -434,6 +446,6 @@ BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
     show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    describe_health, load_data, analyze_table, repair_table, attach_table, adopt_table,
-    detach_table,
+    describe_health, describe_changes, load_data, analyze_table, repair_table, attach_table,
+    adopt_table, detach_table,
 )  # fmt: skip

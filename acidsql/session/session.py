@@ -178,6 +178,7 @@ class Session:
         committed: Iterable[int] | None = None,
         aborted: Iterable[int] | None = None,
         dump: str | os.PathLike[str] | None = None,
+        overlay: bool = False,
     ) -> Result:
         """Attaches a table that others write, read only: ATTACH TABLE.
 
@@ -185,14 +186,16 @@ class Session:
         tell them. committed, aborted: of the write ids of which the directories prove nothing,
         those that count, or those that do not while all others do (``aborted=[]``: all count;
         ``committed=[]``: none does).
-        dump: a file that tells all of that. BindError that names these ids if there are any and
-        nothing tells.
+        dump: a file that tells all of that. overlay: it can be changed here, and nothing of that is
+        written to its location: ATTACH TABLE .. OVERLAY. BindError that names these ids if there
+        are any and nothing tells.
         """
         if committed is not None and aborted is not None:
             raise InterfaceError("write ids are told by those committed, or by those aborted")
         text = f"ATTACH TABLE {table}" + (f" ({columns})" if columns else "")
         text += f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
-        text += f" FROM {text_literal(os.fspath(location))} READ ONLY"
+        text += f" FROM {text_literal(os.fspath(location))}"
+        text += " OVERLAY" if overlay else " READ ONLY"
         if dump is not None:
             text += f" USING {text_literal(os.fspath(dump))}"
         if committed is not None:

@@ -21,6 +21,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.statements.tables import (
+    AttachTable,
     CreateDatabase,
     CreateTable,
     CreateTableLike,
@@ -34,9 +35,11 @@ from acidsql.planner.bind.bound_catalog import (
     BoundAnalyze,
     BoundAttachTable,
     BoundCreateTableAs,
+    BoundDescribeChanges,
     BoundDescribeHealth,
     BoundDetachTable,
     BoundDropDatabase,
+    BoundDropTable,
     BoundShowCreateTable,
     BoundUse,
     CatalogAction,
@@ -82,7 +85,7 @@ _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
 _LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
-_MAKING = (CreateDatabase, CreateTable, CreateTableLike, CreateView)
+_MAKING = (AttachTable, CreateDatabase, CreateTable, CreateTableLike, CreateView)
 """Statements that make a warehouse where there is none."""
 
 
@@ -335,8 +338,24 @@ class Spine:
                 from acidsql.attach.adoption import Adopter
 
                 return Adopter(self.store, self.engine, self.reads).adopt(action)
+            case BoundDetachTable(overlay=Table() as overlay):
+                return self._detach_overlay(overlay)
             case BoundDetachTable():
                 return detach_table(self.store, action)
+            case BoundDescribeChanges():
+                from acidsql.attach.changes import describe_changes
+
+                return describe_changes(self.store, self.engine, self.reads, action)
+
+    def _detach_overlay(self, overlay: Table) -> Result:
+        """What is dropped is what DROP TABLE drops: the entry, and the directory of its changes."""
+        from acidsql.attach.changes import going_words
+        from acidsql.ddl.tables import drop_table
+
+        words = going_words(self.store, self.engine, self.reads, overlay)
+        result = drop_table(self._warehouse(), BoundDropTable(name=overlay.name))
+        result.notes = (words, *result.notes)
+        return result
 
     def _follow(self, action: CatalogAction) -> None:
         """Goes to the database of USE, and leaves one that is gone, even where its directories

@@ -211,9 +211,9 @@ OWN: tuple[Setting, ...] = (
         kind=("needed", "open", "always"),
         default="needed",
         doc=(
-            "What makes a warehouse where there is none: the first CREATE (needed), or whoever"
-            " opens a session (open). Neither does beside directories of tables, whose metastore"
-            " was lost; always does. Read when a session is opened."
+            "What makes a warehouse where there is none: the first CREATE or ATTACH (needed), or"
+            " whoever opens a session (open). Neither does beside directories of tables, whose"
+            " metastore was lost; always does. Read when a session is opened."
         ),
         honoured=True,
     ),

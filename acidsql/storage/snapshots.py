@@ -15,7 +15,14 @@ from acidsql.acid.listed import names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import is_attached, seen_txns
+from acidsql.catalog.attached import (
+    attached_write_ids,
+    is_attached,
+    is_overlay,
+    pinned_of,
+    seen_txns,
+    with_attached,
+)
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import (
@@ -39,16 +46,19 @@ from acidsql.storage.write.pending import PendingRoot
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSnapshot:
     """The files of one partition, or of a table without any. ``root``: its directory.
-    ``directory``: what an ACID table has in it; ``files``: those of any other table.
+    ``directory``: what an ACID table has in it; ``files``: those of any other table. ``has_base``:
+    of a transactional table, whether there is a base.
 
-    ``own_inserts``, ``own_deletes``: what the reading transaction has written to it, wherever that
-    lies.
+    ``below``: what an overlay reads of the directory of others. ``own_inserts``, ``own_deletes``:
+    what the reading transaction has written to it, wherever that lies.
     """
 
     root: str
     partition: Partition | None = None
     directory: AcidDirectory | None = None
     files: tuple[FileEntry, ...] = ()
+    has_base: bool = False
+    below: PartitionSnapshot | None = None
     own_inserts: tuple[FoundFile, ...] = ()
     own_deletes: tuple[FoundFile, ...] = ()
 
@@ -60,6 +70,14 @@ class PartitionSnapshot:
     @property
     def filled(self) -> Filled:
         """All files but the transaction's own."""
+        own = self._filled_here
+        if self.below is None:
+            return own
+        below = self.below.filled
+        return Filled(own.files + below.files, own.bytes + below.bytes)
+
+    @property
+    def _filled_here(self) -> Filled:
         if self.directory is None:
             return Filled(len(self.files), sum(file.size for file in self.files))
         base, current = self.directory.base, self.directory.current
@@ -72,6 +90,8 @@ class PartitionSnapshot:
 
     def insert_files(self, number: int) -> Iterator[FoundFile]:
         """The files with rows; ``number``: the partition's in the table snapshot."""
+        if self.below is not None:
+            yield from self.below.insert_files(number)
         listed = self.directory.insert_files if self.directory is not None else ()
         for file in (*listed, *(_original_file(file) for file in self.files if file.size)):
             yield FoundFile(file=file, path=f"{self.root}/{file.path}", partition_number=number)
@@ -79,6 +99,8 @@ class PartitionSnapshot:
 
     def delete_files(self, number: int) -> Iterator[FoundFile]:
         """The files with delete events; ``number`` as above."""
+        if self.below is not None:
+            yield from self.below.delete_files(number)
         for file in self.directory.delete_files if self.directory is not None else ():
             yield FoundFile(file=file, path=f"{self.root}/{file.path}", partition_number=number)
         yield from (file._replace(partition_number=number) for file in self.own_deletes)
@@ -214,6 +236,8 @@ class Snapshots:
         for root, _ in missing:
             self.files.add_root(root)
         looks = look_at_all(lambda pair: self._take(table, *pair, write_ids), missing)
+        if is_overlay(table) and write_ids is not None:
+            write_ids, looks = self._over(table, looks, write_ids)
         for partition, _ in looks:
             self._taken[partition.root] = partition
         if missing or not all(self.files.is_kept(root) for root, _ in wanted):
@@ -280,6 +304,9 @@ class Snapshots:
         return None
 
     def _is_changed(self, root: str, seen: PartitionSnapshot) -> bool:
+        if seen.below is not None:
+            below, seen = seen.below, replace(seen, below=None)
+            return self._is_changed(below.root, below) or self._is_changed(root, seen)
         location = self.files.location_of(root)
         files = (*seen.insert_files(0), *seen.delete_files(0))
         if seen.directory is not None:
@@ -333,10 +360,7 @@ class Snapshots:
             from acidsql.storage.undeclared import unread_error
 
             raise unread_error(table, unread) from error
-        if table.is_insert_only:
-            files = visible_files(directory, write_ids)
-            return PartitionSnapshot(root=root, partition=partition, files=files), listing
-        return PartitionSnapshot(root=root, partition=partition, directory=directory), listing
+        return acid_partition(table, root, partition, directory, write_ids), listing
 
     def _tell_unread(
         self,
@@ -380,12 +404,43 @@ class Snapshots:
                 self._catalog, self._io, table, seen.partition, seen.root, listing, write_ids
             )
 
+    def _over(
+        self,
+        table: Table,
+        looks: Sequence[tuple[PartitionSnapshot, Listing]],
+        write_ids: ValidWriteIdList,
+    ) -> tuple[ValidWriteIdList, list[tuple[PartitionSnapshot, Listing]]]:
+        """What an overlay reads: its own directories, and what they do not hide of others'."""
+        from acidsql.storage.overlays import take_below
+
+        of_others = attached_write_ids(table)
+        assert of_others is not None
+        known = {one.location: one for one in self.partitions(table)}
+
+        def over(seen: PartitionSnapshot) -> PartitionSnapshot:
+            if seen.has_base:  # of an INSERT OVERWRITE: it hides all that others have
+                return seen
+            partition = seen.partition
+            of = table if partition is None else known.get(partition.location, partition)
+            pinned = pinned_of(of)
+            if pinned is None:
+                return seen
+            self.files.add_root(path_of(pinned.location))
+            below = take_below(self._io, table, pinned, of_others.up_to(write_ids.high_watermark))
+            return replace(seen, below=replace(below, partition=partition))
+
+        taken = look_at_all(over, [seen for seen, _ in looks])
+        both = [(seen, listing) for seen, (_, listing) in zip(taken, looks, strict=True)]
+        return with_attached(of_others, write_ids), both
+
     def _with_own(self, partition: PartitionSnapshot) -> PartitionSnapshot:
         """The partition as the transaction has left it."""
         own = self._own.get(partition.root)
         if own is None:
             return partition
-        kept = replace(partition, directory=None, files=()) if own.overwritten else partition
+        kept = partition
+        if own.overwritten:
+            kept = replace(partition, directory=None, files=(), below=None)
         return replace(
             kept, own_inserts=own.found_files(own.inserts), own_deletes=own.found_files(own.deletes)
         )
@@ -393,6 +448,21 @@ class Snapshots:
 
 def _identity(table: Table) -> tuple[int, str, bool]:
     return table.table_id, table.location, table.is_transactional
+
+
+def acid_partition(
+    table: Table,
+    root: str,
+    partition: Partition | None,
+    directory: AcidDirectory,
+    write_ids: ValidWriteIdList,
+) -> PartitionSnapshot:
+    """The snapshot of what was chosen of a transactional table's or partition's directory."""
+    has_base = directory.base is not None
+    if table.is_insert_only:
+        files = visible_files(directory, write_ids)
+        return PartitionSnapshot(root=root, partition=partition, files=files, has_base=has_base)
+    return PartitionSnapshot(root=root, partition=partition, directory=directory, has_base=has_base)
 
 
 def acid_directory(

@@ -29,4 +29,8 @@ DESCRIBE HEALTH t;
 DESC HEALTH db.t PARTITION (ds = 'x');
 DESCRIBE health;
 DESCRIBE HEALTH health;
+DESCRIBE CHANGES OF db.t;
+DESC changes OF changes;
+DESCRIBE changes;
+DESCRIBE `changes` of;
 DESCRIBE `health` id;

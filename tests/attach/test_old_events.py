@@ -169,6 +169,13 @@ def test_adopt_is_refused(session: Session, home: Path) -> None:
     assert rows(session) == ROWS
 
 
+def test_an_overlay_is_refused(session: Session, home: Path) -> None:
+    """Nothing is made of it."""
+    with pytest.raises(BindError, match="can have no overlay"):
+        session.sql(f"ATTACH TABLE o FROM '{home}' OVERLAY ASSUME COMMITTED")
+    assert session.sql("SHOW TABLES").fetchall() == []
+
+
 def packed(home: Path) -> None:
     number = encode(BucketId(0), StatementId(0))
     write_events(

@@ -257,14 +257,16 @@ CATALOG = st.one_of(
     build(ast.ShowTableProperties, name=TABLES, key=maybe(TEXTS)), build(ast.ShowColumns, name=TABLES, **IN_DATABASE),
     build(ast.Describe, name=TABLES, partition=maybe(PARTITION), column=maybe(NAMES)),
     build(ast.Describe, name=TABLES, formatted=st.just(True)), build(ast.Describe, name=TABLES, extended=st.just(True)),
+    build(ast.DescribeChanges, name=TABLES),
     build(ast.LoadData, path=TEXTS, target=TABLES, local=FLAGS, overwrite=FLAGS, partition=maybe(PARTITION)),
     build(ast.AnalyzeTable, name=TABLES, partition=maybe(PARTITION), columns=maybe(some(NAMES))),
     build(ast.AnalyzeTable, name=TABLES, noscan=FLAGS),
     build(ast.RepairTable, name=TABLES, mode=maybe(st.sampled_from(("ADD", "DROP", "SYNC"))), only_check=FLAGS),
     build(
         ast.AttachTable, name=TABLES, location=PATH, if_not_exists=FLAGS, columns=some(PLAIN_COLUMN), partitioned_by=some(PLAIN_COLUMN),
-        read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
+        using=maybe(PATH), assumption=maybe(ASSUMPTION),
     ),
+    build(ast.AttachTable, name=TABLES, location=PATH, read_only=st.just(True)), build(ast.AttachTable, name=TABLES, location=PATH, overlay=st.just(True)),
     build(
         ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),

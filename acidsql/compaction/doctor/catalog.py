@@ -8,7 +8,7 @@ from functools import partial
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import adopted_up_to
+from acidsql.catalog.attached import adopted_up_to, attached_write_ids, pinned_of
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
@@ -23,9 +23,11 @@ from acidsql.compaction.doctor.finding import (
     TakeOverWriteIds,
 )
 from acidsql.compaction.layout import Kind, LaidDirectory, State, hidden_entries
+from acidsql.errors import FormatError, OperationalError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.urls import is_inside, path_of
 from acidsql.storage.lost_files import FORGET, find_lost
+from acidsql.storage.overlays import take_below
 from acidsql.storage.undeclared import find_undeclared, named, runs, what_to_say
 from acidsql.txn.leftovers import RecordedWriteIds
 
@@ -44,10 +46,34 @@ def findings_by_catalog(
         return
     known = {path_of(partition.location): partition for partition in partitions}
     for location, partition in known.items():
+        if pinned_of(partition) is not None:
+            continue  # an overlay has changed nothing there
         if io.renames(location) and not io.exists(location):
             what = f"the directory of partition {name_of(table, partition)} is not there"
             yield _missing(location, what)
     yield from _unknown(table, home, known.keys(), io.listing(home))
+
+
+def findings_below(io: FileIO, table: Table, partitions: Sequence[Partition]) -> Iterator[Finding]:
+    """What others have taken away that an overlay reads."""
+    of_others = attached_write_ids(table)
+    for one in partitions if table.partition_columns else [table]:
+        pinned = pinned_of(one)
+        if pinned is None or of_others is None:
+            continue
+        try:
+            take_below(io, table, pinned, of_others)
+        except (OperationalError, FormatError) as error:
+            yield Finding(
+                severity=Severity.ERROR,
+                title="gone below an overlay",
+                path=path_of(pinned.location),
+                detail=error.detail or error.message,
+                hive3="does not know of overlays",
+                hive4="does not know of overlays",
+                acidsql="refuses the overlay",
+                mend=f"DETACH TABLE {table.name}, and ATTACH TABLE it anew",
+            )
 
 
 def _missing(path: str, detail: str) -> Finding:

@@ -9,10 +9,11 @@ from typing import Protocol
 from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.paths import is_reserved
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import seen_txns
+from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
 from acidsql.compaction.doctor.catalog import (
+    findings_below,
     findings_by_catalog,
     findings_of_forgotten,
     findings_of_lost,
@@ -43,6 +44,8 @@ def examine_table(store: DoctorStore, io: FileIO, table: Table) -> list[Finding]
         return []
     partitions = store.list_partitions(table)
     findings = list(findings_by_catalog(io, table, partitions))
+    if is_overlay(table):
+        findings += findings_below(io, table, partitions)
     if table.is_transactional:
         findings += _of_transactional(store, io, table, partitions)
     return _sorted(findings)

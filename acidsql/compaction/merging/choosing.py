@@ -14,6 +14,7 @@ from dataclasses import replace
 from acidsql.acid.acid_directory import AcidDirectory, Directory, id_range
 from acidsql.acid.ids import WriteId
 from acidsql.acid.paths import BEFORE_ALL_WRITES, Base, DeleteDelta, Delta, DirectoryName
+from acidsql.catalog.attached import ONLY_MINOR, is_overlay
 from acidsql.catalog.model import Table
 from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.compactions import CompactionType
@@ -65,6 +66,8 @@ class Inputs:
 
 def refusal(table: Table, type: CompactionType) -> str | None:
     """Why no compaction of the table is made, in Hive's words; None if it may be. Hive: Worker."""
+    if is_overlay(table) and type is not CompactionType.MINOR:
+        return f"table {table.name} is an overlay: {ONLY_MINOR}"
     if table.bucketing is not None and table.bucketing.sorted_by:
         return f"Attempt to compact sorted table {table.name}, which is not yet supported!"
     if (

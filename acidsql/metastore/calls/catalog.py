@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids
+from acidsql.catalog.attached import attached_write_ids, is_attached
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -150,8 +150,11 @@ class EmbeddedCatalog:
             insert_partitions(
                 connection, stored, partitions, self._store.warehouse, if_not_exists=False
             )
-            if attached_write_ids(stored) is not None:
+            of_others = attached_write_ids(stored)
+            if of_others is not None and is_attached(stored):
                 successors.begin_attached(connection, stored.name)
+            elif of_others is not None:  # an overlay
+                successors.begin_behind(connection, stored.name, of_others.high_watermark)
             elif stored.is_transactional:
                 successors.begin_with(connection, stored.name, write_id)
             record_directories(connection, stored.table_id, tuple(written))

@@ -64,6 +64,7 @@ from acidsql.parser.statements.tables import (
     CreateTableLike,
     CreateView,
     Describe,
+    DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
     DetachTable,
@@ -109,7 +110,7 @@ CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties
-    | ShowColumns | Describe | DescribeHealth
+    | ShowColumns | Describe | DescribeHealth | DescribeChanges
     | LoadData | AnalyzeTable | RepairTable | AttachTable | AdoptTable | DetachTable
     | TableAlteration
 )  # fmt: skip
@@ -151,6 +152,7 @@ __all__ = [
     "CreateView",
     "Delete",
     "Describe",
+    "DescribeChanges",
     "DescribeDatabase",
     "DescribeHealth",
     "DetachTable",

@@ -171,6 +171,14 @@ class DescribeHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeChanges:
+    """DESCRIBE CHANGES OF t, which Hive does not have: t is an overlay."""
+
+    span: Span
+    name: QualifiedName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowCreateTable:
     span: Span
     name: QualifiedName
@@ -266,8 +274,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachTable:
-    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [USING
-    'source'] [ASSUME ..].
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY | OVERLAY]
+    [USING 'source'] [ASSUME ..].
     """
 
     span: Span
@@ -277,6 +285,7 @@ class AttachTable:
     columns: tuple[ColumnDefinition, ...] = ()
     partitioned_by: tuple[ColumnDefinition, ...] = ()
     read_only: bool = False
+    overlay: bool = False
     using: Path | None = None
     assumption: Assumption | None = None
 

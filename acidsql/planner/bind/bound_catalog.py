@@ -256,8 +256,8 @@ class BoundRepairTable:
 class BoundAttachTable:
     """``table``: the entry to be, with the columns that are given. ``assumed``: what the user says
     of write ids; None for nothing. ``dump``: the path of a file that tells what Hive knows.
-    ``exists``: the name is taken, and IF NOT EXISTS was said. ``span``, ``dump_span``: of both
-    paths.
+    ``exists``: the name is taken, and IF NOT EXISTS was said. ``overlay``: where changes are to
+    lie; None: there are none. ``span``, ``dump_span``: of both paths, ``name_span``: of the name.
     """
 
     table: Table
@@ -266,6 +266,8 @@ class BoundAttachTable:
     dump_span: Span | None
     exists: bool
     span: Span
+    name_span: Span
+    overlay: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,9 +288,22 @@ class BoundAdoptTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDetachTable:
-    """``name``: None if there is nothing to let go of."""
+    """``name``: None if there is nothing to let go of. ``overlay``: the table, whose changes go."""
 
     name: TableName | None
+    overlay: Table | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDescribeChanges:
+    """DESCRIBE CHANGES OF an overlay."""
+
+    table: Table
+    span: Span
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        return (("reads", "the ids of the overlay's rows and events"), ("changes", "nothing"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,8 +417,10 @@ PartitionAction = (
 )  # fmt: skip
 """What changes where rows lie: partitions, and the places of their files."""
 
-AttachAction = BoundAttachTable | BoundAdoptTable | BoundDetachTable
-"""What brings tables that others write into the catalog, makes them its own, and takes them out."""
+AttachAction = BoundAttachTable | BoundAdoptTable | BoundDetachTable | BoundDescribeChanges
+"""What brings tables that others write into the catalog, makes them its own, takes them out, and
+tells what was changed over them.
+"""
 
 DdlAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
@@ -420,6 +437,6 @@ CatalogAction = DdlAction | AttachAction
 READING_ACTIONS = (
     BoundUse, BoundShowDatabases, BoundDescribeDatabase, BoundShowTables, BoundShowViews,
     BoundShowColumns, BoundShowTableProperties, BoundShowPartitions, BoundDescribe,
-    BoundDescribeHealth, BoundShowCreateTable,
+    BoundDescribeHealth, BoundDescribeChanges, BoundShowCreateTable,
 )  # fmt: skip
 """Actions that change nothing in the catalog."""

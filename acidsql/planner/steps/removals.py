@@ -10,6 +10,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import (
     BoundConvertTable,
+    BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
     BoundDropTable,
@@ -30,6 +31,8 @@ def removes_files(plan: Plan) -> Removes | None:
             return lambda name: name.database == database
         case CatalogCommand(action=BoundDropTable(name=TableName() as dropped)):
             return lambda name: name == dropped
+        case CatalogCommand(action=BoundDetachTable(overlay=Table() as table)):
+            return _of(table)
         case CatalogCommand(
             action=BoundDropPartitions(table=table)
             | BoundRenamePartition(table=table)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.catalog.model import Column
 from acidsql.errors import UnsupportedStatementError
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark.jvm.sessions import frame_of
@@ -19,7 +20,6 @@ from acidsql.spark.read.scan_words import ROW_ID_TYPE, with_hive_types
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.old_events import COMPACT_FIRST, old_partitions
-from acidsql.storage.scan.needs_spark import NeedsSpark
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import TableSnapshot
 
@@ -77,7 +77,7 @@ def old_rows(
         names = [column.name for column in columns]
         schema = scanner.schema(old.snapshot, names)
         batches = [batch.columns for batch in scanner.batches(old.snapshot, names, ids=True)]
-    except NeedsSpark as reason:
+    except NotHere as reason:
         raise UnsupportedStatementError(
             f"events of ACID version 1 of table {table.name} cannot be merged: {reason}",
             hint=COMPACT_FIRST,

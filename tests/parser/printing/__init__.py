@@ -76,7 +76,7 @@ def _print_command(statement: ast.CatalogStatement | ast.TransactionStatement) -
         case (
             ast.ShowTables() | ast.ShowViews() | ast.ShowCreateTable() | ast.ShowPartitions()
             | ast.ShowTableProperties()
-            | ast.ShowColumns() | ast.Describe() | ast.DescribeHealth()
+            | ast.ShowColumns() | ast.Describe() | ast.DescribeHealth() | ast.DescribeChanges()
         ):  # fmt: skip
             return print_show(statement)
         case (

@@ -17,6 +17,7 @@ from acidsql.parser.statements import (
     CreateTableLike,
     CreateView,
     Describe,
+    DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
     DetachTable,
@@ -79,6 +80,7 @@ Show = (
     | ShowTableProperties
     | ShowColumns
     | Describe
+    | DescribeChanges
     | DescribeHealth
 )
 
@@ -193,6 +195,8 @@ def print_show(statement: Show) -> str:
             return words(
                 "DESCRIBE", mode, qualified(statement.name), partition(statement.partition), column
             )
+        case DescribeChanges():
+            return words("DESCRIBE CHANGES OF", qualified(statement.name))
         case DescribeHealth():
             return words(
                 "DESCRIBE HEALTH", qualified(statement.name), partition(statement.partition)
@@ -240,7 +244,7 @@ def _attach_table(statement: AttachTable) -> str:
         words("ATTACH TABLE", exists, qualified(statement.name), columns),
         f"PARTITIONED BY {keys}" if keys else None,
         quoted("FROM", statement.location.text),
-        "READ ONLY" if statement.read_only else None,
+        "READ ONLY" if statement.read_only else "OVERLAY" if statement.overlay else None,
         quoted("USING", statement.using.text) if statement.using else None,
         assumed,
     )

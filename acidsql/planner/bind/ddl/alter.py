@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from acidsql.acid.ids import FIRST_WRITE_ID, StatementId
 from acidsql.acid.paths import delta_name
-from acidsql.catalog.attached import check_not_attached
+from acidsql.catalog.attached import ONLY_MINOR, check_no_overlay, check_not_attached
 from acidsql.catalog.model import FileFormat, Table, TableKind
 from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
@@ -67,6 +67,8 @@ def bind_alter(  # noqa: C901  (one arm for each statement)
     names: Names, statement: ast.TableAlteration
 ) -> BoundAlteration:
     table = altered_table(names, statement.name)
+    if not isinstance(statement, ast.Compact | ast.Concatenate | ast.AddPartitions):
+        check_no_overlay(table, "its definition is that of others", statement.name.span)
     match statement:
         case ast.SetTableProperties():
             return bind_set_properties(names, table, statement)
@@ -226,6 +228,7 @@ def bind_concatenate(
     """ALTER TABLE .. CONCATENATE; Hive makes it a major compaction, to be waited for, where the
     table is transactional."""
     span = statement.name.span
+    check_no_overlay(table, ONLY_MINOR, span)
     facts: Facts = ()
     partitions = None
     if statement.partition is not None:

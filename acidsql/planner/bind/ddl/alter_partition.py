@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from acidsql.catalog.attached import check_no_overlay
 from acidsql.catalog.model import Partition, Table, TableKind
 from acidsql.catalog.partitions import default_location, partition_name
 from acidsql.errors import AlreadyExistsError, BindError, Span
@@ -212,4 +213,5 @@ def _location(
     if added.location is None:
         return added.partition.span, default_location(table, values)
     span = after_word(names.source, Span(added.partition.span.end, statement.span.end), "LOCATION")
+    check_no_overlay(table, "its new partitions lie beside its changes", span)
     return span, absolute(added.location, span)

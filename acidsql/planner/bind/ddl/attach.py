@@ -7,11 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidsql.acid.ids import WriteId
-from acidsql.catalog.attached import SOURCE, Assumed, is_attached
+from acidsql.catalog.attached import SOURCE, Assumed, check_no_overlay, is_attached, is_overlay
 from acidsql.catalog.model import Bucketing, Table, TableKind
+from acidsql.catalog.names import table_location
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
-from acidsql.planner.bind.bound_catalog import BoundAdoptTable, BoundAttachTable, BoundDetachTable
+from acidsql.planner.bind.bound_catalog import (
+    BoundAdoptTable,
+    BoundAttachTable,
+    BoundDescribeChanges,
+    BoundDetachTable,
+)
 from acidsql.planner.bind.ddl.columns import (
     bind_bucketing,
     bind_columns,
@@ -25,7 +31,7 @@ SERVERS = ("thrift", "postgresql", "mysql", "jdbc", "derby")
 
 
 def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
-    name, _, existing = new_name(names, statement.name, statement.if_not_exists)
+    name, database, existing = new_name(names, statement.name, statement.if_not_exists)
     columns = bind_columns(statement.columns)
     table = Table(
         name=name,
@@ -43,6 +49,8 @@ def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
         dump_span=None if statement.using is None else statement.using.span,
         exists=existing is not None,
         span=statement.location.span,
+        name_span=statement.name.span,
+        overlay=table_location(database.location, name.table) if statement.overlay else None,
     )
 
 
@@ -78,6 +86,7 @@ def bind_adopt(names: Names, statement: ast.AdoptTable) -> BoundAdoptTable:
     table = _attached_table(names, statement.name, "It is one of this warehouse already.")
     if table is None:
         raise names.not_found(names.table_name(statement.name), statement.name.span)
+    check_no_overlay(table, "its changes are not for those who own the files", statement.name.span)
     given = Given(statement.properties, statement.span)
     for key in given.values:
         if key != BUCKETING_VERSION:
@@ -126,16 +135,27 @@ def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Spa
 def bind_detach(names: Names, statement: ast.DetachTable) -> BoundDetachTable:
     table = _attached_table(names, statement.name, "DROP TABLE drops a table of this warehouse.")
     if table is not None:
-        return BoundDetachTable(name=table.name)
+        return BoundDetachTable(name=table.name, overlay=table if is_overlay(table) else None)
     if names.may_be_missing(statement.if_exists):
         return BoundDetachTable(name=None)
     raise names.not_found(names.table_name(statement.name), statement.name.span)
+
+
+def bind_describe_changes(names: Names, statement: ast.DescribeChanges) -> BoundDescribeChanges:
+    table = names.table(statement.name)
+    if not is_overlay(table):
+        raise BindError(
+            f"table {table.name} is no overlay",
+            hint="ATTACH TABLE .. OVERLAY makes one, whose changes are known.",
+            span=statement.name.span,
+        )
+    return BoundDescribeChanges(table=table, span=statement.name.span)
 
 
 def _attached_table(names: Names, given: ast.QualifiedName, hint: str) -> Table | None:
     """None where there is no table; BindError for one that is not attached."""
     name = names.table_name(given)
     table = names.catalog.find_table(name)
-    if table is not None and not is_attached(table):
+    if table is not None and not (is_attached(table) or is_overlay(table)):
         raise BindError(f"table {name} is not attached", hint=hint, span=given.span)
     return table

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from acidsql.catalog.attached import check_not_attached
+from acidsql.catalog.attached import check_not_attached, is_overlay
 from acidsql.catalog.model import Database, TableKind
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.parser import statements as ast
@@ -83,6 +83,10 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             from acidsql.planner.bind.ddl.attach import bind_detach
 
             return bind_detach(names, statement)
+        case ast.DescribeChanges():
+            from acidsql.planner.bind.ddl.attach import bind_describe_changes
+
+            return bind_describe_changes(names, statement)
         case (
             ast.ShowTables() | ast.ShowViews() | ast.ShowCreateTable() | ast.ShowPartitions()
             | ast.ShowTableProperties()
@@ -205,6 +209,12 @@ def bind_drop_table(names: Names, statement: ast.DropTable) -> BoundDropTable:
             "Cannot drop a view with DROP TABLE", hint="Use DROP VIEW.", span=statement.name.span
         )
     check_not_attached(table, statement.name.span)
+    if is_overlay(table):
+        raise BindError(
+            f"table {table.name} is an overlay",
+            hint="DETACH TABLE throws its changes away; the rows of others stay where they are.",
+            span=statement.name.span,
+        )
     return BoundDropTable(name=name)
 
 

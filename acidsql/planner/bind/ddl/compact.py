@@ -4,6 +4,7 @@ AlterTableCompactOperation).
 
 from __future__ import annotations
 
+from acidsql.catalog.attached import ONLY_MINOR, check_no_overlay
 from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, ColumnNotFoundError
 from acidsql.parser import statements as ast
@@ -35,6 +36,8 @@ def bind_compact(names: Names, table: Table, statement: ast.Compact) -> BoundCom
             code=10286,
             span=statement.name.span,
         )
+    if kind is not CompactionType.MINOR:
+        check_no_overlay(table, ONLY_MINOR, statement.type_span)
     partitions = _partitions(names, table, statement)
     if kind is CompactionType.REBALANCE and table.bucketing is not None:
         named = "" if statement.partition is None else f" {hive_partition(table, partitions[0])}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.catalog.attached import check_not_attached
+from acidsql.catalog.attached import check_no_overlay, check_not_attached
 from acidsql.catalog.model import Table, TableKind
 from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
@@ -110,6 +110,7 @@ def bind_repair(names: Names, statement: ast.RepairTable) -> BoundRepairTable:
     if table.kind is TableKind.VIEW:
         raise BindError(f"MSCK is not supported for views: {table.name}", span=statement.name.span)
     check_not_attached(table, statement.name.span)
+    check_no_overlay(table, "its partitions are those it was attached with", statement.name.span)
     mode = "compare" if statement.only_check else (statement.mode or "ADD").lower()
     return BoundRepairTable(
         table=table,
