@@ -26,12 +26,13 @@ from acidsql.expressions.tree import (
     parts_of,
 )
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, UNKNOWN, partition_value
-from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from acidsql.expressions.vectors import Vector
 
     Answers = np.ndarray[Any, np.dtype[np.int8]]
     """One of the four below for each partition."""
@@ -206,6 +207,9 @@ class _Judge:
         """
         import numpy as np
         import pyarrow as pa
+
+        # few statements have such a condition, and what compiles it is much
+        from acidsql.expressions.vectors import vectorized
 
         match tree:  # most terms of long chains
             case Call("=", (ColumnRef(parts), Constant(value, kind))) if (
