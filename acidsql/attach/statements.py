@@ -4,10 +4,10 @@ others write. Its files are read, and nothing is ever written below its location
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId
 from acidsql.attach.assumptions import (
     check_known,
     question_lines,
@@ -15,7 +15,6 @@ from acidsql.attach.assumptions import (
     valid_txns,
     valid_write_ids,
 )
-from acidsql.attach.dump import Dump, parse_dump
 from acidsql.attach.examination import (
     Examined,
     evidence_at,
@@ -23,38 +22,28 @@ from acidsql.attach.examination import (
     highest_txn,
     unfinished,
 )
-from acidsql.catalog.attached import ASSUMED, ATTACHED, READ_ONLY, SOURCE, TXNS, WRITE_IDS
+from acidsql.attach.facts import FLAGS, columns_words, facts_lines, table_of, with_txns
+from acidsql.attach.told import Told, ask, entry
+from acidsql.catalog.attached import ASSUMED, ATTACHED, READ_ONLY, TXNS, WRITE_IDS
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
+from acidsql.catalog.model import FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import name_of
-from acidsql.errors import BindError, ExecutionError, Warning
+from acidsql.errors import BindError, ExecutionError, Span, Warning
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
 from acidsql.result import Result, Stats
 
-FLAGS = {"EXTERNAL": "TRUE"}
-
 
 def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Result:
     """Makes the entry. BindError at the place where something has to be said first."""
     if action.exists:
         return Result((), Stats())
-    _check_apart(store, action)
-    dump = _dump(files, action)
-    if dump is not None:
-        table, partitions = _table_of_dump(action, dump)
-        if not files.exists(path_of(table.location)):
-            raise BindError(f'there is no directory "{table.location}"', span=action.span)
-        txns, passed_over = _compactions(files, table, partitions)
-        if table.is_transactional:
-            table = replace(table, properties={**table.properties, TXNS: str(txns)})
-        with store.creating_table(table, partitions):
-            pass
-        result = _attached_result(table, partitions, passed_over)
-        result.warnings = (*result.warnings, *_without_directory(files, partitions))
-        return result
+    answer = ask(files, action)
+    if answer is not None:
+        return _attach_told(store, files, action, answer)
+    _check_apart(store, action.table, action.span)
     examined = _examined(files, action)
     if examined.unproven and action.assumed is None:
         raise undecided_error(examined, action.table.location, action.span)
@@ -63,6 +52,22 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
     with store.creating_table(table, examined.partitions):
         pass
     return _attached_result(table, examined.partitions, tuple(examined.unfinished.values()))
+
+
+def _attach_told(store: Catalog, files: FileIO, action: BoundAttachTable, answer: Told) -> Result:
+    table = table_of(answer.facts, entry(action, answer), answer.recorded)
+    _check_apart(store, table, action.span)
+    if not files.exists(path_of(table.location)):
+        raise BindError(f'there is no directory "{table.location}"', span=action.span)
+    partitions = answer.facts.partitions_at(table.location)
+    highest, unfinished = _compactions(files, table, partitions)
+    table = with_txns(table, answer.facts, highest, unfinished)
+    with store.creating_table(table, partitions):
+        pass
+    result = _attached_result(table, partitions, tuple(unfinished.values()))
+    missing = _without_directory(files, partitions)
+    result.warnings = (*answer.warnings, *result.warnings, *missing)
+    return result
 
 
 def _attached_result(
@@ -85,18 +90,16 @@ def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterat
 
 def _compactions(
     files: FileIO, table: Table, partitions: Sequence[Partition]
-) -> tuple[ValidTxnList, tuple[str, ...]]:
-    """The transactions whose compactions are read, and the directories of those that never
-    committed.
+) -> tuple[TxnId, Mapping[TxnId, str]]:
+    """The highest transaction that compacted, and the directories of those that never committed,
+    by transaction.
     """
     roots = {"": table.location}
     if table.partition_columns:
         roots = {name_of(table, one): one.location for one in partitions}
     looks = look_at_all(lambda one: evidence_at(files, path_of(one))[0], list(roots.values()))
     evidence = dict(zip(roots, looks, strict=True))
-    passed_over = unfinished(evidence)
-    txns = ValidTxnList(high_watermark=highest_txn(evidence), aborted=tuple(passed_over))
-    return txns, tuple(passed_over.values())
+    return highest_txn(evidence), unfinished(evidence)
 
 
 def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
@@ -108,18 +111,19 @@ def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
 
 def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     """All that ATTACH would assume, each with its reason. Changes nothing."""
-    dump = _dump(files, action)
-    if dump is not None:
-        yield from _explained_dump(action, dump)
+    answer = ask(files, action)
+    if answer is not None:
+        table = table_of(answer.facts, entry(action, answer), answer.recorded)
+        yield from facts_lines(answer.facts, table, answer.words)
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)
     yield f"ATTACH TABLE {action.table.name}"
     yield f"  location: {action.table.location}, read only: nothing is written below it"
-    yield f"  columns: {_columns(examined.columns)} ({_why_columns(action, examined)})"
+    yield f"  columns: {columns_words(examined.columns)} ({_why_columns(action, examined)})"
     if examined.partition_columns:
         given = "as given" if action.table.partition_columns else "of the directories, as text"
-        yield f"  partitioned by: {_columns(examined.partition_columns)} ({given})"
+        yield f"  partitioned by: {columns_words(examined.partition_columns)} ({given})"
         yield f"  partitions: {len(examined.partitions)} (of the directories)"
     yield f"  rows: {_why_rows(examined)}"
     if examined.transactional:
@@ -131,64 +135,6 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
         for path in examined.unfinished.values():
             yield f"  passed over: {path} (empty beside what it should have taken in)"
     yield from _decisions(action, examined)
-
-
-def _dump(files: FileIO, action: BoundAttachTable) -> Dump | None:
-    if action.dump is None:
-        return None
-    try:
-        return parse_dump(files.read(path_of(action.dump)).decode())
-    except BindError as error:
-        error.span, error.source = action.dump_span, None
-        raise
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BindError(
-            f'cannot read the dump "{action.dump}": {reason}', span=action.dump_span
-        ) from error
-
-
-def _table_of_dump(action: BoundAttachTable, dump: Dump) -> tuple[Table, tuple[Partition, ...]]:
-    """The entry of a table that a dump tells all of, and its partitions."""
-    name, location = action.table.name, action.table.location
-    properties = {**FLAGS, ATTACHED: READ_ONLY, SOURCE: str(action.dump)}
-    if dump.transactional:
-        properties["transactional"] = "true"
-        properties["transactional_properties"] = "insert_only" if dump.insert_only else "default"
-        properties[WRITE_IDS] = str(dump.write_ids(str(name)))
-    if dump.bucketing is not None:
-        properties["bucketing_version"] = str(dump.bucketing.version)
-    table = replace(
-        action.table,
-        kind=TableKind.EXTERNAL,
-        file_format=FileFormat.ORC,
-        columns=dump.columns,
-        partition_columns=dump.partition_columns,
-        bucketing=dump.bucketing,
-        properties=properties,
-    )
-    return table, dump.partitions_at(location)
-
-
-def _explained_dump(action: BoundAttachTable, dump: Dump) -> Iterator[str]:
-    table, partitions = _table_of_dump(action, dump)
-    source = f"of the dump {action.dump}"
-    yield f"ATTACH TABLE {table.name}"
-    yield f"  location: {table.location}, read only: nothing is written below it"
-    if dump.location not in (None, table.location):
-        yield f"  where Hive has it: {dump.location}"
-    yield f"  columns: {_columns(dump.columns)} ({source})"
-    if dump.partition_columns:
-        yield f"  partitioned by: {_columns(dump.partition_columns)} ({source})"
-        yield f"  partitions: {len(partitions)} ({source})"
-    if dump.bucketing is not None:
-        names = ", ".join(dump.bucketing.columns)
-        yield f"  buckets: {dump.bucketing.count} by {names} ({source})"
-    if dump.transactional:
-        yield f"  highest write id: {dump.high_watermark} ({source})"
-        for word, ids in (("open", dump.open), ("aborted", dump.aborted)):
-            if ids:
-                yield f"  {word}: {', '.join(map(str, ids))} ({source})"
 
 
 def _decisions(action: BoundAttachTable, examined: Examined) -> Iterator[str]:
@@ -247,18 +193,14 @@ def _attached(action: BoundAttachTable, examined: Examined) -> Table:
     )
 
 
-def _columns(columns: Sequence[Column]) -> str:
-    return ", ".join(f"{column.name} {column.type}" for column in columns)
-
-
-def _check_apart(store: Catalog, action: BoundAttachTable) -> None:
+def _check_apart(store: Catalog, table: Table, span: Span) -> None:
     """Raises BindError for a directory that tables of this warehouse write to."""
-    path = real_path(path_of(action.table.location))
+    path = real_path(path_of(table.location))
     for name, location in store.list_locations():
         other = real_path(path_of(location))
         if is_inside(path, other) or is_inside(other, path):
             raise BindError(
-                f'directory "{action.table.location}" overlaps that of table {name}',
+                f'directory "{table.location}" overlaps that of table {name}',
                 hint="DETACH TABLE lets go of a table that is attached.",
-                span=action.span,
+                span=span,
             )

@@ -26,7 +26,18 @@ TXNS = "acidsql.attached.txns"
 ASSUMED = "acidsql.attached.assumed"
 """What the user said of write ids of which the directories prove nothing."""
 SOURCE = "acidsql.attached.source"
-"""The dump that told it."""
+"""What told it: the path of a dump, or the URL of the metastore's database without its password."""
+TABLE_ID = "acidsql.attached.table.id"
+"""Hive's TBL_ID, where the metastore's database told it."""
+DATABASES = {
+    "postgresql": "postgresql",
+    "postgresql+psycopg": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mysql+pymysql": "mysql",
+    "mariadb": "mysql",
+}
+"""The schemes of the URLs of databases that can be asked, and what each means."""
 READ_ONLY = "read only"
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
@@ -61,6 +72,17 @@ def _listed(ids: Iterable[int]) -> str:
 
 def is_attached(table: Table) -> bool:
     return ATTACHED in table.properties
+
+
+def is_database(source: str) -> bool:
+    """Whether a source is the URL of a database that can be asked."""
+    scheme, separator, _ = source.partition("://")
+    return bool(separator) and scheme.strip().lower() in DATABASES
+
+
+def is_live(table: Table) -> bool:
+    """Whether what counts is asked anew for each statement."""
+    return is_attached(table) and is_database(table.properties.get(SOURCE, ""))
 
 
 def attached_write_ids(table: Table) -> ValidWriteIdList | None:

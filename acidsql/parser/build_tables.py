@@ -377,10 +377,11 @@ def repair_table(node: Node, text: str) -> RepairTable:
 
 def attach_table(node: Node, text: str) -> AttachTable:
     using, by = pieces.once(node, "using"), node.node("attached_by")
+    location = pieces.once(node, "attached_from")
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
-        location=_path(node),
+        location=None if location is None else _path(location),
         if_not_exists=node.has("if_not_exists"),
         columns=_attached_columns(node, text),
         partitioned_by=() if by is None else _attached_columns(by, text),

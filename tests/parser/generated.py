@@ -265,6 +265,7 @@ CATALOG = st.one_of(
         ast.AttachTable, name=TABLES, location=PATH, if_not_exists=FLAGS, columns=some(PLAIN_COLUMN), partitioned_by=some(PLAIN_COLUMN),
         read_only=FLAGS, using=maybe(PATH), assumption=maybe(ASSUMPTION),
     ),
+    build(ast.AttachTable, name=TABLES, location=st.none(), read_only=FLAGS, using=PATH),
     build(
         ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),

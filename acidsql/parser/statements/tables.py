@@ -266,13 +266,13 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachTable:
-    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY] [USING
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] [FROM 'location'] [READ ONLY] [USING
     'source'] [ASSUME ..].
     """
 
     span: Span
     name: QualifiedName
-    location: Path
+    location: Path | None = None
     if_not_exists: bool = False
     columns: tuple[ColumnDefinition, ...] = ()
     partitioned_by: tuple[ColumnDefinition, ...] = ()
