@@ -1,13 +1,18 @@
-"""What the source that USING names tells, whichever it is: a dump, or a metastore's database."""
+"""What the source that USING names tells, whichever it is: a dump, a metastore's database, or
+exports of one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
+from acidsql.attach.sources.derby_dump import is_derby_dump
+from acidsql.attach.sources.urls import hive_name
 from acidsql.catalog.attached import is_database
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, Span, Warning
@@ -15,6 +20,9 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +45,11 @@ def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
     with _placed(span):
         if is_database(source):
             return _of_database(source, action)
-        return Told(facts=_of_dump(files, source), words=f"of the dump {source}", recorded=source)
+        path, _, table = source.partition("?table=")
+        if is_derby_dump(files, path_of(path)):
+            return _of_exports(files, path, table, action)
+        facts = _of_dump(files, source)
+        return Told(facts=facts, words=f"of the dump {source}", recorded=source)
 
 
 def entry(action: BoundAttachTable, answer: Told) -> Table:
@@ -62,25 +74,44 @@ def _of_dump(files: FileIO, path: str) -> TableFacts:
         raise BindError(f'cannot read the dump "{path}": {reason}') from error
 
 
+def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) -> Told:
+    from acidsql.attach.sources.derby_dump import exported
+
+    given = hive_name(table) if table else None
+    with exported(files, path_of(path)) as connection:
+        facts = _facts(connection, given, action)
+    return Told(
+        facts=facts,
+        words=f"of the exports {path}",
+        recorded=f"{path}?table={_named(facts)}",
+    )
+
+
 def _of_database(text: str, action: BoundAttachTable) -> Told:
     from acidsql.attach.sources.database import asking
-    from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
     from acidsql.attach.sources.urls import parse_database_url
 
     source = parse_database_url(text)
-    location = action.table.location
     with asking(source) as connection:
-        hive = HiveTables(connection)
-        if source.table is None and location:
-            hive_table = find_at(hive, location)
-        else:
-            hive_table = find_named(hive, source.table or action.table.name)
-        facts = read_facts(hive, hive_table)
+        facts = _facts(connection, source.table, action)
     return Told(
         facts=facts,
         words=f"of the metastore {source.shown}",
         recorded=source.recorded(_named(facts)),
     )
+
+
+def _facts(connection: Connection, given: TableName | None, action: BoundAttachTable) -> TableFacts:
+    """What a metastore knows of the table of that name, of the one at the location, or of the one
+    that has the name of the new one.
+    """
+    from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
+
+    hive = HiveTables(connection)
+    location = action.table.location
+    if given is None and location:
+        return read_facts(hive, find_at(hive, location))
+    return read_facts(hive, find_named(hive, given or action.table.name))
 
 
 def _named(facts: TableFacts) -> TableName:

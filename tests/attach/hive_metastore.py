@@ -81,14 +81,14 @@ class HiveMetastore:
 
     def make_tables(self) -> None:
         with self.engine.begin() as connection:
-            for table, definition in self._definitions().items():
+            for table, definition in self.definitions().items():
                 columns = ", ".join(
                     f"{self.quoted(table, name)} {rest}"
                     for name, _, rest in (one.strip().partition(" ") for one in definition.split(", "))
                 )  # fmt: skip
                 connection.execute(text(f"CREATE TABLE {self.quoted(table, table)} ({columns})"))
 
-    def _definitions(self) -> dict[str, str]:
+    def definitions(self) -> dict[str, str]:
         of_catalog = {
             mark: f"{mark.upper()}_CATALOG varchar(256) NOT NULL, " if self.has_catalogs else ""
             for mark in ("t2w", "nwi")
@@ -99,7 +99,7 @@ class HiveMetastore:
 
     def empty(self) -> None:
         with self.engine.begin() as connection:
-            for table in self._definitions():
+            for table in self.definitions():
                 connection.execute(text(f"DELETE FROM {self.quoted(table, table)}"))
         self.insert("CTLGS", CTLG_ID=1, NAME="hive", LOCATION_URI="file:/warehouse")
         if self.is_old:

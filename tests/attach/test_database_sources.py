@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects import mysql
 
 from acidsql.attach.dump import parse_dump
-from acidsql.attach.facts import PartitionFacts, TableFacts
+from acidsql.attach.facts import PartitionFacts
 from acidsql.attach.sources.database import asking
 from acidsql.attach.sources.metastore import (
     TABLES,
@@ -30,19 +30,14 @@ from acidsql.errors import AlreadyExistsError, BindError, MetastoreError
 from acidsql.session import Session
 from tests.attach.conftest import Metastores
 from tests.attach.hive_metastore import HiveMetastore
+from tests.attach.orders import PARTITIONS, facts_of, ids, orders_of, orders_written
 from tests.attach.test_fixtures import dump_of, rows_of
 from tests.postgresql_server import PASSWORD, USER, PostgreSQLServer
 from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
 
-ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-
 
 def url_of(metastore: HiveMetastore) -> str:
     return metastore.engine.url.render_as_string(hide_password=False)
-
-
-def facts_of(ddl: str, *lines: str) -> TableFacts:
-    return parse_dump("\n".join([f"{ddl};", *lines]) + "\n")
 
 
 @pytest.mark.parametrize(("location", "name"), [(n, n) for n in NAMES], indirect=["location"])
@@ -77,38 +72,7 @@ def test_the_database_tells_all(
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """The directory of a table by day and city that another warehouse wrote: write ids 1 to 5, of
-    which 3 and 5 are of one partition, with names that have to be escaped.
-    """
-    with Session(
-        tmp_path / "hive", settings={"acidsql.engine": "local", "acidsql.compactor.auto": "false"}
-    ) as hive:
-        hive.sql(
-            f"CREATE TABLE orders (id INT, amount DECIMAL(10,2)) PARTITIONED BY (day DATE, city STRING) {ACID}"
-        )
-        hive.sql(
-            "INSERT INTO orders PARTITION (day, city) VALUES (1, 1.5, '2024-01-01', 'São Paulo')"
-        )
-        hive.sql("INSERT INTO orders PARTITION (day, city) VALUES (2, 2.5, '2024-01-01', 'a=b/c%')")
-        hive.sql("INSERT INTO orders PARTITION (day, city) VALUES (3, 3.5, '2024-01-02', NULL)")
-        hive.sql("DELETE FROM orders WHERE id = 1")
-        hive.sql("INSERT INTO orders PARTITION (day, city) VALUES (5, 5.5, '2024-01-02', NULL)")
-    return tmp_path / "hive" / "orders"
-
-
-ORDERS = (
-    "CREATE TABLE orders (id int, amount decimal(10,2)) PARTITIONED BY (day date, city string)"
-    " CLUSTERED BY (id) INTO 4 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional'='true', 'bucketing_version'='2')"
-)  # fmt: skip
-PARTITIONS = ("day=2024-01-01/city=São Paulo", "day=2024-01-01/city=a%3Db%2Fc%25", "day=2024-01-02/city=__HIVE_DEFAULT_PARTITION__")  # fmt: skip
-
-
-def orders_of(*lines: str) -> TableFacts:
-    return facts_of(ORDERS, *lines, *PARTITIONS)
-
-
-def ids(session: Session, query: str = "SELECT id FROM orders") -> list[int]:
-    return sorted(row[0] for row in session.sql(query).rows())
+    return orders_written(tmp_path)
 
 
 def test_facts_are_those_of_a_dump(hive_metastore: HiveMetastore, tmp_path: Path) -> None:

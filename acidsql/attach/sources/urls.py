@@ -56,14 +56,17 @@ def parse_database_url(text: str) -> DatabaseUrl:
     if dialect is None or not url.database:
         raise BindError("the source is not the URL of a database", hint=_FORM)
     given = url.query.get(_TABLE)
-    table = None
-    if given is not None:
-        parts = given.lower().split(".") if isinstance(given, str) else ()
-        if len(parts) != 2 or not all(parts):
-            raise BindError(
-                "table in the URL of the source is not the name of one",
-                hint="It is Hive's, with its database: ?table=sales.orders",
-            )
-        table = TableName(*parts)
+    table = None if given is None else hive_name(given)
     url = url.difference_update_query([_TABLE]).set(drivername=_DRIVERS[dialect])
     return DatabaseUrl(url=url, table=table)
+
+
+def hive_name(given: str | tuple[str, ...]) -> TableName:
+    """What ``table`` says: a name with its database. BindError for anything else."""
+    parts = given.lower().split(".") if isinstance(given, str) else ()
+    if len(parts) != 2 or not all(parts):
+        raise BindError(
+            "table in the source is not the name of one",
+            hint="It is Hive's, with its database: ?table=sales.orders",
+        )
+    return TableName(*parts)
