@@ -9,7 +9,17 @@ from dataclasses import replace
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import ATTACHED, READ_ONLY, SOURCE, TABLE_ID, TXNS, WRITE_IDS
+from acidsql.catalog.attached import (
+    ASKED,
+    ATTACHED,
+    HIVE_LOCATION,
+    READ_ONLY,
+    SOURCE,
+    TABLE_ID,
+    TXNS,
+    UNFINISHED,
+    WRITE_IDS,
+)
 from acidsql.catalog.model import (
     Bucketing,
     Column,
@@ -43,7 +53,8 @@ class TableFacts:
     """``location``: where Hive has the table. ``high_watermark``: the highest write id that was
     given out; ``open``, ``aborted``: those up to it that do not count. ``txns``: the transactions
     whose compactions count, None where the source does not tell. ``name``, ``table_id``: Hive's,
-    of a source that knows several tables.
+    of a source that knows several tables. ``asked``: when that was, by the source's clock; epoch
+    milliseconds.
     """
 
     columns: tuple[Column, ...]
@@ -59,6 +70,7 @@ class TableFacts:
     txns: ValidTxnList | None = None
     name: TableName | None = None
     table_id: int | None = None
+    asked: int | None = None
 
     def write_ids(self, name: str) -> ValidWriteIdList:
         return ValidWriteIdList(
@@ -73,13 +85,16 @@ class TableFacts:
         return tuple(one.at(location) for one in self.partitions)
 
 
-def table_of(facts: TableFacts, entry: Table, recorded: str) -> Table:
+def entry_of(facts: TableFacts, entry: Table, recorded: str) -> Table:
     """The entry of the catalog for what a source tells. ``entry``: its name, location and owner;
     ``recorded``: the source, as it may be on record.
     """
     properties = {**FLAGS, ATTACHED: READ_ONLY, SOURCE: recorded}
     if facts.table_id is not None:
         properties[TABLE_ID] = str(facts.table_id)
+        properties[HIVE_LOCATION] = str(facts.location)
+    if facts.asked is not None:
+        properties[ASKED] = str(facts.asked)
     if facts.transactional:
         properties["transactional"] = "true"
         properties["transactional_properties"] = "insert_only" if facts.insert_only else "default"
@@ -105,9 +120,12 @@ def with_txns(
     """
     if not table.is_transactional:
         return table
+    properties = dict(table.properties)
+    if unfinished:
+        properties[UNFINISHED] = ",".join(map(str, sorted(unfinished)))
     valid = facts.txns or ValidTxnList(high_watermark=highest)
     txns = replace(valid, aborted=(*valid.aborted, *unfinished), min_open=None)
-    return replace(table, properties={**table.properties, TXNS: str(txns)})
+    return replace(table, properties={**properties, TXNS: str(txns)})
 
 
 def facts_lines(facts: TableFacts, table: Table, source: str) -> Iterator[str]:

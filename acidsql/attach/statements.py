@@ -22,7 +22,8 @@ from acidsql.attach.examination import (
     highest_txn,
     unfinished,
 )
-from acidsql.attach.facts import FLAGS, columns_words, facts_lines, table_of, with_txns
+from acidsql.attach.facts import FLAGS, columns_words, entry_of, facts_lines, with_txns
+from acidsql.attach.sources.live import LiveTables
 from acidsql.attach.told import Told, ask, entry
 from acidsql.catalog.attached import ASSUMED, ATTACHED, READ_ONLY, TXNS, WRITE_IDS
 from acidsql.catalog.catalog import Catalog
@@ -36,13 +37,17 @@ from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTabl
 from acidsql.result import Result, Stats
 
 
-def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Result:
-    """Makes the entry. BindError at the place where something has to be said first."""
+def attach_table(
+    store: Catalog, files: FileIO, action: BoundAttachTable, live: LiveTables
+) -> Result:
+    """Makes the entry; ``live`` remembers how its source is asked. BindError at the place where
+    something has to be said first.
+    """
     if action.exists:
         return Result((), Stats())
     answer = ask(files, action)
     if answer is not None:
-        return _attach_told(store, files, action, answer)
+        return _attach_told(store, files, action, answer, live)
     _check_apart(store, action.table, action.span)
     examined = _examined(files, action)
     if examined.unproven and action.assumed is None:
@@ -54,8 +59,10 @@ def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Res
     return _attached_result(table, examined.partitions, tuple(examined.unfinished.values()))
 
 
-def _attach_told(store: Catalog, files: FileIO, action: BoundAttachTable, answer: Told) -> Result:
-    table = table_of(answer.facts, entry(action, answer), answer.recorded)
+def _attach_told(
+    store: Catalog, files: FileIO, action: BoundAttachTable, answer: Told, live: LiveTables
+) -> Result:
+    table = entry_of(answer.facts, entry(action, answer), answer.recorded)
     _check_apart(store, table, action.span)
     if not files.exists(path_of(table.location)):
         raise BindError(f'there is no directory "{table.location}"', span=action.span)
@@ -64,10 +71,21 @@ def _attach_told(store: Catalog, files: FileIO, action: BoundAttachTable, answer
     table = with_txns(table, answer.facts, highest, unfinished)
     with store.creating_table(table, partitions):
         pass
+    if answer.database is not None:
+        live.remember(answer.database)
     result = _attached_result(table, partitions, tuple(unfinished.values()))
     missing = _without_directory(files, partitions)
-    result.warnings = (*answer.warnings, *result.warnings, *missing)
+    result.warnings = (*_not_kept(answer), *result.warnings, *missing)
     return result
+
+
+def _not_kept(answer: Told) -> Iterator[Warning]:
+    database = answer.database
+    if database is not None and database.has_password:
+        yield Warning(
+            "the password of the source is not kept: other sessions have to find it",
+            hint=f"{database.password_from} has it for whoever reads the table.",
+        )
 
 
 def _attached_result(
@@ -113,7 +131,7 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     """All that ATTACH would assume, each with its reason. Changes nothing."""
     answer = ask(files, action)
     if answer is not None:
-        table = table_of(answer.facts, entry(action, answer), answer.recorded)
+        table = entry_of(answer.facts, entry(action, answer), answer.recorded)
         yield from facts_lines(answer.facts, table, answer.words)
         return
     examined = _examined(files, action)

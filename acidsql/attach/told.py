@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.derby_dump import is_derby_dump
-from acidsql.attach.sources.urls import hive_name
+from acidsql.attach.sources.urls import DatabaseUrl, hive_name
 from acidsql.catalog.attached import is_database
 from acidsql.catalog.model import Table, TableName
-from acidsql.errors import BindError, Span, Warning
+from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """``words``: the source as EXPLAIN names it, without a password; ``recorded``: as it is kept of
-    the table. ``warnings``: what the user should know of the source.
+    the table. ``database``: what can be asked again.
     """
 
     facts: TableFacts
     words: str
     recorded: str
-    warnings: tuple[Warning, ...] = ()
+    database: DatabaseUrl | None = None
 
 
 def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
@@ -98,6 +98,7 @@ def _of_database(text: str, action: BoundAttachTable) -> Told:
         facts=facts,
         words=f"of the metastore {source.shown}",
         recorded=source.recorded(_named(facts)),
+        database=source,
     )
 
 

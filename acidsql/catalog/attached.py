@@ -1,8 +1,8 @@
 """Tables that others write and that are attached for reading, or that were until they were adopted:
 what their properties say of them.
 
-Which write ids count was settled when the table was attached, and stands in its properties in
-Hive's text, so that every statement sees the same rows.
+Which write ids count stands in its properties in Hive's text. It was settled when the table was
+attached, or is what a source told last that is asked for each statement.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ SOURCE = "acidsql.attached.source"
 """What told it: the path of a dump, or the URL of the metastore's database without its password."""
 TABLE_ID = "acidsql.attached.table.id"
 """Hive's TBL_ID, where the metastore's database told it."""
+HIVE_LOCATION = "acidsql.attached.hive.location"
+"""Where Hive has it, if a metastore told."""
+ASKED = "acidsql.attached.asked"
+"""When a source that is asked again and again was asked last, by its clock; epoch milliseconds."""
+UNFINISHED = "acidsql.attached.unfinished"
+"""The transactions of compactions that never committed, as directories told; by commas."""
 DATABASES = {
     "postgresql": "postgresql",
     "postgresql+psycopg": "postgresql",
@@ -83,6 +89,12 @@ def is_database(source: str) -> bool:
 def is_live(table: Table) -> bool:
     """Whether what counts is asked anew for each statement."""
     return is_attached(table) and is_database(table.properties.get(SOURCE, ""))
+
+
+def unfinished_txns(table: Table) -> tuple[TxnId, ...]:
+    """The transactions of compactions that directories told never to have committed."""
+    text = table.properties.get(UNFINISHED, "")
+    return tuple(TxnId(int(one)) for one in text.split(",") if one)
 
 
 def attached_write_ids(table: Table) -> ValidWriteIdList | None:

@@ -16,7 +16,7 @@ from acidsql.acid.listed import names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.attached import is_attached, seen_txns
+from acidsql.catalog.attached import is_attached, is_live, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import (
@@ -240,6 +240,8 @@ class Snapshots:
         ended while they were read.
         """
         self._visible.write_ids(table.name)
+        if is_live(table):  # others write it, and nobody counts along
+            return None
         if partitions is None:
             now = self._catalog.find_table(table.name)
             statistics = [

@@ -88,9 +88,10 @@ def _failed(source: DatabaseUrl, error: Exception) -> MetastoreError:
     reason = without_secrets(" ".join(reason.split()), source.url)
     if environ.get("MYSQL_PWD"):
         reason = reason.replace(environ["MYSQL_PWD"], "***")
-    variable = "MYSQL_PWD" if source.is_mysql else "PGPASSWORD or ~/.pgpass"
     asks = any(word in reason.lower() for word in ("password", "access denied"))
     return MetastoreError(
         f"cannot ask the metastore {source.shown}: {reason}",
-        hint=f"A password is not kept: {variable} has it for whoever reads." if asks else None,
+        hint=f"A password is not kept: {source.password_from} has it for whoever reads."
+        if asks
+        else None,
     )

@@ -56,6 +56,11 @@ _COLUMNS = {
 OPTIONAL = ("NEXT_TXN_ID",)
 TABLES: Mapping[str, tuple[str, ...]] = {name: tuple(c.split()) for name, c in _COLUMNS.items()}
 _CATALOG = "hive"
+_CLOCKS = {
+    "postgresql": "SELECT extract(epoch FROM now())",
+    "mysql": "SELECT unix_timestamp(now(6))",
+    "mariadb": "SELECT unix_timestamp(now(6))",
+}
 _IN_FLIGHT_MILLISECONDS = 2000
 """A transaction gets its number before it is to be seen; Hive allows it a second for that."""
 _LATEST = 1000
@@ -89,6 +94,13 @@ class HiveTables:
 
     def rows(self, query: Select[Any]) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.connection.execute(query)]
+
+    def clock(self) -> int | None:
+        """When the transaction began, by the server's clock; epoch milliseconds. None for exports,
+        which are asked once.
+        """
+        seconds = _CLOCKS.get(self.connection.dialect.name)
+        return None if seconds is None else int(self.connection.scalar(text(seconds)) * 1000)
 
     def catalog_columns(self, name: str) -> list[ColumnElement[Any]]:
         """The column that tells the catalog of what a table of transactions has, if it does: some
@@ -158,12 +170,12 @@ def find_at(hive: HiveTables, location: str) -> TableRow:
     """The one table that lies at a location. BindError if there is none, or several."""
     sds = hive["SDS"].c
     near = find_tables(hive, sds.LOCATION.in_(_spellings(location)))
-    there = [one for one in near if one.catalog == _CATALOG and one.kind not in _KINDS]
-    if len(there) == 1:
-        return there[0]
-    if not there:
+    tables = [one for one in near if one.catalog == _CATALOG and one.kind not in _KINDS]
+    if len(tables) == 1:
+        return tables[0]
+    if not tables:
         raise BindError(f'the metastore has no table at "{location}"', hint=_NAME_IT)
-    names = ", ".join(str(one.name) for one in there)
+    names = ", ".join(str(one.name) for one in tables)
     raise BindError(f'several tables of the metastore lie at "{location}": {names}', hint=_NAME_IT)
 
 
@@ -207,6 +219,7 @@ def read_facts(hive: HiveTables, hive_table: TableRow) -> TableFacts:
         txns=_txns(hive) if transactional else None,
         name=hive_table.name,
         table_id=hive_table.table_id,
+        asked=hive.clock(),
     )
 
 

@@ -33,6 +33,15 @@ class DatabaseUrl:
         return self.url.drivername == _DRIVERS["mysql"]
 
     @property
+    def has_password(self) -> bool:
+        return self.url.password is not None or any(one in self.url.query for one in _SECRETS)
+
+    @property
+    def password_from(self) -> str:
+        """Where the driver finds a password that the URL does not have."""
+        return "MYSQL_PWD" if self.is_mysql else "PGPASSWORD or ~/.pgpass"
+
+    @property
     def shown(self) -> str:
         """The URL without secrets, and without the table."""
         dialect = self.url.drivername.partition("+")[0]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids
+from acidsql.catalog.attached import attached_write_ids, is_attached
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -174,6 +174,21 @@ class EmbeddedCatalog:
                 highest_txn=highest_txn,
             )
             yield
+
+    def refresh_attached(
+        self, before: Table, after: Table, partitions: Sequence[Partition]
+    ) -> Table:
+        from acidsql.metastore.refreshing import refresh
+
+        with self._store.write() as connection:
+            stored = find_table(connection, before.name, self._store.warehouse)
+            if stored is None or stored.table_id != before.table_id or not is_attached(stored):
+                raise WriteConflictError(
+                    f'table "{before.name}" was changed by another session meanwhile',
+                    hint="Run the statement again.",
+                )
+            refresh(self._store, connection, stored, after, partitions)
+            return self._require_table(connection, before.name)
 
     def _create_table(self, connection: Connection, table: Table) -> Table:
         db_id = _require_database(connection, table.name.database)
