@@ -133,6 +133,8 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     if answer is not None:
         table = entry_of(answer.facts, entry(action, answer), answer.recorded)
         yield from facts_lines(answer.facts, table, answer.words)
+        if answer.database is not None:
+            yield "  all of this is asked anew for each statement"
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)

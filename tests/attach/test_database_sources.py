@@ -64,6 +64,7 @@ def test_the_database_tells_all(
     lines = session.explain(f"ATTACH TABLE t FROM '{location}' USING '{source}'")
     assert "of the metastore postgresql://" in lines
     assert "table of Hive: sales.t" in lines
+    assert lines.endswith("asked anew for each statement")
     session.sql(f"ATTACH TABLE t FROM '{location}' READ ONLY USING '{source}'")
     with_ids = "ROW__ID" in known["select"]
     expected = sorted(hive_lines(folder / f"{name}.expected.tsv", with_ids=with_ids))
