@@ -99,7 +99,7 @@ def test_facts_are_those_of_a_dump(hive_metastore: HiveMetastore, tmp_path: Path
     assert told.location == "hdfs://nn:8020/w/orders"
     assert told.txns is not None
     assert (told.txns.high_watermark, len(told.txns.open), len(told.txns.aborted)) == (15, 1, 2)
-    assert replace(told, txns=None, name=None, table_id=None, location=None) == facts
+    assert replace(told, txns=None, name=None, table_id=None, location=None, asked=None) == facts
     assert (
         PartitionFacts(values=("2024-01-01", "a=b/c%"), path="day=2024-01-01/city=a%3Db%2Fc%25")
         in told.partitions
