@@ -26,6 +26,7 @@ import re
 from typing import Any, ClassVar, Self
 
 from acidsql.lazy_dataclass import dataclass
+from acidsql.passwords import without_passwords
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_LINE = 160
@@ -67,6 +68,7 @@ class _Spanned(BaseException):
         span: Span | None = None,
         source: str | None = None,
     ) -> None:
+        message = without_passwords(message)
         super().__init__(message)
         self.message = message
         self.detail = detail
@@ -116,7 +118,8 @@ class _Spanned(BaseException):
             lines.append(f"detail: {self.detail}")
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return _LONE_SURROGATE.sub("\ufffd", "\n".join(lines))  # so that it can be printed
+        text = without_passwords("\n".join(lines))
+        return _LONE_SURROGATE.sub("\ufffd", text)  # so that it can be printed
 
     def _quoted_line(self, screen: int | None) -> list[str]:
         """The line of the SQL text where the span begins, or what is near it of one that is too
@@ -128,7 +131,7 @@ class _Spanned(BaseException):
         begin = self.source.rfind("\n", 0, start) + 1
         end = self.source.find("\n", start)
         end = len(self.source) if end < 0 else end
-        text = self.source[begin:end].rstrip("\r").replace("\t", " ")
+        text = without_passwords(self.source)[begin:end].rstrip("\r").replace("\t", " ")
         label = f"  line {self.line}: "
         column = min(start - begin, len(text))
         room = _LONGEST_LINE if screen is None else max(screen - len(label), _SHORTEST_LINE)

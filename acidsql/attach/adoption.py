@@ -29,6 +29,7 @@ from acidsql.catalog.attached import (
     TXNS,
     WRITE_IDS,
     attached_write_ids,
+    is_database,
     seen_txns,
 )
 from acidsql.catalog.catalog import Catalog
@@ -199,7 +200,7 @@ def _warnings(table: Table, layout: LaidOut) -> Iterator[Warning]:
     directories = {} if known is None else _directories(layout, known.open)
     lines = question_lines({one: paths for one, paths in directories.items() if paths})
     if lines:
-        yield Warning(f"open when the dump was made, and never to count: {'; '.join(lines)}")
+        yield Warning(f"open when that was told, and never to count: {'; '.join(lines)}")
     for path in layout.missing:
         yield Warning(f'a partition has no directory: "{path}"')
     for path in layout.unfinished.values():
@@ -224,7 +225,8 @@ def _ids(table: Table, layout: LaidOut) -> Iterator[str]:
     if not known.exceptions:
         return
     assumed, source = table.properties.get(ASSUMED), table.properties.get(SOURCE)
-    reason = f"ASSUME {assumed}" if source is None else f"of the dump {source}"
+    kind = "metastore" if is_database(source or "") else "dump"
+    reason = f"ASSUME {assumed}" if source is None else f"of the {kind} {source}"
     for write_ids, fate in (
         (known.aborted, "never to count"),
         (known.open, "open, and never to count"),

@@ -28,12 +28,12 @@ from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.engine import Engine
 from acidsql.errors import Error, UnsupportedStatementError
+from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundDescribeChanges
 from acidsql.result import Result, Stats
 from acidsql.storage.delete_events import MAX_EVENTS
 from acidsql.storage.overlays import take_below
-from acidsql.expressions.not_here import NotHere
 from acidsql.storage.scan.scanner import PARTITION_NUMBER
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
 from acidsql.txn.reading import Reads

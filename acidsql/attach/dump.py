@@ -14,18 +14,18 @@ frames, as Beeline draws them, and comments behind ``--`` are passed over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from acidsql.acid.ids import WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.attach.facts import PartitionFacts, TableFacts
 from acidsql.catalog.attached import check_no_overlay
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Bucketing, Column, FileFormat, Partition, Table, TableKind
+from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import default_location, name_of, partition_values
 from acidsql.catalog.show_create import show_create
 from acidsql.errors import BindError, Error, WriteConflictError
-from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
 from acidsql.parser.statements import CreateTable
@@ -42,44 +42,7 @@ class Metastore(Catalog, TxnManager, Protocol):
     """What knows tables and their transactions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dump:
-    """``partitions``: names, and paths of those that lie elsewhere. ``high_watermark``: the highest
-    write id that was given out; ``open``, ``aborted``: those up to it that do not count.
-    """
-
-    columns: tuple[Column, ...]
-    partition_columns: tuple[Column, ...]
-    bucketing: Bucketing | None
-    transactional: bool
-    insert_only: bool
-    location: str | None
-    high_watermark: WriteId
-    open: tuple[WriteId, ...]
-    aborted: tuple[WriteId, ...]
-    partitions: tuple[tuple[str, str | None], ...]
-
-    def write_ids(self, name: str) -> ValidWriteIdList:
-        return ValidWriteIdList(
-            table=name,
-            high_watermark=self.high_watermark,
-            open=self.open,
-            aborted=self.aborted,
-        )
-
-    def partitions_at(self, location: str) -> tuple[Partition, ...]:
-        """The partitions of the table at a location. BindError for a name that is none of its."""
-        columns = [column.name for column in self.partition_columns]
-        partitions = []
-        for name, elsewhere in self.partitions:
-            values = partition_values(columns, name)
-            if values is None:
-                raise BindError(f'"{name}" is no partition of a table by {", ".join(columns)}')
-            partitions.append(Partition(values=values, location=elsewhere or f"{location}/{name}"))
-        return tuple(partitions)
-
-
-def parse_dump(text: str) -> Dump:
+def parse_dump(text: str) -> TableFacts:
     """BindError that names the line for what is not understood or missing."""
     try:
         statements = split(text)
@@ -102,9 +65,10 @@ def parse_dump(text: str) -> Dump:
     version = properties.get("bucketing_version", "1")
     if not partitions and statement.partitioned_by:
         raise BindError("the dump names no partition", hint="SHOW PARTITIONS lists them.")
-    return Dump(
+    keys = bind_partition_columns(statement.partitioned_by, columns)
+    return TableFacts(
         columns=columns,
-        partition_columns=bind_partition_columns(statement.partitioned_by, columns),
+        partition_columns=keys,
         bucketing=bind_bucketing(statement.clustered_by, columns, int(version)),
         transactional=properties.get("transactional", "").lower() == "true",
         insert_only=properties.get("transactional_properties") == "insert_only",
@@ -112,8 +76,17 @@ def parse_dump(text: str) -> Dump:
         high_watermark=facts["high watermark"][0],
         open=tuple(facts["open"]),
         aborted=tuple(facts["aborted"]),
-        partitions=tuple(partitions),
+        partitions=tuple(_partition(keys, *one) for one in partitions),
     )
+
+
+def _partition(keys: Sequence[Column], name: str, elsewhere: str | None) -> PartitionFacts:
+    """BindError for a name that is no partition of the table."""
+    columns = [column.name for column in keys]
+    values = partition_values(columns, name)
+    if values is None:
+        raise BindError(f'"{name}" is no partition of a table by {", ".join(columns)}')
+    return PartitionFacts(values=values, path=elsewhere or name)
 
 
 def _lines(

@@ -10,7 +10,7 @@ from acidsql.acid.acid_directory import FileEntry, file_name, id_range
 from acidsql.acid.evidence import Evidence
 from acidsql.acid.ids import BucketId, TxnId
 from acidsql.acid.paths import is_hidden, original_bucket, parse_bucket_file, parse_directory
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.examination import evidence_at, highest_txn, roots_at, unfinished
 from acidsql.attach.old_events import find_old_events
 from acidsql.catalog.attached import attached_write_ids, seen_txns
@@ -85,18 +85,18 @@ def changes_since(table: Table, layout: LaidOut) -> Iterator[str]:
                 for path in paths:
                     yield f"{root}/{path} is of write id {write_id}"
         for path in (*evidence.compacted, *evidence.unfinished.values()):
-            reason = _compacted_since(path, known, txns.high_watermark)
+            reason = _compacted_since(path, known, txns)
             if reason is not None:
                 yield f"{root}/{path} {reason}"
 
 
-def _compacted_since(path: str, known: ValidWriteIdList, highest_txn: TxnId) -> str | None:
+def _compacted_since(path: str, known: ValidWriteIdList, txns: ValidTxnList) -> str | None:
     name = parse_directory(path)
     assert name is not None
     top = id_range(name)[1]
     if top > known.high_watermark:
         return f"reaches up to write id {top}"
-    if name.visibility_txn_id > highest_txn:
+    if name.visibility_txn_id > txns.high_watermark or name.visibility_txn_id in txns.open:
         return f"was compacted by transaction {name.visibility_txn_id}"
     if known.min_open is not None and top >= known.min_open:
         return f"takes in write id {known.min_open}, which was open"

@@ -59,7 +59,7 @@ def create_overlay(
             hint=f"ATTACH TABLE .. READ ONLY reads it. {COMPACT_FIRST}",
             span=action.span,
         )
-    _check_home(store, action, home)
+    _check_home(store, action, attached.location, home)
     with _file_errors(home):
         table, parts = _over(io, action, attached, partitions)
         _check_empty(io, action, home)
@@ -122,9 +122,9 @@ def overlays_over(store: Catalog, location: str) -> Iterator[TableName]:
             yield name
 
 
-def _check_home(store: Catalog, action: BoundAttachTable, home: str) -> None:
+def _check_home(store: Catalog, action: BoundAttachTable, below: str, home: str) -> None:
     """Raises BindError if the overlay would write where others read or write."""
-    path, location = real_path(path_of(home)), real_path(path_of(action.table.location))
+    path, location = real_path(path_of(home)), real_path(path_of(below))
     if is_inside(path, location) or is_inside(location, path):
         raise BindError(
             f'the changes would lie in "{home}", and that overlaps the location',

@@ -5,12 +5,12 @@ overlay lie in this warehouse (``overlays``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.acid.evidence import Evidence
+from acidsql.acid.ids import TxnId
 from acidsql.acid.paths import NO_VISIBILITY, parse_directory
-from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.assumptions import (
     check_known,
     question_lines,
@@ -18,7 +18,6 @@ from acidsql.attach.assumptions import (
     valid_txns,
     valid_write_ids,
 )
-from acidsql.attach.dump import Dump, parse_dump
 from acidsql.attach.examination import (
     Examined,
     evidence_at,
@@ -26,20 +25,29 @@ from acidsql.attach.examination import (
     highest_txn,
     unfinished,
 )
+from acidsql.attach.facts import (
+    FLAGS,
+    columns_words,
+    entry_of,
+    facts_lines,
+    title_lines,
+    with_txns,
+)
 from acidsql.attach.old_events import find_old_events, old_events_warning
 from acidsql.attach.overlays import create_overlay
+from acidsql.attach.sources.live import LiveTables
+from acidsql.attach.told import Told, ask, entry
 from acidsql.catalog.attached import (
     ASSUMED,
     ATTACHED,
     OLD_EVENTS,
     READ_ONLY,
-    SOURCE,
     TXNS,
     WRITE_IDS,
     is_attached,
 )
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
+from acidsql.catalog.model import FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.files.fileio import FileIO
@@ -48,23 +56,27 @@ from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
 from acidsql.result import Result, Stats
 
-FLAGS = {"EXTERNAL": "TRUE"}
 
-
-def attach_table(store: Catalog, files: FileIO, action: BoundAttachTable) -> Result:
-    """Makes the entry. BindError at the place where something has to be said first."""
+def attach_table(
+    store: Catalog, files: FileIO, action: BoundAttachTable, live: LiveTables
+) -> Result:
+    """Makes the entry; ``live`` remembers how its source is asked. BindError at the place where
+    something has to be said first.
+    """
     if action.exists:
         return Result((), Stats())
-    _check_apart(store, action)
-    dump = _dump(files, action)
-    if dump is None:
-        table, partitions, passed_over = _without_dump(files, action)
+    answer = ask(files, action)
+    if answer is None:
+        table, partitions, passed_over = _of_directories(store, files, action)
+        warnings = []
     else:
-        table, partitions, passed_over = _by_dump(files, action, dump)
-    warnings = [] if dump is None else list(_without_directory(files, partitions))
+        table, partitions, passed_over = _of_source(store, files, action, answer)
+        warnings = [*_not_kept(answer, action), *_without_directory(files, partitions)]
     if action.overlay is None:
         with store.creating_table(table, partitions):
             pass
+        if answer is not None and answer.database is not None:
+            live.remember(answer.database)
     else:
         create_overlay(store, files, action, table, partitions)
     result = _attached_result(table, partitions, passed_over)
@@ -76,26 +88,36 @@ Entry = tuple[Table, tuple[Partition, ...], tuple[str, ...]]
 """A table with its partitions, and the directories of compactions that are passed over."""
 
 
-def _by_dump(files: FileIO, action: BoundAttachTable, dump: Dump) -> Entry:
-    table, partitions = _table_of_dump(action, dump)
-    if not files.exists(path_of(table.location)):
-        raise BindError(f'there is no directory "{table.location}"', span=action.span)
-    txns, passed_over, old_events = _compactions(files, table, partitions)
-    properties = dict(table.properties)
-    if table.is_transactional:
-        properties[TXNS] = str(txns)
-    if old_events:
-        properties[OLD_EVENTS] = "1"
-    return replace(table, properties=properties), partitions, passed_over
-
-
-def _without_dump(files: FileIO, action: BoundAttachTable) -> Entry:
+def _of_directories(store: Catalog, files: FileIO, action: BoundAttachTable) -> Entry:
+    _check_apart(store, action, action.table.location)
     examined = _examined(files, action)
     if examined.unproven and action.assumed is None:
         raise undecided_error(examined, action.table.location, action.span)
     check_known(action.assumed, examined)
     passed_over = tuple(examined.unfinished.values())
     return _attached(action, examined), examined.partitions, passed_over
+
+
+def _of_source(store: Catalog, files: FileIO, action: BoundAttachTable, answer: Told) -> Entry:
+    table = entry_of(answer.facts, entry(action, answer), answer.recorded)
+    _check_apart(store, action, table.location)
+    if not files.exists(path_of(table.location)):
+        raise BindError(f'there is no directory "{table.location}"', span=action.span)
+    partitions = answer.facts.partitions_at(table.location)
+    highest, passed_over, old_events = _compactions(files, table, partitions)
+    table = with_txns(table, answer.facts, highest, passed_over)
+    if old_events:
+        table = replace(table, properties={**table.properties, OLD_EVENTS: "1"})
+    return table, partitions, tuple(passed_over.values())
+
+
+def _not_kept(answer: Told, action: BoundAttachTable) -> Iterator[Warning]:
+    database = answer.database
+    if database is not None and database.has_password and action.overlay is None:
+        yield Warning(
+            "the password of the source is not kept: other sessions have to find it",
+            hint=f"{database.password_from} has it for whoever reads the table.",
+        )
 
 
 def _attached_result(
@@ -120,9 +142,9 @@ def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterat
 
 def _compactions(
     files: FileIO, table: Table, partitions: Sequence[Partition]
-) -> tuple[ValidTxnList, tuple[str, ...], bool]:
-    """The transactions whose compactions are read, the directories of those that never committed,
-    and whether there are events from before Hive 3.
+) -> tuple[TxnId, Mapping[TxnId, str], bool]:
+    """The highest transaction that compacted, the directories of those that never committed, by
+    transaction, and whether there are events from before Hive 3.
     """
     roots = {"": table.location}
     if table.partition_columns:
@@ -134,9 +156,7 @@ def _compactions(
         f"{path}/{one.path}" for path, (_, of) in zip(paths, looks, strict=True) for one in of
     )
     old_events = table.is_full_acid and find_old_events(files, listed) is not None
-    passed_over = unfinished(evidence)
-    txns = ValidTxnList(high_watermark=highest_txn(evidence), aborted=tuple(passed_over))
-    return txns, tuple(passed_over.values()), old_events
+    return highest_txn(evidence), unfinished(evidence), old_events
 
 
 def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
@@ -148,19 +168,17 @@ def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
 
 def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     """All that ATTACH would assume, each with its reason. Changes nothing."""
-    dump = _dump(files, action)
-    if dump is not None:
-        yield from _explained_dump(action, dump)
-        if _compactions(files, *_table_of_dump(action, dump))[2]:
-            yield "  ACID version 1: events are merged when they are read (of the footers of files)"
+    answer = ask(files, action)
+    if answer is not None:
+        yield from _explained_answer(files, action, answer)
         return
     examined = _examined(files, action)
     check_known(action.assumed, examined)
-    yield from _title(action)
-    yield f"  columns: {_columns(examined.columns)} ({_why_columns(action, examined)})"
+    yield from title_lines(action.table, action.overlay)
+    yield f"  columns: {columns_words(examined.columns)} ({_why_columns(action, examined)})"
     if examined.partition_columns:
         given = "as given" if action.table.partition_columns else "of the directories, as text"
-        yield f"  partitioned by: {_columns(examined.partition_columns)} ({given})"
+        yield f"  partitioned by: {columns_words(examined.partition_columns)} ({given})"
         yield f"  partitions: {len(examined.partitions)} (of the directories)"
     yield f"  rows: {_why_rows(examined)}"
     if examined.old_events is not None:
@@ -180,69 +198,14 @@ def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
     yield from _decisions(action, examined)
 
 
-def _title(action: BoundAttachTable) -> Iterator[str]:
-    overlay = action.overlay is not None
-    yield f"ATTACH TABLE {action.table.name}{' OVERLAY' if overlay else ''}"
-    yield f"  location: {action.table.location}, read only: nothing is written below it"
-    if overlay:
-        yield f"  changes: {action.overlay}, until DETACH TABLE throws them away"
-
-
-def _dump(files: FileIO, action: BoundAttachTable) -> Dump | None:
-    if action.dump is None:
-        return None
-    try:
-        return parse_dump(files.read(path_of(action.dump)).decode())
-    except BindError as error:
-        error.span, error.source = action.dump_span, None
-        raise
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BindError(
-            f'cannot read the dump "{action.dump}": {reason}', span=action.dump_span
-        ) from error
-
-
-def _table_of_dump(action: BoundAttachTable, dump: Dump) -> tuple[Table, tuple[Partition, ...]]:
-    """The entry of a table that a dump tells all of, and its partitions."""
-    name, location = action.table.name, action.table.location
-    properties = {**FLAGS, ATTACHED: READ_ONLY, SOURCE: str(action.dump)}
-    if dump.transactional:
-        properties["transactional"] = "true"
-        properties["transactional_properties"] = "insert_only" if dump.insert_only else "default"
-        properties[WRITE_IDS] = str(dump.write_ids(str(name)))
-    if dump.bucketing is not None:
-        properties["bucketing_version"] = str(dump.bucketing.version)
-    table = replace(
-        action.table,
-        kind=TableKind.EXTERNAL,
-        file_format=FileFormat.ORC,
-        columns=dump.columns,
-        partition_columns=dump.partition_columns,
-        bucketing=dump.bucketing,
-        properties=properties,
-    )
-    return table, dump.partitions_at(location)
-
-
-def _explained_dump(action: BoundAttachTable, dump: Dump) -> Iterator[str]:
-    table, partitions = _table_of_dump(action, dump)
-    source = f"of the dump {action.dump}"
-    yield from _title(action)
-    if dump.location not in (None, table.location):
-        yield f"  where Hive has it: {dump.location}"
-    yield f"  columns: {_columns(dump.columns)} ({source})"
-    if dump.partition_columns:
-        yield f"  partitioned by: {_columns(dump.partition_columns)} ({source})"
-        yield f"  partitions: {len(partitions)} ({source})"
-    if dump.bucketing is not None:
-        names = ", ".join(dump.bucketing.columns)
-        yield f"  buckets: {dump.bucketing.count} by {names} ({source})"
-    if dump.transactional:
-        yield f"  highest write id: {dump.high_watermark} ({source})"
-        for word, ids in (("open", dump.open), ("aborted", dump.aborted)):
-            if ids:
-                yield f"  {word}: {', '.join(map(str, ids))} ({source})"
+def _explained_answer(files: FileIO, action: BoundAttachTable, answer: Told) -> Iterator[str]:
+    table = entry_of(answer.facts, entry(action, answer), answer.recorded)
+    yield from title_lines(table, action.overlay)
+    yield from facts_lines(answer.facts, table, answer.words)
+    if _compactions(files, table, answer.facts.partitions_at(table.location))[2]:
+        yield "  ACID version 1: events are merged when they are read (of the footers of files)"
+    if answer.database is not None and action.overlay is None:
+        yield "  all of this is asked anew for each statement"
 
 
 def _decisions(action: BoundAttachTable, examined: Examined) -> Iterator[str]:
@@ -312,15 +275,11 @@ def _attached(action: BoundAttachTable, examined: Examined) -> Table:
     )
 
 
-def _columns(columns: Sequence[Column]) -> str:
-    return ", ".join(f"{column.name} {column.type}" for column in columns)
-
-
-def _check_apart(store: Catalog, action: BoundAttachTable) -> None:
+def _check_apart(store: Catalog, action: BoundAttachTable, home: str) -> None:
     """Raises BindError for a directory that tables of this warehouse write to, or that is attached
     already; an overlay may lie over that, too.
     """
-    path = real_path(path_of(action.table.location))
+    path = real_path(path_of(home))
     for name, location in store.list_locations():
         other = real_path(path_of(location))
         if is_inside(path, other) or is_inside(other, path):
@@ -328,7 +287,7 @@ def _check_apart(store: Catalog, action: BoundAttachTable) -> None:
             if action.overlay is not None and table is not None and is_attached(table):
                 continue
             raise BindError(
-                f'directory "{action.table.location}" overlaps that of table {name}',
+                f'directory "{home}" overlaps that of table {name}',
                 hint="DETACH TABLE lets go of a table that is attached.",
                 span=action.span,
             )

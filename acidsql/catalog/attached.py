@@ -1,8 +1,8 @@
 """Tables that others write and that are attached for reading, or that were until they were adopted:
 what their properties say of them.
 
-Which write ids count was settled when the table was attached, and stands in its properties in
-Hive's text, so that every statement sees the same rows.
+Which write ids count stands in its properties in Hive's text. It was settled when the table was
+attached, or is what a source told last that is asked for each statement.
 """
 
 from __future__ import annotations
@@ -27,9 +27,26 @@ TXNS = "acidsql.attached.txns"
 ASSUMED = "acidsql.attached.assumed"
 """What the user said of write ids of which the directories prove nothing."""
 SOURCE = "acidsql.attached.source"
-"""The dump that told it."""
+"""What told it: the path of a dump, or the URL of the metastore's database without its password."""
 OLD_EVENTS = "acidsql.attached.acid.version"
 """``1``: files hold update and delete events beside inserts, as those of Hive before version 3."""
+TABLE_ID = "acidsql.attached.table.id"
+"""Hive's TBL_ID, where the metastore's database told it."""
+HIVE_LOCATION = "acidsql.attached.hive.location"
+"""Where Hive has it, if a metastore told."""
+ASKED = "acidsql.attached.asked"
+"""When a source that is asked again and again was asked last, by its clock; epoch milliseconds."""
+UNFINISHED = "acidsql.attached.unfinished"
+"""The transactions of compactions that never committed, as directories told; by commas."""
+DATABASES = {
+    "postgresql": "postgresql",
+    "postgresql+psycopg": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mysql+pymysql": "mysql",
+    "mariadb": "mysql",
+}
+"""The schemes of the URLs of databases that can be asked, and what each means."""
 READ_ONLY = "read only"
 OVERLAY = "overlay"
 FROM = "acidsql.attached.from"
@@ -112,6 +129,23 @@ def is_overlay(table: Table) -> bool:
     their location, as of when it was attached, and changes lie at its own.
     """
     return table.properties.get(ATTACHED) == OVERLAY
+
+
+def is_database(source: str) -> bool:
+    """Whether a source is the URL of a database that can be asked."""
+    scheme, separator, _ = source.partition("://")
+    return bool(separator) and scheme.strip().lower() in DATABASES
+
+
+def is_live(table: Table) -> bool:
+    """Whether what counts is asked anew for each statement."""
+    return is_attached(table) and is_database(table.properties.get(SOURCE, ""))
+
+
+def unfinished_txns(table: Table) -> tuple[TxnId, ...]:
+    """The transactions of compactions that directories told never to have committed."""
+    text = table.properties.get(UNFINISHED, "")
+    return tuple(TxnId(int(one)) for one in text.split(",") if one)
 
 
 def attached_write_ids(table: Table) -> ValidWriteIdList | None:

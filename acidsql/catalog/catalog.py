@@ -67,6 +67,14 @@ class Catalog(Protocol):
         WriteConflictError while a transaction reads it, or if it is not ``before`` any more.
         """
 
+    def refresh_attached(
+        self, before: Table, after: Table, partitions: Sequence[Partition]
+    ) -> Table:
+        """Gives a table that is attached the properties of ``after``, and these partitions, unless
+        its source has told another session of later things meanwhile. Returns the table as it is
+        then. WriteConflictError if it is not the one that was attached any more.
+        """
+
     def drop_table(self, name: TableName) -> Table:
         """Drops it with its write ids (but see ``TxnManager.first_write_id``); open transactions
         that wrote to it are aborted. Returns what it was. TableNotFoundError.

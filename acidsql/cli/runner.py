@@ -28,6 +28,7 @@ from acidsql.cli.output.showing import COLUMNS_HINT, CUT_HINT, Destination, show
 from acidsql.errors import Error, ExecutionError, InternalError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
+from acidsql.passwords import without_passwords
 from acidsql.rendering.formats import Format, Layout
 from acidsql.rendering.progress import progress
 from acidsql.result import Result, Stats
@@ -136,7 +137,8 @@ class Runner:
     ) -> bool:
         """Runs one statement; whether to go on with the next one."""
         if self.verbose:
-            self.console.say(statement.text + ("" if statement.is_command else ";"))
+            ending = "" if statement.is_command else ";"
+            self.console.say(without_passwords(statement.text) + ending)
         text = statement.text
         try:
             if statement.is_command:

@@ -388,10 +388,11 @@ def attach_table(node: Node, text: str) -> AttachTable:
             "READ ONLY or OVERLAY: a table is the one or the other", span=access[1].span
         )
     overlay = any(clause.has("OVERLAY") for clause in access)
+    location = pieces.once(node, "attached_from")
     return AttachTable(
         span=node.span,
         name=pieces.table_name(node),
-        location=_path(node),
+        location=None if location is None else _path(location),
         if_not_exists=node.has("if_not_exists"),
         columns=_attached_columns(node, text),
         partitioned_by=() if by is None else _attached_columns(by, text),

@@ -171,13 +171,14 @@ class Session:
     def attach(
         self,
         table: str,
-        location: str | os.PathLike[str],
+        location: str | os.PathLike[str] | None = None,
         *,
         columns: str = "",
         partitioned_by: str = "",
         committed: Iterable[int] | None = None,
         aborted: Iterable[int] | None = None,
         dump: str | os.PathLike[str] | None = None,
+        metastore: str | None = None,
         overlay: bool = False,
     ) -> Result:
         """Attaches a table that others write, read only: ATTACH TABLE.
@@ -186,18 +187,21 @@ class Session:
         tell them. committed, aborted: of the write ids of which the directories prove nothing,
         those that count, or those that do not while all others do (``aborted=[]``: all count;
         ``committed=[]``: none does).
-        dump: a file that tells all of that. overlay: it can be changed here, and nothing of that is
-        written to its location: ATTACH TABLE .. OVERLAY. BindError that names these ids if there
+        dump: a file that tells all of that; metastore: the URL of the database of Hive's metastore,
+        which does, and the location as well. overlay: it can be changed here, and nothing of that
+        is written to its location: ATTACH TABLE .. OVERLAY. BindError that names these ids if there
         are any and nothing tells.
         """
+        if dump is not None and metastore is not None:
+            raise InterfaceError("a dump or a metastore tells of a table, not both")
         if committed is not None and aborted is not None:
             raise InterfaceError("write ids are told by those committed, or by those aborted")
         text = f"ATTACH TABLE {table}" + (f" ({columns})" if columns else "")
         text += f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
-        text += f" FROM {text_literal(os.fspath(location))}"
+        text += f" FROM {text_literal(os.fspath(location))}" if location is not None else ""
         text += " OVERLAY" if overlay else " READ ONLY"
-        if dump is not None:
-            text += f" USING {text_literal(os.fspath(dump))}"
+        source = metastore if dump is None else os.fspath(dump)
+        text += f" USING {text_literal(source)}" if source is not None else ""
         if committed is not None:
             listed = ", ".join(str(int(one)) for one in committed)
             text += f" ASSUME COMMITTED ({listed})"

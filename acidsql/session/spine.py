@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql import interrupts
+from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.changes.recovery import Recovery
 from acidsql.compaction.background import Background
@@ -76,6 +77,7 @@ from acidsql.txn.runs import ask_for_run
 from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
+    from acidsql.attach.sources.live import LiveTables
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
@@ -114,6 +116,7 @@ class Spine:
     queries: SessionQueries = field(init=False)
     changes: SessionChanges = field(init=False)
     recovery: Recovery = field(init=False)
+    live: LiveTables | None = None
 
     def __post_init__(self) -> None:
         self.reads = Reads(
@@ -203,8 +206,24 @@ class Spine:
             warn=warn,
             semantics=self.engine.semantics(self.database),
             frames=self.frames.relations(),
+            refreshed=self._refreshed,
             find_files=self.engine.find_files,
         )
+
+    def _refreshed(self, table: Table) -> Table:
+        """An attached table as its source tells it now; in a transaction, as it told it first."""
+        if table.name not in self.transaction.asked:
+            table = self._live_tables().refreshed(table)
+            if self.transaction.takes_statements:
+                self.transaction.asked.add(table.name)
+        return table
+
+    def _live_tables(self) -> LiveTables:
+        if self.live is None:
+            from acidsql.attach.sources.live import LiveTables
+
+            self.live = LiveTables(self.open_store)
+        return self.live
 
     def run(self, plan: Plan, source: str) -> Result:
         """Carries out the plan of ``source``, or what stands for it while ``acidsql.dry.run`` is
@@ -333,7 +352,7 @@ class Spine:
 
         match action:
             case BoundAttachTable():
-                return attach_table(self.store, self.engine.files, action)
+                return attach_table(self.store, self.engine.files, action, self._live_tables())
             case BoundAdoptTable():
                 from acidsql.attach.adoption import Adopter
 
@@ -402,7 +421,8 @@ class Spine:
         action = planned.action if isinstance(planned, CatalogCommand) else None
         if not isinstance(action, BoundShowCreateTable):
             raise ProgrammingError("a table is dumped by its name")
-        return dump_of(self.store, action.table)
+        now = self._refreshed(action.table) if is_live(action.table) else action.table
+        return dump_of(self.store, now)
 
     def _plan_of(self, words: str, table: str) -> tuple[str, Plan]:
         """The plan of a statement of our ``words`` and what the user wrote behind them."""

@@ -65,6 +65,8 @@ class SessionTransaction:
         self._started = False
         self._read_only = False
         self.autocommit = True
+        self.asked: set[TableName] = set()
+        """The tables whose sources have been asked for the transaction."""
 
     @property
     def is_open(self) -> bool:
@@ -245,6 +247,7 @@ class SessionTransaction:
 
     def _end(self) -> None:
         self._work, self._started, self._read_only, self.request = None, False, False, None
+        self.asked.clear()
 
 
 Locked = TypeVar(

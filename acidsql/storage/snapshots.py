@@ -18,6 +18,7 @@ from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import (
     attached_write_ids,
     is_attached,
+    is_live,
     is_overlay,
     pinned_of,
     seen_txns,
@@ -263,6 +264,8 @@ class Snapshots:
         ended while they were read.
         """
         self._visible.write_ids(table.name)
+        if is_live(table):  # others write it, and nobody counts along
+            return None
         if partitions is None:
             now = self._catalog.find_table(table.name)
             statistics = [

@@ -417,7 +417,7 @@ def test_what_a_dump_calls_open_is_named(session: Session, others: Path, tmp_pat
     assert "2: " in text
     [warning] = session.sql("ADOPT TABLE t").warnings
     assert warning.message == (
-        f"open when the dump was made, and never to count: 2: {others}/t/delta_0000002_0000002_0000"
+        f"open when that was told, and never to count: 2: {others}/t/delta_0000002_0000002_0000"
     )
     assert rows(session, "SELECT * FROM t") == []
 

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shutil
-import tarfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,33 +18,6 @@ from acidsql.expressions.spark_words import text_literal
 from acidsql.rendering.formats import Layout, write_rows
 from acidsql.session import Session
 from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(tmp_path / "warehouse", settings={"acidsql.engine": "local"}) as opened:
-        yield opened
-
-
-@pytest.fixture
-def location(request: pytest.FixtureRequest, shared: Path, tmp_path: Path) -> Iterator[Path]:
-    """The directory of a table that Hive wrote, which nobody may write to."""
-    folder = shared / "hive" / "fixtures"
-    with tarfile.open(folder / f"{request.param}.tar.gz") as archive:
-        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # fmt: skip
-    [table] = [path for path in tmp_path.iterdir() if path.is_dir() and path.name != "warehouse"]
-    before = contents(table)
-    yield table
-    assert contents(table) == before
-
-
-def contents(folder: Path) -> dict[str, Any]:
-    return {
-        path.relative_to(folder).as_posix(): (
-            (os.stat(path).st_mtime_ns, path.read_bytes()) if path.is_file() else None
-        )
-        for path in folder.rglob("*")
-    }
 
 
 def rows_of(session: Session, table: str, *, with_ids: bool) -> list[str]:

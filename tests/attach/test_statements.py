@@ -297,7 +297,7 @@ def test_a_dump_names_what_does_not_count(session: Session, others: Path, tmp_pa
 
 def test_servers_are_refused_for_now(session: Session, others: Path) -> None:
     """With a hint at dumps."""
-    with pytest.raises(NotSupportedError, match="cannot be asked yet"):
+    with pytest.raises(NotSupportedError, match="cannot be asked by thrift yet"):
         session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING 'thrift://host:9083'")
 
 

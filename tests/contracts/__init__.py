@@ -21,6 +21,7 @@ from tests.contracts.lock_ends import LockEndContract
 from tests.contracts.locks import LockContract
 from tests.contracts.readers import ReaderContract, ReaderTableContract
 from tests.contracts.recorded_directories import RecordContract
+from tests.contracts.refreshing import RefreshContract
 from tests.contracts.runs import RunContract
 from tests.contracts.statistics import StatisticsContract
 from tests.contracts.store import Clock, OpenStore, StoreContract
@@ -66,6 +67,7 @@ class MetastoreContract(
     DropContract,
     AlterContract,
     AdoptContract,
+    RefreshContract,
     WrittenPartitionContract,
     StatisticsContract,
     RecordContract,

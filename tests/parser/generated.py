@@ -267,6 +267,7 @@ CATALOG = st.one_of(
         using=maybe(PATH), assumption=maybe(ASSUMPTION),
     ),
     build(ast.AttachTable, name=TABLES, location=PATH, read_only=st.just(True)), build(ast.AttachTable, name=TABLES, location=PATH, overlay=st.just(True)),
+    build(ast.AttachTable, name=TABLES, location=st.none(), read_only=FLAGS, using=PATH),
     build(
         ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),

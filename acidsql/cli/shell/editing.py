@@ -15,6 +15,7 @@ from acidsql.cli.completion.catalog import SessionNames
 from acidsql.cli.completion.complete import complete
 from acidsql.cli.shell.files import history_file
 from acidsql.cli.shell.reading import CONTINUATION, is_whole
+from acidsql.passwords import without_passwords
 from acidsql.session import Session
 
 _GLANCE_SECONDS = 0.2
@@ -93,7 +94,14 @@ def _history() -> Any:
         path.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(str(path))
+
+    class History(FileHistory):
+        """What was typed; the file has no passwords of URLs."""
+
+        def store_string(self, string: str) -> None:
+            super().store_string(without_passwords(string))
+
+    return History(str(path))
 
 
 def _lexer() -> Any:

@@ -178,6 +178,21 @@ class EmbeddedCatalog:
             )
             yield
 
+    def refresh_attached(
+        self, before: Table, after: Table, partitions: Sequence[Partition]
+    ) -> Table:
+        from acidsql.metastore.refreshing import refresh
+
+        with self._store.write() as connection:
+            stored = find_table(connection, before.name, self._store.warehouse)
+            if stored is None or stored.table_id != before.table_id or not is_attached(stored):
+                raise WriteConflictError(
+                    f'table "{before.name}" was changed by another session meanwhile',
+                    hint="Run the statement again.",
+                )
+            refresh(self._store, connection, stored, after, partitions)
+            return self._require_table(connection, before.name)
+
     def _create_table(self, connection: Connection, table: Table) -> Table:
         db_id = _require_database(connection, table.name.database)
         if find_table_id(connection, db_id, table.name.table) is not None:

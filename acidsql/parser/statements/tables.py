@@ -274,13 +274,13 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachTable:
-    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] FROM 'location' [READ ONLY | OVERLAY]
+    """ATTACH TABLE t [(a INT, ..)] [PARTITIONED BY (..)] [FROM 'location'] [READ ONLY | OVERLAY]
     [USING 'source'] [ASSUME ..].
     """
 
     span: Span
     name: QualifiedName
-    location: Path
+    location: Path | None = None
     if_not_exists: bool = False
     columns: tuple[ColumnDefinition, ...] = ()
     partitioned_by: tuple[ColumnDefinition, ...] = ()

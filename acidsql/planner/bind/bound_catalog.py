@@ -254,16 +254,17 @@ class BoundRepairTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAttachTable:
-    """``table``: the entry to be, with the columns that are given. ``assumed``: what the user says
-    of write ids; None for nothing. ``dump``: the path of a file that tells what Hive knows.
+    """``table``: the entry to be, with the columns that are given; its location is "" where the
+    source is to tell it. ``assumed``: what the user says of write ids; None for nothing.
+    ``source``: what tells what Hive knows, the path of a dump or the URL of a database.
     ``exists``: the name is taken, and IF NOT EXISTS was said. ``overlay``: where changes are to
-    lie; None: there are none. ``span``, ``dump_span``: of both paths, ``name_span``: of the name.
+    lie; None: there are none. ``span``, ``source_span``: of both texts, ``name_span``: of the name.
     """
 
     table: Table
     assumed: Assumed | None
-    dump: str | None
-    dump_span: Span | None
+    source: str | None
+    source_span: Span | None
     exists: bool
     span: Span
     name_span: Span

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
@@ -166,7 +167,12 @@ class Names:
                 return None
             raise self.not_found(wanted, span)
         self.check_manager(table, span)
-        return table
+        return self.around.refreshed(table) if is_live(table) else table
+
+    def fresh_table(self, name: ast.QualifiedName) -> Table:
+        """The table, as its source tells it now if it is attached to one that can be asked."""
+        table = self.table(name)
+        return self.around.refreshed(table) if is_live(table) else table
 
     def _check_one_meaning(self, name: str, table: Table | None, span: Span) -> None:
         """Refuses a name that a frame has and a table as well: no one shadows the other."""

@@ -243,7 +243,7 @@ def _attach_table(statement: AttachTable) -> str:
     return clauses(
         words("ATTACH TABLE", exists, qualified(statement.name), columns),
         f"PARTITIONED BY {keys}" if keys else None,
-        quoted("FROM", statement.location.text),
+        quoted("FROM", statement.location.text) if statement.location else None,
         "READ ONLY" if statement.read_only else "OVERLAY" if statement.overlay else None,
         quoted("USING", statement.using.text) if statement.using else None,
         assumed,

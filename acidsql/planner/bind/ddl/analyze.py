@@ -20,7 +20,7 @@ SIZES = "sizes and footers of files"
 
 
 def bind_analyze(names: Names, statement: ast.AnalyzeTable) -> BoundAnalyze:
-    table = names.table(statement.name)
+    table = names.fresh_table(statement.name)
     if table.kind is TableKind.VIEW:
         raise BindError("ANALYZE is not supported for views", code=10091, span=statement.name.span)
     names.check_manager(table, statement.name.span)

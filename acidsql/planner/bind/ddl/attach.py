@@ -7,7 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidsql.acid.ids import WriteId
-from acidsql.catalog.attached import SOURCE, Assumed, check_no_overlay, is_attached, is_overlay
+from acidsql.catalog.attached import (
+    SOURCE,
+    Assumed,
+    check_no_overlay,
+    is_attached,
+    is_database,
+    is_overlay,
+)
 from acidsql.catalog.model import Bucketing, Table, TableKind
 from acidsql.catalog.names import table_location
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -27,7 +34,7 @@ from acidsql.planner.bind.ddl.create import absolute, new_name
 from acidsql.planner.bind.ddl.table_properties import BUCKETING_VERSION, Given, check_values
 from acidsql.planner.bind.names import Names
 
-SERVERS = ("thrift", "postgresql", "mysql", "jdbc", "derby")
+SERVERS = ("thrift", "jdbc", "derby")
 
 
 def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
@@ -36,7 +43,7 @@ def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
     table = Table(
         name=name,
         columns=columns,
-        location=absolute(statement.location.text, statement.location.span),
+        location=_location(statement),
         partition_columns=bind_partition_columns(statement.partitioned_by, columns),
         kind=TableKind.EXTERNAL,
         owner=names.around.user,
@@ -45,31 +52,50 @@ def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
     return BoundAttachTable(
         table=table if existing is None else replace(existing),
         assumed=_assumed(statement.assumption),
-        dump=_dump(statement),
-        dump_span=None if statement.using is None else statement.using.span,
+        source=_source(statement),
+        source_span=None if statement.using is None else statement.using.span,
         exists=existing is not None,
-        span=statement.location.span,
+        span=(statement.location or statement.name).span,
         name_span=statement.name.span,
         overlay=table_location(database.location, name.table) if statement.overlay else None,
     )
 
 
-def _dump(statement: ast.AttachTable) -> str | None:
-    """The path of the dump. BindError for what contradicts it."""
+def _location(statement: ast.AttachTable) -> str:
+    """Where the table lies; "" where the source is to tell it."""
+    if statement.location is not None:
+        return absolute(statement.location.text, statement.location.span)
+    using = statement.using
+    if using is None:
+        raise BindError(
+            "it is not said where the table lies",
+            hint="ATTACH TABLE .. FROM '/data/orders'",
+            span=statement.name.span,
+        )
+    return ""
+
+
+def _source(statement: ast.AttachTable) -> str | None:
+    """What USING names. BindError for what contradicts it."""
     using = statement.using
     if using is None:
         return None
-    if "://" in using.text and using.text.partition("://")[0] in SERVERS:
+    scheme = using.text.partition("://")[0].partition(":")[0]
+    if "://" in using.text and scheme in SERVERS:
         raise UnsupportedStatementError(
-            "a metastore cannot be asked yet",
-            hint="Make a dump of what it knows: docs/attach.md says how.",
+            f"a metastore cannot be asked by {scheme} yet",
+            hint="Its database can (postgresql://, mysql://), or a dump: docs/attach.md says how.",
             span=using.span,
         )
-    for given, what in ((statement.assumption, "ASSUME"), (statement.columns, "a list of columns")):
+    what = "a metastore" if is_database(using.text) else "a dump"
+    for given, words in (
+        (statement.assumption, "ASSUME"),
+        (statement.columns, "a list of columns"),
+    ):
         if given:
-            raise BindError(f"a dump tells what {what} would say", span=using.span)
+            raise BindError(f"{what} tells what {words} would say", span=using.span)
     if statement.partitioned_by:
-        raise BindError("a dump tells the partition columns", span=using.span)
+        raise BindError(f"{what} tells the partition columns", span=using.span)
     return using.text
 
 
@@ -123,7 +149,7 @@ def bind_adopt(names: Names, statement: ast.AdoptTable) -> BoundAdoptTable:
 def _check_buckets_unknown(table: Table, bucketing: Bucketing | None, where: Span) -> None:
     """Raises BindError where buckets are given that a dump has told, or that cannot be written."""
     if SOURCE in table.properties:
-        raise BindError("the dump has told which buckets the table has", span=where)
+        raise BindError("the source has told which buckets the table has", span=where)
     sorted_by = () if bucketing is None else bucketing.sorted_by
     if sorted_by and table.is_full_acid:
         raise BindError(

@@ -54,7 +54,7 @@ def bind_describe(names: Names, statement: ast.Describe) -> BoundDescribe:
 
 def bind_describe_health(names: Names, statement: ast.DescribeHealth) -> BoundDescribeHealth:
     """DESCRIBE HEALTH t [PARTITION (..)]."""
-    table = names.table(statement.name)
+    table = names.fresh_table(statement.name)
     if table.kind is TableKind.VIEW:
         raise BindError(f"{table.name} is a view and has no files", span=statement.name.span)
     partition = None
@@ -101,7 +101,7 @@ def bind_show_table_properties(
 def bind_show_partitions(
     names: Names, statement: ast.ShowPartitions
 ) -> BoundShowPartitions | BoundUnbuilt:
-    table = names.table(statement.name)
+    table = names.fresh_table(statement.name)
     if not table.partition_columns:
         raise BindError(
             f"Table {table.name} is not a partitioned table", code=10241, span=statement.name.span

@@ -26,8 +26,9 @@ class Surroundings:
     ``own_partitions``: of a table, those that the open transaction has made, which the catalog does
     not know yet. ``warn`` is given what the user should know of the statement. ``semantics``: what
     expressions mean in the session. ``frames``: what the session was given to be read under names
-    in lower case; None is one that Spark's session has as a view. ``find_files``: those of a format
-    at a path, or why only Spark reads them.
+    in lower case; None is one that Spark's session has as a view. ``refreshed``: an attached
+    table as its source tells it now. ``find_files``: those of a format at a path, or why only Spark
+    reads them.
     """
 
     catalog: Catalog
@@ -41,4 +42,5 @@ class Surroundings:
     warn: Callable[[Warning], None] = lambda warning: None
     semantics: Semantics = field(default_factory=Semantics)
     frames: Mapping[str, Table | None] = field(default_factory=dict)
+    refreshed: Callable[[Table], Table] = lambda table: table
     find_files: FindFiles = lambda kind, path: NotHere("files by their path")

@@ -1,0 +1,81 @@
+"""The URL of a metastore's database: ``postgresql://hive@host/metastore?table=sales.orders``.
+
+Behind the question mark stand ``table``, which says Hive's name of the table, and options of the
+driver. The password is used and never shown or kept: what is on record has none, and who
+reads later takes it from PGPASSWORD or ~/.pgpass, or from MYSQL_PWD.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from acidsql.catalog.attached import DATABASES
+from acidsql.catalog.model import TableName
+from acidsql.errors import BindError
+from acidsql.lazy_dataclass import dataclass
+
+_DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "passwd")
+_TABLE = "table"
+_FORM = 'It is of the form "postgresql://user@host:5432/database?table=sales.orders".'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseUrl:
+    """``url``: as it is connected to, with its password. ``table``: Hive's name of the table."""
+
+    url: URL
+    table: TableName | None
+
+    @property
+    def is_mysql(self) -> bool:
+        return self.url.drivername == _DRIVERS["mysql"]
+
+    @property
+    def has_password(self) -> bool:
+        return self.url.password is not None or any(one in self.url.query for one in _SECRETS)
+
+    @property
+    def password_from(self) -> str:
+        """Where the driver finds a password that the URL does not have."""
+        return "MYSQL_PWD" if self.is_mysql else "PGPASSWORD or ~/.pgpass"
+
+    @property
+    def shown(self) -> str:
+        """The URL without secrets, and without the table."""
+        dialect = self.url.drivername.partition("+")[0]
+        url = self.url.difference_update_query(_SECRETS)._replace(password=None)
+        return url.set(drivername=dialect).render_as_string()
+
+    def recorded(self, table: TableName) -> str:
+        """The URL as it is kept of an attached table: without secrets, with Hive's name."""
+        separator = "&" if "?" in self.shown else "?"
+        return f"{self.shown}{separator}{_TABLE}={table}"
+
+
+def parse_database_url(text: str) -> DatabaseUrl:
+    """BindError, which does not repeat the text, for what is no such URL."""
+    try:
+        url = make_url(text.strip())
+    except (ArgumentError, ValueError):
+        # from None: the cause would quote the text, which may hold a password
+        raise BindError("the source is not the URL of a database", hint=_FORM) from None
+    dialect = DATABASES.get(url.drivername)
+    if dialect is None or not url.database:
+        raise BindError("the source is not the URL of a database", hint=_FORM)
+    given = url.query.get(_TABLE)
+    table = None if given is None else hive_name(given)
+    url = url.difference_update_query([_TABLE]).set(drivername=_DRIVERS[dialect])
+    return DatabaseUrl(url=url, table=table)
+
+
+def hive_name(given: str | tuple[str, ...]) -> TableName:
+    """What ``table`` says: a name with its database. BindError for anything else."""
+    parts = given.lower().split(".") if isinstance(given, str) else ()
+    if len(parts) != 2 or not all(parts):
+        raise BindError(
+            "table in the source is not the name of one",
+            hint="It is Hive's, with its database: ?table=sales.orders",
+        )
+    return TableName(*parts)
