@@ -152,11 +152,11 @@ class TransactionWork(UnitOfWork):
         locations = [p.location for p in self._store.list_partitions(table)]
         try:
             with translated():
-                found = find_undeclared(files, table, locations, WriteId(0))
+                others = find_undeclared(files, table, locations, WriteId(0))
             # asked behind the files: an id is given out before its first directory is there
             given = self.txn.highest_given(table.name)
-            if found is not None and not write_id < found.lowest <= found.highest <= given:
-                raise undeclared_error(table, found)
+            if others is not None and not write_id < others.lowest <= others.highest <= given:
+                raise undeclared_error(table, others)
         except BaseException:  # the next one is to look again
             self.txn.give_back(table.name)
             raise

@@ -13,7 +13,8 @@ import pytest
 from acidsql.acid.bucket_codec import decode
 from acidsql.catalog.model import TableName
 from acidsql.session import Session
-from tests.attach.test_fixtures import dump_of, location, partition_words, rows_of
+from tests.attach.conftest import location
+from tests.attach.test_fixtures import dump_of, partition_words, rows_of
 from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
 
 __all__ = ["location"]
