@@ -136,6 +136,25 @@ def test_joins_and_changes_of_own_tables_ask_too(
             session.sql(change)
 
 
+def test_an_overlay_stays_as_it_was_attached(
+    attached: HiveMetastore, written: Path, session: Session
+) -> None:
+    """Its source is asked once, when it is made, for the location as well."""
+    add_last_partition(attached, written)
+    made = f"ATTACH TABLE twin OVERLAY USING '{url_of(attached)}&table=sales.orders'"
+    told = "\n".join(str(line) for (line,) in session.sql(f"EXPLAIN {made}").rows())
+    assert "changes:" in told
+    assert "asked anew" not in told
+    session.sql(made)
+    session.sql("INSERT INTO twin VALUES (70, 7.0, '2024-01-01', 'x')")
+    session.sql("DELETE FROM twin WHERE id = 2")
+    attached.end(12, "c")
+    assert ids(session) == [2, 3]
+    assert ids(session, "SELECT id FROM twin") == [70]
+    session.sql("DETACH TABLE twin")
+    assert ids(session) == [2, 3]
+
+
 def test_a_source_that_does_not_answer_is_an_error(
     hive_metastores: Metastores,
     postgresql_server: PostgreSQLServer,
