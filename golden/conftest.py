@@ -12,26 +12,31 @@ from acidsql.session import Session
 from acidsql.testing.items import THROWN_AWAY
 from tests.conftest import REMOTE, SPARK_CONF
 
-BIG = "[acidsql.write.path=big]"
+BIG, SPARK = "[acidsql.write.path=big]", "[acidsql.engine=spark]"
 ROOT = Path(__file__).parent
-ALIKE = (
-    *("txn/anomalies", "txn/waiting.sql", "txn/write_set_tracking.sql"),
-    *("write/losses.sql", "write/dry_run.sql"),
+ONE_WAY = (
+    "txn/",
+    *(f"write/{one}.sql" for one in ("column_names", "constraints", "dry_run", "losses")),
 )
-"""Who waits, who loses, and what a dry run tells, is decided before and after rows are written;
-what store casts take is counted on both paths by tests/session/rows/test_counted_losses.py, too.
+"""Scripts about what is decided before and after rows are written: who waits, who is refused, what is
+told. Every run carries them out without Spark.
 """
+BY_BOTH = ("write/dml.sql", "write/bucketed.sql", "write/overwrite.sql")
+"""Scripts of which every run carries out both paths; the tests of rows carry out all else on both."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Scripts about that run with Spark and without; the big path, which takes longest, is for the
-    slow group.
+    """The slow group has the other ways of the scripts: the big path, which takes longest, and Spark
+    where it decides nothing.
     """
     for item in items:
-        if not item.name.endswith(BIG) or not item.path.is_relative_to(ROOT):
+        if not item.path.is_relative_to(ROOT):
             continue
-        if item.path.relative_to(ROOT).as_posix().startswith(ALIKE):
+        script = item.path.relative_to(ROOT).as_posix()
+        if item.name.endswith(BIG) and script not in BY_BOTH:
+            item.add_marker("slow")
+        elif item.name.endswith(SPARK) and script.startswith(ONE_WAY):
             item.add_marker("slow")
 
 

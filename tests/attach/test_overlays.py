@@ -460,7 +460,7 @@ def test_the_doctor_finds_nothing(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("path", ["small", "big"])
+@pytest.mark.parametrize("path", [pytest.param("small", marks=pytest.mark.slow), "big"])
 def test_spark_keeps_look_alikes_apart(
     session: Session, others: Path, spark: SparkSession, path: str
 ) -> None:

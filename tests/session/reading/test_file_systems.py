@@ -313,7 +313,8 @@ def test_killed_while_writing_to_s3(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("scheme", "path"), [("viewfs", "small"), ("viewfs", "big"), ("s3", "big")]
+    ("scheme", "path"),
+    [("viewfs", "small"), pytest.param("viewfs", "big", marks=pytest.mark.slow), ("s3", "big")],
 )
 def test_rows_are_changed_and_read_elsewhere(
     session: Session, tmp_path: Path, scheme: str, path: str

@@ -172,8 +172,15 @@ def test_a_transaction_over_several_statements(session: Session, warehouse: Path
     )
 
 
-@pytest.mark.parametrize("stored_as", ["ORC", "PARQUET"])
-@pytest.mark.parametrize("path", ["small", "big"])
+@pytest.mark.parametrize(
+    ("stored_as", "path"),
+    [
+        ("ORC", "small"),
+        ("PARQUET", "big"),
+        pytest.param("ORC", "big", marks=pytest.mark.slow),
+        pytest.param("PARQUET", "small", marks=pytest.mark.slow),
+    ],
+)
 def test_union_all_is_one_delta(session: Session, stored_as: str, path: str) -> None:
     """Hive makes a statement of each leg; readers do not mind."""
     create(session, stored_as)

@@ -28,6 +28,7 @@ LAYOUTS = {
     "partitioned": f"(id INT, n INT, s STRING) PARTITIONED BY (p STRING) {ACID}",
     "converted": "(id INT, n INT, s STRING) PARTITIONED BY (p STRING) STORED AS ORC",
 }
+JOINS = ("t.id = s.id", "s.id = t.id AND t.n = s.n", "t.s = s.s AND t.id = s.id")
 ROWS = [(i, i % 7, f"s{i % 5}", "ab"[i % 2]) for i in range(40)] + [
     (None, 1, "s1", "a"),
     (3, None, None, "b"),
@@ -98,9 +99,15 @@ def rows(session: Session, name: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    "on", ["t.id = s.id", "s.id = t.id AND t.n = s.n", "t.s = s.s AND t.id = s.id"]
+    ("layout", "on"),
+    [
+        (layout, on)
+        if number % len(JOINS) == at
+        else pytest.param(layout, on, marks=pytest.mark.slow)
+        for number, layout in enumerate(LAYOUTS)
+        for at, on in enumerate(JOINS)
+    ],
 )
-@pytest.mark.parametrize("layout", LAYOUTS)
 def test_rows_are_those_of_sparks_join(
     session: Session, answers: list[bool], monkeypatch: pytest.MonkeyPatch, layout: str, on: str
 ) -> None:

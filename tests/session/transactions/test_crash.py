@@ -177,12 +177,12 @@ def both(session: Session) -> tuple[Rows, Rows]:
     [
         ("the end", 1, INSERTS[:-1], "auto"),
         ("directory made", 1, INSERTS, "auto"),
-        ("directory made", 4, INSERTS, "auto"),
+        pytest.param("directory made", 4, INSERTS, "auto", marks=pytest.mark.slow),
         ("file published", 1, INSERTS, "auto"),
-        ("file published", 5, INSERTS, "auto"),
+        pytest.param("file published", 5, INSERTS, "auto", marks=pytest.mark.slow),
         ("written", 1, INSERTS, "auto"),
         ("committed", 1, INSERTS, "auto"),
-        ("file published", 4, CHANGES, "big"),
+        pytest.param("file published", 4, CHANGES, "big", marks=pytest.mark.slow),
         pytest.param("written", 1, CHANGES, "small", marks=pytest.mark.slow),
     ],
 )

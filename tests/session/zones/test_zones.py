@@ -49,8 +49,15 @@ def berlin(spark: SparkSession) -> Iterator[SparkSession]:
         yield user
 
 
-@pytest.mark.parametrize("path", ["small", "big"])
-@pytest.mark.parametrize("zone", [BERLIN, "Australia/Lord_Howe"])
+@pytest.mark.parametrize(
+    ("zone", "path"),
+    [
+        (BERLIN, "small"),
+        ("Australia/Lord_Howe", "big"),
+        pytest.param(BERLIN, "big", marks=pytest.mark.slow),
+        pytest.param("Australia/Lord_Howe", "small", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_read_is_what_was_written(
     spark: SparkSession, warehouse: Path, zone: str, path: str
 ) -> None:
