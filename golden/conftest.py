@@ -14,29 +14,26 @@ from tests.conftest import REMOTE, SPARK_CONF
 
 BIG, SPARK = "[acidsql.write.path=big]", "[acidsql.engine=spark]"
 ROOT = Path(__file__).parent
-ONE_WAY = (
-    "txn/",
-    *(f"write/{one}.sql" for one in ("column_names", "constraints", "dry_run", "losses")),
-)
-"""Scripts about what is decided before and after rows are written: who waits, who is refused, what is
-told. Every run carries them out without Spark.
+DECIDED = ("column_names", "constraints", "dry_run", "losses")
+ONE_WAY = ("txn/", *(f"write/{name}.sql" for name in DECIDED))
+"""Scripts about what is decided before and after rows are written: who waits, who is refused, what
+is told. Every run carries them out without Spark.
 """
 BY_BOTH = ("write/dml.sql", "write/bucketed.sql", "write/overwrite.sql")
-"""Scripts of which every run carries out both paths; the tests of rows carry out all else on both."""
+"""Scripts of which every run carries out both paths; the tests of rows carry out the rest so."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow group has the other ways of the scripts: the big path, which takes longest, and Spark
-    where it decides nothing.
+    """The slow group has the other ways of the scripts: the big path, which takes longest, and
+    Spark where it decides nothing.
     """
     for item in items:
         if not item.path.is_relative_to(ROOT):
             continue
         script = item.path.relative_to(ROOT).as_posix()
-        if item.name.endswith(BIG) and script not in BY_BOTH:
-            item.add_marker("slow")
-        elif item.name.endswith(SPARK) and script.startswith(ONE_WAY):
+        by_spark = item.name.endswith(SPARK) and script.startswith(ONE_WAY)
+        if by_spark or (item.name.endswith(BIG) and script not in BY_BOTH):
             item.add_marker("slow")
 
 
