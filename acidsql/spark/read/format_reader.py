@@ -19,6 +19,7 @@ from acidsql.spark.read.file_constants import in_order, with_file_number, withou
 from acidsql.spark.read.parquet_times import ParquetTimes
 from acidsql.spark.read.scan_words import PartitionValues, file_uri, identity_of, with_hive_types
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock
+from acidsql.spark.start.session import EXACT_FILTERS
 from acidsql.storage.footers import FoundFile
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _PARQUET_OPTIONS = {
     "datetimeRebaseMode": "LEGACY",
     "int96RebaseMode": "LEGACY",
     "mergeSchema": "false",
+    **EXACT_FILTERS,
 }
 
 

@@ -38,7 +38,14 @@ GIGABYTE = 1 << 30
 MAX_DEFAULT_MEMORY = 8 * GIGABYTE
 
 # Spark keeps these for a session; they are set in ours only.
+EXACT_FILTERS = {
+    # 0.0 equals -0.0, and these look a file over for the very one that is asked for
+    "parquet.filter.dictionary.enabled": "false",
+    "parquet.filter.bloom.enabled": "false",
+}
+"""Spark's reader of Parquet passes over files by these, and then misses rows."""
 DERIVED_CONF = {
+    **EXACT_FILTERS,
     # Spark would overwrite our own search argument, and resolves columns in a way that ACID files
     # do not follow.
     "spark.sql.orc.filterPushdown": "false",

@@ -133,6 +133,24 @@ def test_parquet_is_written_in_hives_forms(session: Session, warehouse: Path) ->
     assert rows(session, "SELECT id, ts, ch FROM t WHERE id = 2") == [(2, None, "too l")]
 
 
+def test_both_zeros_are_found(session: Session, warehouse: Path) -> None:
+    """0.0 equals -0.0, whichever of them is in a file of Parquet, whose own reader looks for the
+    very one: in tables, by path, and where a ``.df`` is asked later.
+    """
+    session.sql("SET acidsql.engine=spark")
+    for zero in ("0.0D", "-0.0D"):
+        session.sql("CREATE TABLE z (d DOUBLE, f FLOAT) STORED AS PARQUET")
+        # only values that come twice are in a dictionary
+        session.sql(f"INSERT INTO z VALUES {', '.join([f'({zero}, {zero})'] * 3)}")
+        for relation in ("z", f"parquet.`{warehouse}/z`"):
+            asked = ("d = 0.0D", "d = -0.0D", "f IN (-0.0D, 5)", "f >= 0.0D", "d <= -0.0D")
+            counts = [f"(SELECT count(*) FROM {relation} WHERE {one})" for one in asked]
+            assert session.sql(f"SELECT {', '.join(counts)}").fetchall() == [(3,) * len(asked)]
+        frame = session.sql("SELECT * FROM z").df
+        assert frame.where("d = -0.0D").count() == frame.where("f = 0.0D").count() == 3
+        session.sql("DROP TABLE z")
+
+
 def test_a_renamed_parquet_column_is_another_one(session: Session) -> None:
     """Files written before have NULL in it, as in Hive; its old name brings the values back."""
     session.sql("CREATE TABLE t (id INT, v STRING) STORED AS PARQUET")
