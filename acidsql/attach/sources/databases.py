@@ -1,0 +1,98 @@
+"""All tables of one of Hive's databases, as its metastore knows them in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import TableClause, literal, select, text
+
+from acidsql.attach.facts import TableFacts
+from acidsql.attach.sources.metastore import (
+    KINDS,
+    OWN_CATALOG,
+    HiveTables,
+    TableRow,
+    find_tables,
+    named_table,
+    read_facts,
+    read_properties,
+)
+from acidsql.errors import BindError
+from acidsql.files.urls import path_of
+from acidsql.lazy_dataclass import dataclass
+
+_MANAGED = "DB_MANAGED_LOCATION_URI"
+_NAME_IT = "USING '..?database=sales' says which database of Hive it is."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiveTable:
+    """``kind``: acid, insert-only, plain, or a view. ``facts``: or why it cannot be attached."""
+
+    name: str
+    kind: str
+    facts: TableFacts | BindError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiveDatabase:
+    """``directories``: where Hive makes tables of it, one for each kind where these differ."""
+
+    name: str
+    directories: tuple[str, ...]
+    tables: tuple[HiveTable, ...]
+
+
+def read_database(hive: HiveTables, name: str) -> HiveDatabase:
+    """What the metastore knows of a database and its tables. BindError if there is none of that
+    name in Hive's own catalog.
+    """
+    directories = tuple(_directories(hive, name))
+    own = hive["DBS"].c
+    rows = find_tables(hive, (own.NAME == name) & (own.CTLG_NAME == OWN_CATALOG))
+    tables = tuple(_table(hive, row) for row in rows)
+    return HiveDatabase(name=name, directories=directories, tables=tables)
+
+
+def _directories(hive: HiveTables, name: str) -> Iterator[str]:
+    own = hive["DBS"].c
+    rows = hive.rows(select(own.CTLG_NAME, own.DB_LOCATION_URI).where(own.NAME == name))
+    places = {row[0]: row[1] for row in rows}
+    if OWN_CATALOG not in places:
+        elsewhere = f', only in its catalog "{next(iter(places))}"' if places else ""
+        raise BindError(f"the metastore has no database {name}{elsewhere}", hint=_NAME_IT)
+    for location in (places[OWN_CATALOG], _managed(hive, name)):
+        if location:
+            yield path_of(location).rstrip("/")
+
+
+def _managed(hive: HiveTables, name: str) -> str | None:
+    """Where Hive 4 makes managed tables of a database, if elsewhere than external ones."""
+    known = hive["DBS"]
+    assert isinstance(known, TableClause)
+    query = select(text("*")).select_from(known).where(literal(False))
+    if _MANAGED not in map(str.upper, hive.connection.execute(query).keys()):
+        return None
+    dbs = named_table(known.name, ("NAME", "CTLG_NAME", _MANAGED))
+    own = (dbs.c.NAME == name) & (dbs.c.CTLG_NAME == OWN_CATALOG)
+    rows = hive.rows(select(dbs.c[_MANAGED]).where(own))
+    return rows[0][0] if rows else None
+
+
+def _table(hive: HiveTables, row: TableRow) -> HiveTable:
+    facts: TableFacts | BindError
+    try:
+        facts = read_facts(hive, row)
+    except BindError as error:
+        facts = error
+    return HiveTable(name=row.name.table, kind=_kind(hive, row), facts=facts)
+
+
+def _kind(hive: HiveTables, row: TableRow) -> str:
+    if row.kind in KINDS:
+        return KINDS[row.kind].partition(" ")[2]
+    properties = read_properties(hive, row)
+    if properties.get("transactional", "").lower() != "true":
+        return "plain"
+    is_insert_only = properties.get("transactional_properties", "").lower() == "insert_only"
+    return "insert-only" if is_insert_only else "acid"
