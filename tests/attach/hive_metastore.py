@@ -94,8 +94,11 @@ class HiveMetastore:
             for mark in ("t2w", "nwi")
         }
         named = {name: definition.format(**of_catalog) for name, definition in TRANSACTIONS.items()}
+        nucleus = dict(NUCLEUS)
+        if not self.is_old:
+            nucleus["DBS"] += ", DB_MANAGED_LOCATION_URI varchar(4000)"
         sequence = {"NEXT_TXN_ID" if self.is_old else "TXN_LOCK_TBL": "NTXN_NEXT bigint NOT NULL"}
-        return {**NUCLEUS, **named, **sequence}
+        return {**nucleus, **named, **sequence}
 
     def empty(self) -> None:
         with self.engine.begin() as connection:
@@ -130,10 +133,14 @@ class HiveMetastore:
 
     # ---- tables
 
-    def add_database(self, name: str, catalog: str = "hive") -> int:
+    def add_database(
+        self, name: str, catalog: str = "hive", location: str | None = None, managed: str | None = None
+    ) -> int:  # fmt: skip
+        """``managed``: where managed tables are made, of Hive 4."""
         number = next(self.ids)
+        of_managed = {} if self.is_old else {"DB_MANAGED_LOCATION_URI": managed}
         self.insert(
-            "DBS", DB_ID=number, DB_LOCATION_URI=f"file:/warehouse/{name}.db", NAME=name, CTLG_NAME=catalog
+            "DBS", DB_ID=number, DB_LOCATION_URI=location or f"file:/warehouse/{name}.db", NAME=name, CTLG_NAME=catalog, **of_managed
         )  # fmt: skip
         return number
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import TableClause, literal, select, text
+from sqlalchemy import Select, column, literal, select, text
+from sqlalchemy.sql import quoted_name
 
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.metastore import (
@@ -13,7 +15,6 @@ from acidsql.attach.sources.metastore import (
     HiveTables,
     TableRow,
     find_tables,
-    named_table,
     read_facts,
     read_properties,
 )
@@ -68,14 +69,13 @@ def _directories(hive: HiveTables, name: str) -> Iterator[str]:
 
 def _managed(hive: HiveTables, name: str) -> str | None:
     """Where Hive 4 makes managed tables of a database, if elsewhere than external ones."""
-    known = hive["DBS"]
-    assert isinstance(known, TableClause)
-    query = select(text("*")).select_from(known).where(literal(False))
-    if _MANAGED not in map(str.upper, hive.connection.execute(query).keys()):
+    dbs, own = hive["DBS"], hive["DBS"].c
+    keys = hive.connection.execute(select(text("*")).select_from(dbs).where(literal(False))).keys()
+    managed = next((key for key in keys if key.upper() == _MANAGED), None)
+    if managed is None:
         return None
-    dbs = named_table(known.name, ("NAME", "CTLG_NAME", _MANAGED))
-    own = (dbs.c.NAME == name) & (dbs.c.CTLG_NAME == OWN_CATALOG)
-    rows = hive.rows(select(dbs.c[_MANAGED]).where(own))
+    query: Select[Any] = select(column(quoted_name(managed, True))).select_from(dbs)
+    rows = hive.rows(query.where(own.NAME == name, own.CTLG_NAME == OWN_CATALOG))
     return rows[0][0] if rows else None
 
 

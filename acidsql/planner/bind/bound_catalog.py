@@ -6,7 +6,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.attached import Assumed, is_overlay
-from acidsql.catalog.model import Bucketing, Column, Database, Partition, Table, TableName
+from acidsql.catalog.model import (
+    DEFAULT_DATABASE,
+    Bucketing,
+    Column,
+    Database,
+    Partition,
+    Table,
+    TableName,
+)
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
@@ -304,6 +312,18 @@ class BoundDetachDatabase:
     def overlays(self) -> tuple[Table, ...]:
         """Those whose changes go."""
         return tuple(table for table in self.tables if is_overlay(table))
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What EXPLAIN tells of it, name and value."""
+        tables = [
+            (f"table {t.name}", "its changes go" if is_overlay(t) else "its files stay")
+            for t in self.tables
+        ]
+        if self.name is None:
+            return ()
+        fate = "stays" if self.name == DEFAULT_DATABASE else "goes"
+        return (*tables, (f"database {self.name}", fate))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from acidsql.catalog.model import (
     TableName,
 )
 from acidsql.catalog.names import table_location
-from acidsql.errors import BindError, DatabaseNotFoundError, Span, UnsupportedStatementError
+from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import (
     BoundAdoptTable,
@@ -247,10 +247,10 @@ def _new_location(names: Names, name: str) -> str:
 
 def bind_detach_database(names: Names, statement: ast.DetachDatabase) -> BoundDetachDatabase:
     name, span = statement.name.text.lower(), statement.name.span
-    if names.catalog.find_database(name) is None:
-        if names.may_be_missing(statement.if_exists):
-            return BoundDetachDatabase(name=None)
-        raise DatabaseNotFoundError(f"Database does not exist: {name}", code=10072, span=span)
+    if not statement.if_exists:
+        names.database(statement.name)
+    elif names.catalog.find_database(name) is None:
+        return BoundDetachDatabase(name=None)
     listed = {*names.catalog.list_tables(name), *names.catalog.list_tables(name, TableKind.VIEW)}
     every = [names.catalog.find_table(TableName(name, table)) for table in sorted(listed)]
     tables = [table for table in every if table is not None]
