@@ -102,14 +102,14 @@ def attach_database(
     interrupts.too_late()
     if not action.is_there:
         make_database()
-    made = [_made(store, files, one) for one in candidates]
+    outcomes = [_carried_out(store, files, one) for one in candidates]
     if source.url is not None and not action.overlay:
         live.remember(source.url)
-    result = Result.of_text(Stats(), COLUMNS, [one.row for one in made])
-    result.notes = (_note(made),)
+    result = Result.of_text(Stats(), COLUMNS, [one.row for one in outcomes])
+    result.notes = (_note(outcomes),)
     result.warnings = (
         *(password_not_kept(source.url) if source.url is not None and not action.overlay else ()),
-        *(warning for one in made if one.state == ATTACHED_NOW for warning in one.warnings),
+        *(warning for one in outcomes if one.state == ATTACHED_NOW for warning in one.warnings),
     )
     return result
 
@@ -263,7 +263,7 @@ def _candidate(
         return _Candidate(table=table, state=state)
     directories = source.database.directories if action.warehouse is not None else ()
     moved = dict.fromkeys(directories, action.warehouse or "")
-    told = Told(
+    answer = Told(
         facts=with_moved(table.facts, moved),
         words=source.words,
         recorded=recorded,
@@ -271,7 +271,7 @@ def _candidate(
     )
     attaching = _attaching(action, name, lying_here(table.facts.location or "", moved))
     _check_not_own(attaching.table.location, own)
-    entry, partitions, passed_over = of_source(store, files, attaching, told, taken)
+    entry, partitions, passed_over = of_source(store, files, attaching, answer, taken)
     if moved:
         entry = replace(entry, properties={**entry.properties, MOVED: json.dumps(moved)})
     warnings = (*entry_warnings(entry, passed_over), *without_directory(files, partitions))
@@ -334,7 +334,7 @@ def _check_not_own(location: str, own: Sequence[str]) -> None:
         raise BindError(f'"{location}" lies in the directory of a database of this warehouse')
 
 
-def _made(store: Catalog, files: FileIO, candidate: _Candidate) -> _Candidate:
+def _carried_out(store: Catalog, files: FileIO, candidate: _Candidate) -> _Candidate:
     """The candidate as it came out: somebody else may have been faster."""
     if candidate.entry is None:
         return candidate

@@ -88,9 +88,9 @@ class TableFacts:
 
 def lying_here(path: str, moved: Mapping[str, str]) -> str:
     """Where a directory of Hive lies here. ``moved``: see ``moved_directories``."""
-    for there in sorted(moved, key=len, reverse=True):
-        if is_inside(path, there):
-            return f"{moved[there]}{path[len(there) :]}"
+    for directory in sorted(moved, key=len, reverse=True):
+        if is_inside(path, directory):
+            return f"{moved[directory]}{path[len(directory) :]}"
     return path
 
 

@@ -78,7 +78,7 @@ def _detach_overlay(warehouse: Warehouse, overlay: Table) -> Iterator[str]:
 
 
 def _detach_database(warehouse: Warehouse, action: BoundDetachDatabase) -> Iterator[str]:
-    """Of its directory only the changes of overlays are deleted: others may have files there."""
+    """Deletes nothing of its directory but changes of overlays: others may have files there."""
     store, name = warehouse.store, action.name
     database = None if name is None else store.find_database(name)
     if name is None or database is None:

@@ -5,13 +5,16 @@ before schema 4.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, text
 
 from acidsql.attach.facts import TableFacts
+from acidsql.attach.sources.metastore import TABLES
 from acidsql.catalog.model import TableName
 
 ORC = "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"
@@ -130,6 +133,19 @@ class HiveMetastore:
         held = " AND ".join(f"{self.quoted(table, name)} = :{name}" for name in where)
         with self.engine.begin() as connection:
             connection.execute(text(f"DELETE FROM {self.quoted(table, table)} WHERE {held}"), where)
+
+    def export(self, directory: Path) -> None:
+        """Writes what is read of the tables as Derby's exports have it."""
+        directory.mkdir()
+        for table, columns in TABLES.items():
+            if table not in self.definitions():
+                continue
+            listed = ", ".join(self.quoted(table, name) for name in columns)
+            with self.engine.begin() as connection, open(
+                directory / f"{table}.csv", "w", encoding="utf-8", newline=""
+            ) as file:  # fmt: skip
+                rows = connection.execute(text(f"SELECT {listed} FROM {self.quoted(table, table)}"))
+                csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows(map(tuple, rows))
 
     # ---- tables
 

@@ -58,11 +58,11 @@ def read_database(hive: HiveTables, name: str) -> HiveDatabase:
 def _directories(hive: HiveTables, name: str) -> Iterator[str]:
     own = hive["DBS"].c
     rows = hive.rows(select(own.CTLG_NAME, own.DB_LOCATION_URI).where(own.NAME == name))
-    places = {row[0]: row[1] for row in rows}
-    if OWN_CATALOG not in places:
-        elsewhere = f', only in its catalog "{next(iter(places))}"' if places else ""
+    locations = {row[0]: row[1] for row in rows}
+    if OWN_CATALOG not in locations:
+        elsewhere = f', only in its catalog "{next(iter(locations))}"' if locations else ""
         raise BindError(f"the metastore has no database {name}{elsewhere}", hint=_NAME_IT)
-    for location in (places[OWN_CATALOG], _managed(hive, name)):
+    for location in (locations[OWN_CATALOG], _managed(hive, name)):
         if location:
             yield path_of(location).rstrip("/")
 

@@ -310,12 +310,12 @@ class BoundDetachDatabase:
 
     @property
     def overlays(self) -> tuple[Table, ...]:
-        """Those whose changes go."""
+        """The tables whose changes go."""
         return tuple(table for table in self.tables if is_overlay(table))
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """What EXPLAIN tells of it, name and value."""
+        """Name and value of each thing that EXPLAIN tells of it."""
         tables = [
             (f"table {t.name}", "its changes go" if is_overlay(t) else "its files stay")
             for t in self.tables
