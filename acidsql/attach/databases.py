@@ -143,7 +143,8 @@ def _note(candidates: Sequence[_Candidate]) -> str:
     before = sum(one.is_there for one in candidates)
     rest = len(candidates) - now - before
     already = f", {before} attached already" if before else ""
-    return f"attached {now} tables{already}" + (f", {rest} not attached" if rest else "")
+    tables = f"{now} table{'' if now == 1 else 's'}"
+    return f"attached {tables}{already}" + (f", {rest} not attached" if rest else "")
 
 
 def _check_some(
@@ -262,7 +263,7 @@ def _candidate(
         state = _state_of(existing, recorded, table.facts, overlay=action.overlay)
         return _Candidate(table=table, state=state)
     directories = source.database.directories if action.warehouse is not None else ()
-    moved = dict.fromkeys(directories, action.warehouse or "")
+    moved = dict.fromkeys(directories, (action.warehouse or "").rstrip("/"))
     answer = Told(
         facts=with_moved(table.facts, moved),
         words=source.words,

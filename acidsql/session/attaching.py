@@ -90,7 +90,7 @@ def _detach_database(warehouse: Warehouse, action: BoundDetachDatabase) -> Itera
                 yield f"{table.name}: {note}"
         elif current is not None and is_attached(current):
             store.drop_table(table.name)
-    yield f"detached {len(action.tables)} tables"
+    yield f"detached {len(action.tables)} table{'' if len(action.tables) == 1 else 's'}"
     if name == DEFAULT_DATABASE:
         return
     try:

@@ -17,11 +17,14 @@ from acidsql.catalog.attached import MOVED
 from acidsql.catalog.model import TableName
 from acidsql.errors import BindError, DatabaseNotFoundError, MetastoreError
 from acidsql.session import Session
+from acidsql.settings import values
 from tests.attach import derby
 from tests.attach.conftest import contents
 from tests.attach.hive_metastore import HiveMetastore
 from tests.attach.orders import ACID, facts_of, ids, orders_of, orders_written
 from tests.attach.test_database_sources import url_of
+from tests.postgresql_server import USER
+from tests.session.transactions.crashes import killed
 
 LOCAL = {"acidsql.engine": "local", "acidsql.compactor.auto": "false"}
 INSERT_ONLY = ACID.replace(")", ", 'transactional_properties'='insert_only')")
@@ -497,7 +500,80 @@ def test_detach_deletes_no_files_of_others(
     assert [path.name for path in place.rglob("*")] == ["notes", "a.txt"]
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("point", "left"), [("overlay directory made", []), ("overlay attached", ["events"])]
+)
+def test_a_killed_attach_is_run_again(
+    hive: Path, tmp_path: Path, point: str, left: list[str]
+) -> None:
+    """Each table is there whole, or not at all; the rest comes with the next run."""
+    exports = exported(tmp_path, f"file:{hive}")
+    attach = f"ATTACH DATABASE sales OVERLAY USING '{exports}'"
+    assert killed(tmp_path / "warehouse", point, attach)
+    with Session(tmp_path / "warehouse", settings=LOCAL) as session:
+        assert tables(session) == left
+        for table in left:
+            assert id_list(session, f"sales.{table}") == [1, 11]
+        result = session.sql(attach)
+        before = f", {len(left)} attached already" if left else ""
+        assert result.notes == (f"attached {4 - len(left)} tables{before}, 5 not attached",)
+        assert id_list(session, "sales.events") == [1, 11]
+        assert id_list(session, "sales.orders") == [2]
+
+
+def test_the_password_is_nowhere(metastore: HiveMetastore, session: Session) -> None:
+    """It is used, and not kept; the statement warns of that once. No error repeats it."""
+    source = url_of(metastore).replace(f"{USER}@", f"{USER}:s3cret@")
+    assert "s3cret" in source
+    with pytest.raises(BindError) as caught:
+        session.sql(f"ATTACH DATABASE nothing USING '{source}'")
+    assert "s3cret" not in str(caught.value)
+    attach = f"ATTACH DATABASE sales USING '{source}'"
+    assert "s3cret" not in session.explain(attach)
+    result = session.sql(attach)
+    assert [str(one) for one in result.warnings if "password" in str(one)] != []
+    assert len([one for one in result.warnings if "password" in str(one)]) == 1
+    properties = session.sql("SHOW TBLPROPERTIES sales.orders").rows()
+    assert not any("s3cret" in str(row) for row in properties)
+    assert rows_of(session, attach.replace(":s3cret", ""))[4][3] == "attached already"
+
+
+def test_there_need_be_no_warehouse(
+    metastore: HiveMetastore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The statement makes one, as CREATE does; EXPLAIN does not."""
+    monkeypatch.setitem(values._DEFAULTS, "acidsql.store.create", "needed")
+    attach = f"ATTACH DATABASE sales USING '{url_of(metastore)}'"
+    with Session(tmp_path / "new", settings=LOCAL) as session:
+        with pytest.raises(MetastoreError, match="there is no warehouse"):
+            session.sql(f"EXPLAIN {attach}")
+        session.sql(attach)
+        assert id_list(session, "sales.orders") == [2]
+
+
+def test_a_transaction_has_no_part_in_it(metastore: HiveMetastore, session: Session) -> None:
+    """It takes effect at once, as other statements of the catalog do, and is refused in one."""
+    session.sql("START TRANSACTION")
+    for statement in (f"ATTACH DATABASE sales USING '{url_of(metastore)}'", "DETACH DATABASE default"):  # fmt: skip
+        with pytest.raises(BindError, match="not allowed"):
+            session.sql(statement)
+    session.sql("ROLLBACK")
+    assert databases(session) == ["default"]
+
+
 # ---- exports of a Derby
+
+
+def exported(tmp_path: Path, root: str) -> Path:
+    """The directory of exports of what Hive knows."""
+    metastore = HiveMetastore(f"sqlite:///{tmp_path / 'metastore.sqlite'}", "4.2")
+    metastore.make_tables()
+    metastore.empty()
+    known_to(metastore, root)
+    metastore.export(tmp_path / "exports")
+    metastore.close()
+    return tmp_path / "exports"
 
 
 @pytest.mark.processes
