@@ -46,6 +46,7 @@ from acidsql.result import Result, Stats
 COLUMNS = ("table", "kind", "partitions", "state")
 ATTACHED_NOW = "attached"
 ATTACHED_BEFORE = "attached already"
+_MOST_REASONS = 20
 
 _Parts = tuple[Partition, ...]
 
@@ -96,6 +97,7 @@ def attach_database(
     """Makes the entries, and before them the database if it is not there. BindError, and nothing
     is made, if no table can be attached.
     """
+    _check_warehouse(files, action)
     source = _ask(files, action)
     candidates = _candidates(store, files, action, source)
     _check_some(action, source, candidates)
@@ -118,6 +120,7 @@ def explain_attach_database(
     store: Catalog, files: FileIO, action: BoundAttachDatabase
 ) -> Iterator[str]:
     """What ATTACH DATABASE would answer. Changes nothing."""
+    _check_warehouse(files, action)
     source = _ask(files, action)
     candidates = _candidates(store, files, action, source)
     _check_some(action, source, candidates)
@@ -152,12 +155,20 @@ def _check_some(
 ) -> None:
     if any(one.entry is not None or one.is_there for one in candidates):
         return
-    reasons = [f"{one.table.name}: {one.state}" for one in candidates]
+    reasons = [f"{one.table.name}: {one.state}" for one in candidates[:_MOST_REASONS]]
+    if len(candidates) > len(reasons):
+        reasons.append(f"and {len(candidates) - len(reasons)} more")
     raise BindError(
         f"no table of Hive's database {source.database.name} can be attached",
         detail="; ".join(reasons) if reasons else "it has no tables",
         span=action.source_span,
     )
+
+
+def _check_warehouse(files: FileIO, action: BoundAttachDatabase) -> None:
+    if action.warehouse is not None and not files.exists(path_of(action.warehouse)):
+        span = action.warehouse_span
+        raise BindError(f'there is no directory "{action.warehouse}"', span=span)
 
 
 # ---- the source

@@ -220,13 +220,16 @@ def test_what_the_source_does_not_know_is_said(
 
 
 def test_nothing_to_attach_is_an_error(
-    metastore: HiveMetastore, hive: Path, session: Session
+    metastore: HiveMetastore, session: Session, tmp_path: Path
 ) -> None:
     """That gives the reason of each table; the database is not made."""
+    (tmp_path / "empty").mkdir()
     with pytest.raises(BindError, match="no table of Hive's database sales") as caught:
-        session.sql(f"ATTACH DATABASE sales FROM '/not/there' USING '{url_of(metastore)}'")
-    assert 'orders: there is no directory "/not/there/orders"' in str(caught.value)
+        session.sql(f"ATTACH DATABASE sales FROM '{tmp_path}/empty' USING '{url_of(metastore)}'")
+    assert f'events: there is no directory "{tmp_path}/empty/events"' in str(caught.value)
     assert "v: sales.v is a view in Hive" in str(caught.value)
+    with pytest.raises(BindError, match='there is no directory "/not/there"') as caught:
+        session.sql(f"ATTACH DATABASE sales FROM '/not/there' USING '{url_of(metastore)}'")
     assert databases(session) == ["default"]
 
 

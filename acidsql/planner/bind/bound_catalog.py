@@ -284,7 +284,7 @@ class BoundAttachDatabase:
     """``name``: of the database, as it is or will be called here; ``location``: the one it has, or
     would be made with. ``warehouse``: where Hive's directory of the database lies here; None: where
     Hive says. ``source``: of the metastore. ``overlay``: each table gets one. ``owner``, ``now``:
-    of the entries. ``span``: of the name, ``source_span``: of the source.
+    of the entries. ``span``: of the name, the others those of the texts.
     """
 
     name: str
@@ -297,6 +297,7 @@ class BoundAttachDatabase:
     now: int
     span: Span
     source_span: Span
+    warehouse_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

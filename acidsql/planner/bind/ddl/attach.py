@@ -235,6 +235,7 @@ def bind_attach_database(names: Names, statement: ast.AttachDatabase) -> BoundAt
         now=names.around.now,
         span=statement.name.span,
         source_span=using.span,
+        warehouse_span=None if where is None else where.span,
     )
 
 
