@@ -500,6 +500,9 @@ def test_detach_deletes_no_files_of_others(
     (place / "notes" / "a.txt").write_text("mine")
     session.sql("DETACH DATABASE sales")
     assert databases(session) == ["default"]
+    assert not session.store.is_noted(str(place))  # for who deletes what others have left
+    session.sql(f"CREATE TABLE mine (id INT) {ACID}")
+    session.sql("INSERT INTO mine VALUES (1)")
     assert [path.name for path in place.rglob("*")] == ["notes", "a.txt"]
 
 

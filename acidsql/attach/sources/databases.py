@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, column, literal, select, text
 from sqlalchemy.sql import quoted_name
 
+from acidsql import interrupts
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.metastore import (
     KINDS,
@@ -81,6 +82,7 @@ def _managed(hive: HiveTables, name: str) -> str | None:
 
 def _table(hive: HiveTables, row: TableRow) -> HiveTable:
     facts: TableFacts | BindError
+    interrupts.check()
     try:
         facts = read_facts(hive, row)
     except BindError as error:
