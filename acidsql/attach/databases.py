@@ -24,7 +24,7 @@ from acidsql.attach.statements import (
     taken_directories,
     without_directory,
 )
-from acidsql.attach.told import Told, placed
+from acidsql.attach.told import Told
 from acidsql.catalog.attached import (
     MOVED,
     SOURCE,
@@ -109,8 +109,9 @@ def attach_database(
         live.remember(source.url)
     result = Result.of_text(Stats(), COLUMNS, [one.row for one in outcomes])
     result.notes = (_note(outcomes),)
+    has_password = source.url is not None and source.url.has_password and not action.overlay
     result.warnings = (
-        *(password_not_kept(source.url) if source.url is not None and not action.overlay else ()),
+        *([password_not_kept(source.url.password_from)] if has_password and source.url else ()),
         *(warning for one in outcomes if one.state == ATTACHED_NOW for warning in one.warnings),
     )
     return result
@@ -176,30 +177,39 @@ def _check_warehouse(files: FileIO, action: BoundAttachDatabase) -> None:
 
 def _ask(files: FileIO, action: BoundAttachDatabase) -> _Source:
     """What the source tells. BindError at its place for what it cannot tell."""
+    try:
+        is_asked = is_database(action.source)
+        return _of_metastore(action) if is_asked else _of_exports(files, action)
+    except BindError as error:
+        error.span, error.source = action.source_span, None
+        raise
+
+
+def _of_metastore(action: BoundAttachDatabase) -> _Source:
+    from acidsql.attach.sources.database import asking
+    from acidsql.attach.sources.metastore import HiveTables
+    from acidsql.attach.sources.urls import parse_metastore_url
+
+    url, named = parse_metastore_url(action.source)
+    with asking(url) as connection:
+        database = read_database(HiveTables(connection), named or action.name)
+    recorded = {name.table: url.recorded(name) for name in _names(database)}
+    words = f"of the metastore {url.shown}"
+    return _Source(database=database, words=words, recorded=recorded, url=url)
+
+
+def _of_exports(files: FileIO, action: BoundAttachDatabase) -> _Source:
+    from acidsql.attach.sources.derby_dump import exported
     from acidsql.attach.sources.metastore import HiveTables
 
-    with placed(action.source_span):
-        if is_database(action.source):
-            from acidsql.attach.sources.database import asking
-            from acidsql.attach.sources.urls import parse_metastore_url
-
-            url, named = parse_metastore_url(action.source)
-            with asking(url) as connection:
-                database = read_database(HiveTables(connection), named or action.name)
-            recorded = {name: url.recorded(name) for name in _names(database)}
-            words = f"of the metastore {url.shown}"
-        else:
-            from acidsql.attach.sources.derby_dump import exported
-
-            url, (path, _, given) = None, action.source.partition("?database=")
-            _check_exports(files, path)
-            named = hive_database_name(given) if given else action.name
-            with exported(files, path_of(path)) as connection:
-                database = read_database(HiveTables(connection), named)
-            recorded = {name: f"{path}?table={name}" for name in _names(database)}
-            words = f"of the exports {path}"
-    by_table = {name.table: text for name, text in recorded.items()}
-    return _Source(database=database, words=words, recorded=by_table, url=url)
+    path, _, given = action.source.partition("?database=")
+    _check_exports(files, path)
+    named = hive_database_name(given) if given else action.name
+    with exported(files, path_of(path)) as connection:
+        database = read_database(HiveTables(connection), named)
+    recorded = {name.table: f"{path}?table={name}" for name in _names(database)}
+    words = f"of the exports {path}"
+    return _Source(database=database, words=words, recorded=recorded, url=None)
 
 
 def _names(database: HiveDatabase) -> Iterator[TableName]:

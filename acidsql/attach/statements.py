@@ -36,7 +36,6 @@ from acidsql.attach.facts import (
 from acidsql.attach.old_events import find_old_events, old_events_warning
 from acidsql.attach.overlays import create_overlay
 from acidsql.attach.sources.live import LiveTables
-from acidsql.attach.sources.urls import DatabaseUrl
 from acidsql.attach.told import Told, ask, entry
 from acidsql.catalog.attached import (
     ASSUMED,
@@ -73,8 +72,9 @@ def attach_table(
     else:
         table, partitions, passed_over = of_source(store, files, action, answer)
         warnings = [*without_directory(files, partitions)]
-        if answer.database is not None and action.overlay is None:
-            warnings += password_not_kept(answer.database)
+        database = answer.database
+        if database is not None and database.has_password and action.overlay is None:
+            warnings.append(password_not_kept(database.password_from))
     if action.overlay is None:
         with store.creating_table(table, partitions):
             pass
@@ -123,13 +123,12 @@ def of_source(
     return table, partitions, tuple(passed_over.values())
 
 
-def password_not_kept(database: DatabaseUrl) -> Iterator[Warning]:
+def password_not_kept(password_from: str) -> Warning:
     """What is said of a source that later statements have to ask."""
-    if database.has_password:
-        yield Warning(
-            "the password of the source is not kept: other sessions have to find it",
-            hint=f"{database.password_from} has it for whoever reads the table.",
-        )
+    return Warning(
+        "the password of the source is not kept: other sessions have to find it",
+        hint=f"{password_from} has it for whoever reads the table.",
+    )
 
 
 def _attached_result(

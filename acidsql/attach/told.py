@@ -42,7 +42,7 @@ def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
     source, span = action.source, action.source_span
     if source is None or span is None:
         return None
-    with placed(span):
+    with _placed(span):
         if is_database(source):
             return _of_database(source, action)
         path, _, table = source.partition("?table=")
@@ -121,7 +121,7 @@ def _named(facts: TableFacts) -> TableName:
 
 
 @contextmanager
-def placed(span: Span) -> Iterator[None]:
+def _placed(span: Span) -> Iterator[None]:
     """Has an error without a place point at the source."""
     try:
         yield

@@ -48,8 +48,6 @@ DATABASES = {
     "mariadb": "mysql",
 }
 """The schemes of the URLs of databases that can be asked, and what each means."""
-MOVED = "acidsql.attached.moved"
-"""Where directories of Hive lie here, by where they lie there, if not at the same place; JSON."""
 READ_ONLY = "read only"
 OVERLAY = "overlay"
 FROM = "acidsql.attached.from"
@@ -58,6 +56,8 @@ PINNED = "acidsql.attached.pinned"
 """What of that directory is read: a ``Pinned`` without its location."""
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
+MOVED = "acidsql.attached.moved"
+"""Where directories of Hive lie here, by where they lie there, if not at the same place; JSON."""
 
 ONLY_MINOR = "a base of it would be a copy of the table of others; COMPACT 'minor' merges changes"
 """Why an overlay is compacted in no other way."""

@@ -11,18 +11,18 @@ from sqlalchemy.sql import quoted_name
 from acidsql import interrupts
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.metastore import (
-    KINDS,
-    OWN_CATALOG,
     HiveTables,
     TableRow,
     find_tables,
+    kind_of,
     read_facts,
-    read_properties,
 )
 from acidsql.errors import BindError
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 
+_CATALOG = "hive"
+_VIEWS = {"VIRTUAL_VIEW": "view", "MATERIALIZED_VIEW": "materialized view"}
 _MANAGED = "DB_MANAGED_LOCATION_URI"
 _NAME_IT = "USING '..?database=sales' says which database of Hive it is."
 
@@ -51,7 +51,7 @@ def read_database(hive: HiveTables, name: str) -> HiveDatabase:
     """
     directories = tuple(_directories(hive, name))
     own = hive["DBS"].c
-    rows = find_tables(hive, (own.NAME == name) & (own.CTLG_NAME == OWN_CATALOG))
+    rows = find_tables(hive, (own.NAME == name) & (own.CTLG_NAME == _CATALOG))
     tables = tuple(_table(hive, row) for row in rows)
     return HiveDatabase(name=name, directories=directories, tables=tables)
 
@@ -60,10 +60,10 @@ def _directories(hive: HiveTables, name: str) -> Iterator[str]:
     own = hive["DBS"].c
     rows = hive.rows(select(own.CTLG_NAME, own.DB_LOCATION_URI).where(own.NAME == name))
     locations = {row[0]: row[1] for row in rows}
-    if OWN_CATALOG not in locations:
+    if _CATALOG not in locations:
         elsewhere = f', only in its catalog "{next(iter(locations))}"' if locations else ""
         raise BindError(f"the metastore has no database {name}{elsewhere}", hint=_NAME_IT)
-    for location in (locations[OWN_CATALOG], _managed(hive, name)):
+    for location in (locations[_CATALOG], _managed(hive, name)):
         if location:
             yield path_of(location).rstrip("/")
 
@@ -76,7 +76,7 @@ def _managed(hive: HiveTables, name: str) -> str | None:
     if managed is None:
         return None
     query: Select[Any] = select(column(quoted_name(managed, True))).select_from(dbs)
-    rows = hive.rows(query.where(own.NAME == name, own.CTLG_NAME == OWN_CATALOG))
+    rows = hive.rows(query.where(own.NAME == name, own.CTLG_NAME == _CATALOG))
     return rows[0][0] if rows else None
 
 
@@ -87,14 +87,5 @@ def _table(hive: HiveTables, row: TableRow) -> HiveTable:
         facts = read_facts(hive, row)
     except BindError as error:
         facts = error
-    return HiveTable(name=row.name.table, kind=_kind(hive, row), facts=facts)
-
-
-def _kind(hive: HiveTables, row: TableRow) -> str:
-    if row.kind in KINDS:
-        return KINDS[row.kind].partition(" ")[2]
-    properties = read_properties(hive, row)
-    if properties.get("transactional", "").lower() != "true":
-        return "plain"
-    is_insert_only = properties.get("transactional_properties", "").lower() == "insert_only"
-    return "insert-only" if is_insert_only else "acid"
+    kind = _VIEWS.get(row.kind) or kind_of(hive, row)
+    return HiveTable(name=row.name.table, kind=kind, facts=facts)

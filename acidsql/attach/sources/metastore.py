@@ -55,7 +55,7 @@ _COLUMNS = {
 """What is read of each table. NEXT_TXN_ID is there up to schema 3.2 only."""
 OPTIONAL = ("NEXT_TXN_ID",)
 TABLES: Mapping[str, tuple[str, ...]] = {name: tuple(c.split()) for name, c in _COLUMNS.items()}
-OWN_CATALOG = "hive"
+_CATALOG = "hive"
 _CLOCKS = {
     "postgresql": "SELECT extract(epoch FROM now())",
     "mysql": "SELECT unix_timestamp(now(6))",
@@ -65,7 +65,7 @@ _IN_FLIGHT_MILLISECONDS = 2000
 """A transaction gets its number before it is to be seen; Hive allows it a second for that."""
 _LATEST = 1000
 """How many transactions below the highest are looked at for such numbers."""
-KINDS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
+_KINDS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _NAME_IT = "USING '..?table=sales.orders' says which table of Hive it is."
 
 
@@ -159,7 +159,7 @@ def find_named(hive: HiveTables, name: TableName) -> TableRow:
     """BindError if there is no such table in Hive's own catalog."""
     dbs, tbls = hive["DBS"].c, hive["TBLS"].c
     named = find_tables(hive, (dbs.NAME == name.database) & (tbls.TBL_NAME == name.table))
-    own = [one for one in named if one.catalog == OWN_CATALOG]
+    own = [one for one in named if one.catalog == _CATALOG]
     if own:
         return own[0]
     elsewhere = f', only in its catalog "{named[0].catalog}"' if named else ""
@@ -170,7 +170,7 @@ def find_at(hive: HiveTables, location: str) -> TableRow:
     """The one table that lies at a location. BindError if there is none, or several."""
     sds = hive["SDS"].c
     near = find_tables(hive, sds.LOCATION.in_(_spellings(location)))
-    tables = [one for one in near if one.catalog == OWN_CATALOG and one.kind not in KINDS]
+    tables = [one for one in near if one.catalog == _CATALOG and one.kind not in _KINDS]
     if len(tables) == 1:
         return tables[0]
     if not tables:
@@ -199,7 +199,7 @@ def _spellings(location: str) -> list[str]:
 def read_facts(hive: HiveTables, hive_table: TableRow) -> TableFacts:
     """What the metastore knows of a table. BindError for one that cannot be attached."""
     _check_attachable(hive_table)
-    properties = read_properties(hive, hive_table)
+    properties = _properties(hive, hive_table)
     columns = _columns(hive, hive_table)
     keys = _partition_columns(hive, hive_table)
     transactional = properties.get("transactional", "").lower() == "true"
@@ -224,7 +224,7 @@ def read_facts(hive: HiveTables, hive_table: TableRow) -> TableFacts:
 
 
 def _check_attachable(hive_table: TableRow) -> None:
-    kind = KINDS.get(hive_table.kind)
+    kind = _KINDS.get(hive_table.kind)
     if kind is not None:
         raise BindError(
             f"{hive_table.name} is {kind} in Hive", hint="Attach the tables that it reads."
@@ -243,8 +243,7 @@ def _is_orc(input_format: str | None) -> bool:
     return (input_format or "").endswith(".OrcInputFormat")
 
 
-def read_properties(hive: HiveTables, hive_table: TableRow) -> dict[str, str]:
-    """TBLPROPERTIES, their keys in lower case."""
+def _properties(hive: HiveTables, hive_table: TableRow) -> dict[str, str]:
     params = hive["TABLE_PARAMS"].c
     wanted = select(params.PARAM_KEY, params.PARAM_VALUE).where(
         params.TBL_ID == hive_table.table_id
@@ -340,7 +339,7 @@ def _high_watermark(hive: HiveTables, name: TableName) -> WriteId:
     nwi = hive["NEXT_WRITE_ID"].c
     query = select(nwi.NWI_NEXT)
     query = query.where(nwi.NWI_DATABASE == name.database, nwi.NWI_TABLE == name.table)
-    query = query.where(*(one == OWN_CATALOG for one in hive.catalog_columns("NEXT_WRITE_ID")))
+    query = query.where(*(one == _CATALOG for one in hive.catalog_columns("NEXT_WRITE_ID")))
     rows = hive.rows(query)
     return WriteId(rows[0][0] - 1 if rows else 0)
 
@@ -357,7 +356,7 @@ def _exceptions(
     query = query.where(
         t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table, txns.TXN_STATE != "c"
     ).order_by(t2w.T2W_WRITEID)
-    query = query.where(*(one == OWN_CATALOG for one in hive.catalog_columns("TXN_TO_WRITE_ID")))
+    query = query.where(*(one == _CATALOG for one in hive.catalog_columns("TXN_TO_WRITE_ID")))
     rows = hive.rows(query)
     aborted = tuple(WriteId(write_id) for write_id, state in rows if state == "a")
     return tuple(WriteId(write_id) for write_id, state in rows if state != "a"), aborted
@@ -393,3 +392,15 @@ def _in_flight(hive: HiveTables, highest: int) -> list[int]:
         if started > latest - _IN_FLIGHT_MILLISECONDS:
             missing += range(before + 1, after)
     return missing
+
+
+# ---- any table
+
+
+def kind_of(hive: HiveTables, hive_table: TableRow) -> str:
+    """The transactions of a table, whether it can be attached or not: acid, insert-only, plain."""
+    properties = _properties(hive, hive_table)
+    if properties.get("transactional", "").lower() != "true":
+        return "plain"
+    is_insert_only = properties.get("transactional_properties", "").lower() == "insert_only"
+    return "insert-only" if is_insert_only else "acid"
