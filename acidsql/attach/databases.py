@@ -105,13 +105,13 @@ def attach_database(
     if not action.is_there:
         make_database()
     outcomes = [_carried_out(store, files, one) for one in candidates]
-    if source.url is not None and not action.overlay:
-        live.remember(source.url)
+    url = None if action.overlay else source.url
+    if url is not None:
+        live.remember(url)
     result = Result.of_text(Stats(), COLUMNS, [one.row for one in outcomes])
     result.notes = (_note(outcomes),)
-    has_password = source.url is not None and source.url.has_password and not action.overlay
     result.warnings = (
-        *([password_not_kept(source.url.password_from)] if has_password and source.url else ()),
+        *([password_not_kept(url.password_from)] if url is not None and url.has_password else ()),
         *(warning for one in outcomes if one.state == ATTACHED_NOW for warning in one.warnings),
     )
     return result

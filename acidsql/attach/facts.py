@@ -19,6 +19,7 @@ from acidsql.catalog.attached import (
     TXNS,
     UNFINISHED,
     WRITE_IDS,
+    moved_directories,
 )
 from acidsql.catalog.model import (
     Bucketing,
@@ -100,6 +101,11 @@ def with_moved(facts: TableFacts, moved: Mapping[str, str]) -> TableFacts:
         return facts
     partitions = (replace(one, path=lying_here(one.path, moved)) for one in facts.partitions)
     return replace(facts, partitions=tuple(partitions))
+
+
+def partitions_of(facts: TableFacts, table: Table) -> tuple[Partition, ...]:
+    """The partitions of an attached table, where they lie here."""
+    return with_moved(facts, moved_directories(table)).partitions_at(table.location)
 
 
 def entry_of(facts: TableFacts, entry: Table, recorded: str) -> Table:

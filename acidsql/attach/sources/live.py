@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from acidsql.acid.ids import TxnId
-from acidsql.attach.facts import TableFacts, entry_of, with_moved, with_txns
+from acidsql.attach.facts import TableFacts, entry_of, partitions_of, with_txns
 from acidsql.attach.sources.database import asking
 from acidsql.attach.sources.metastore import HiveTables, find_named, read_facts
 from acidsql.attach.sources.urls import DatabaseUrl, parse_database_url
@@ -22,7 +22,6 @@ from acidsql.catalog.attached import (
     OLD_EVENTS,
     SOURCE,
     TABLE_ID,
-    moved_directories,
     unfinished_txns,
 )
 from acidsql.catalog.catalog import Catalog
@@ -65,7 +64,6 @@ class LiveTables:
             with asking(self._passwords.get(source.shown, source)) as connection:
                 hive = HiveTables(connection)
                 facts = read_facts(hive, find_named(hive, source.table))
-                facts = with_moved(facts, moved_directories(table))
         except MetastoreError as error:
             error.detail = f"which rows of {table.name} count is asked for each statement"
             raise
@@ -78,7 +76,7 @@ class LiveTables:
         kept = {key: table.properties[key] for key in _KEPT if key in table.properties}
         after = replace(after, properties={**after.properties, **kept})
         carried = dict.fromkeys(unfinished_txns(table), "")
-        return with_txns(after, facts, TxnId(0), carried), facts.partitions_at(table.location)
+        return with_txns(after, facts, TxnId(0), carried), partitions_of(facts, table)
 
 
 def _check_same(table: Table, facts: TableFacts) -> None:
