@@ -568,6 +568,22 @@ def test_a_transaction_has_no_part_in_it(metastore: HiveMetastore, session: Sess
     assert databases(session) == ["default"]
 
 
+@pytest.mark.parametrize("access", ["OVERLAY", "READ ONLY"])
+def test_drop_database_deletes_no_files_of_others(
+    hive: Path, session: Session, access: str
+) -> None:
+    """Whoever makes a database over Hive's directory and drops it loses the changes, and no more."""
+    session.sql(f"CREATE DATABASE mine LOCATION '{hive}/sales.db'")
+    session.sql(
+        f"ATTACH TABLE mine.twin FROM '{hive}/sales.db/orders_old' {access} ASSUME COMMITTED"
+    )
+    session.sql("DROP DATABASE mine CASCADE")
+    session.sql(f"CREATE TABLE mine (id INT) {ACID}")
+    session.sql("INSERT INTO mine VALUES (1)")
+    assert (hive / "sales.db" / "orders_old").exists()
+    assert not (hive / "sales.db" / "twin").exists()
+
+
 # ---- exports of a Derby
 
 

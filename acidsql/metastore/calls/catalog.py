@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids, is_attached
+from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -102,7 +102,8 @@ class EmbeddedCatalog:
             names = [TableName(name, table) for table in tables]
             readers = {one for table in names for one in readers_of(connection, table)}
             dropped = tuple(self._drop_table(connection, table) for table in names)
-            keeps_directory |= any(table.kind is TableKind.EXTERNAL for table in dropped)
+            # a directory of others, read by an external table or an overlay, may lie in it
+            keeps_directory |= any(t.kind is TableKind.EXTERNAL or is_overlay(t) for t in dropped)
             if database is not None and not keeps_directory:
                 self._leave_directories(connection, [database.location], readers)
             connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
