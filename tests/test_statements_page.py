@@ -28,6 +28,8 @@ from acidsql.parser.script import split
 from acidsql.parser.skeleton import read_skeleton
 from acidsql.parser.tokens import tokenize
 from acidsql.session import Session
+from tests.attach.hive_metastore import HiveMetastore
+from tests.attach.orders import facts_of
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "statements.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -415,9 +417,22 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "CREATE TABLE acid_orders (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
         )
         others.sql("INSERT INTO acid_orders VALUES (1), (2)")
+    _exported(tmp_path / "data")
     (tmp_path / "data" / "old_orders").mkdir()
     orc.write_table(pa.table({"id": [1]}), str(tmp_path / "data" / "old_orders" / "000000_0"))
     return tmp_path / "data"
+
+
+def _exported(home: Path) -> None:
+    """Makes exports of a metastore that has the table as one of Hive's database sales."""
+    metastore = HiveMetastore("sqlite://", "4.2")
+    metastore.make_tables()
+    metastore.empty()
+    ddl = "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+    facts = facts_of(ddl, "high watermark 1")
+    metastore.fill("sales", "orders", f"file:{home}/acid_orders", facts)
+    metastore.export(home / "exports")
+    metastore.close()
 
 
 def run(session: Session, script: str, data: Path) -> None:

@@ -25,6 +25,7 @@ from acidsql.catalog.attached import (
     ADOPTED,
     ASSUMED,
     ATTACHED,
+    MOVED,
     SOURCE,
     TXNS,
     WRITE_IDS,
@@ -174,7 +175,7 @@ def _adopted(
     action: BoundAdoptTable, bucketing: Bucketing | None, txns: ValidTxnList | None
 ) -> Table:
     table, write_ids = action.table, attached_write_ids(action.table)
-    gone = ("EXTERNAL", ATTACHED, WRITE_IDS)
+    gone = ("EXTERNAL", ATTACHED, MOVED, WRITE_IDS)
     properties = {key: text for key, text in table.properties.items() if key not in gone}
     properties["bucketing_version"] = "2" if bucketing is None else str(bucketing.version)
     properties["transient_lastDdlTime"] = str(action.now)

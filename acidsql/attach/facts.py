@@ -19,6 +19,7 @@ from acidsql.catalog.attached import (
     TXNS,
     UNFINISHED,
     WRITE_IDS,
+    moved_directories,
 )
 from acidsql.catalog.model import (
     Bucketing,
@@ -29,6 +30,7 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
+from acidsql.files.urls import is_inside
 from acidsql.lazy_dataclass import dataclass
 
 FLAGS = {"EXTERNAL": "TRUE"}
@@ -83,6 +85,27 @@ class TableFacts:
     def partitions_at(self, location: str) -> tuple[Partition, ...]:
         """The partitions of the table at a location."""
         return tuple(one.at(location) for one in self.partitions)
+
+
+def lying_here(path: str, moved: Mapping[str, str]) -> str:
+    """Where a directory of Hive lies here. ``moved``: see ``moved_directories``."""
+    for directory in sorted(moved, key=len, reverse=True):
+        if is_inside(path, directory):
+            return f"{moved[directory]}{path[len(directory) :]}"
+    return path
+
+
+def with_moved(facts: TableFacts, moved: Mapping[str, str]) -> TableFacts:
+    """The facts with the partitions that do not lie below their table where they lie here."""
+    if not moved:
+        return facts
+    partitions = (replace(one, path=lying_here(one.path, moved)) for one in facts.partitions)
+    return replace(facts, partitions=tuple(partitions))
+
+
+def partitions_of(facts: TableFacts, table: Table) -> tuple[Partition, ...]:
+    """The partitions of an attached table, where they lie here."""
+    return with_moved(facts, moved_directories(table)).partitions_at(table.location)
 
 
 def entry_of(facts: TableFacts, entry: Table, recorded: str) -> Table:

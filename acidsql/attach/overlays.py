@@ -43,6 +43,17 @@ def create_overlay(
     partitions: Sequence[Partition],
 ) -> None:
     """Makes an overlay. ``attached``: the table of others as it would be attached read only."""
+    make_overlay(store, io, *overlay_of(store, io, action, attached, partitions))
+
+
+def overlay_of(
+    store: Catalog,
+    io: FileIO,
+    action: BoundAttachTable,
+    attached: Table,
+    partitions: Sequence[Partition],
+) -> tuple[Table, tuple[Partition, ...]]:
+    """The overlay as it would be made, and its partitions. BindError where it cannot be."""
     assert action.overlay is not None
     home = action.overlay
     if not attached.is_transactional:
@@ -61,8 +72,15 @@ def create_overlay(
         )
     _check_home(store, action, attached.location, home)
     with _file_errors(home):
-        table, parts = _over(io, action, attached, partitions)
+        overlay = _over(io, action, attached, partitions)
         _check_empty(io, action, home)
+    return overlay
+
+
+def make_overlay(store: Catalog, io: FileIO, table: Table, parts: Sequence[Partition]) -> None:
+    """Makes what ``overlay_of`` has told."""
+    home = table.location
+    with _file_errors(home):
         was_there = io.exists(home)
         io.make_directory(home)  # before the catalog has a table that could not have one
         crash_points.reached("overlay directory made")

@@ -47,7 +47,7 @@ from acidsql.catalog.attached import (
     is_attached,
 )
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import FileFormat, Partition, Table, TableKind
+from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.files.fileio import FileIO
@@ -70,8 +70,11 @@ def attach_table(
         table, partitions, passed_over = _of_directories(store, files, action)
         warnings = []
     else:
-        table, partitions, passed_over = _of_source(store, files, action, answer)
-        warnings = [*_not_kept(answer, action), *_without_directory(files, partitions)]
+        table, partitions, passed_over = of_source(store, files, action, answer)
+        warnings = [*without_directory(files, partitions)]
+        database = answer.database
+        if database is not None and database.has_password and action.overlay is None:
+            warnings.append(password_not_kept(database.password_from))
     if action.overlay is None:
         with store.creating_table(table, partitions):
             pass
@@ -98,9 +101,18 @@ def _of_directories(store: Catalog, files: FileIO, action: BoundAttachTable) -> 
     return _attached(action, examined), examined.partitions, passed_over
 
 
-def _of_source(store: Catalog, files: FileIO, action: BoundAttachTable, answer: Told) -> Entry:
+def of_source(
+    store: Catalog,
+    files: FileIO,
+    action: BoundAttachTable,
+    answer: Told,
+    taken: Taken | None = None,
+) -> Entry:
+    """What a source tells of a table, and its directories of compactions. ``taken``: the
+    directories of the warehouse's tables, if they are known.
+    """
     table = entry_of(answer.facts, entry(action, answer), answer.recorded)
-    _check_apart(store, action, table.location)
+    _check_apart(store, action, table.location, taken)
     if not files.exists(path_of(table.location)):
         raise BindError(f'there is no directory "{table.location}"', span=action.span)
     partitions = answer.facts.partitions_at(table.location)
@@ -111,29 +123,30 @@ def _of_source(store: Catalog, files: FileIO, action: BoundAttachTable, answer: 
     return table, partitions, tuple(passed_over.values())
 
 
-def _not_kept(answer: Told, action: BoundAttachTable) -> Iterator[Warning]:
-    database = answer.database
-    if database is not None and database.has_password and action.overlay is None:
-        yield Warning(
-            "the password of the source is not kept: other sessions have to find it",
-            hint=f"{database.password_from} has it for whoever reads the table.",
-        )
+def password_not_kept(password_from: str) -> Warning:
+    """What is said of a source that later statements have to ask."""
+    return Warning(
+        "the password of the source is not kept: other sessions have to find it",
+        hint=f"{password_from} has it for whoever reads the table.",
+    )
 
 
 def _attached_result(
     table: Table, partitions: Sequence[Partition], passed_over: Sequence[str]
 ) -> Result:
     notes = [f"attached {len(partitions)} partitions"] if table.partition_columns else []
-    warnings = [
-        Warning(f'a compaction that never committed is passed over: "{path}"')
-        for path in passed_over
-    ]
+    return Result((), Stats(), notes=notes, warnings=entry_warnings(table, passed_over))
+
+
+def entry_warnings(table: Table, passed_over: Sequence[str]) -> Iterator[Warning]:
+    """What is said of an entry: compactions that are not read, events from before Hive 3."""
+    for path in passed_over:
+        yield Warning(f'a compaction that never committed is passed over: "{path}"')
     if OLD_EVENTS in table.properties:
-        warnings.append(old_events_warning(table))
-    return Result((), Stats(), notes=notes, warnings=warnings)
+        yield old_events_warning(table)
 
 
-def _without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterator[Warning]:
+def without_directory(files: FileIO, partitions: Sequence[Partition]) -> Iterator[Warning]:
     is_there = look_at_all(lambda one: files.exists(path_of(one.location)), partitions)
     for partition, exists in zip(partitions, is_there, strict=True):
         if not exists:
@@ -275,13 +288,23 @@ def _attached(action: BoundAttachTable, examined: Examined) -> Table:
     )
 
 
-def _check_apart(store: Catalog, action: BoundAttachTable, home: str) -> None:
+Taken = Sequence[tuple[TableName, str]]
+"""The real paths of directories, each with the table that has it."""
+
+
+def taken_directories(store: Catalog) -> list[tuple[TableName, str]]:
+    """The directories of the warehouse's tables and partitions."""
+    return [(name, real_path(path_of(location))) for name, location in store.list_locations()]
+
+
+def _check_apart(
+    store: Catalog, action: BoundAttachTable, home: str, taken: Taken | None = None
+) -> None:
     """Raises BindError for a directory that tables of this warehouse write to, or that is attached
     already; an overlay may lie over that, too.
     """
     path = real_path(path_of(home))
-    for name, location in store.list_locations():
-        other = real_path(path_of(location))
+    for name, other in taken_directories(store) if taken is None else taken:
         if is_inside(path, other) or is_inside(other, path):
             table = store.find_table(name)
             if action.overlay is not None and table is not None and is_attached(table):

@@ -7,6 +7,7 @@ attached, or is what a source told last that is asked for each statement.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import overload
@@ -55,6 +56,8 @@ PINNED = "acidsql.attached.pinned"
 """What of that directory is read: a ``Pinned`` without its location."""
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
+MOVED = "acidsql.attached.moved"
+"""Where directories of Hive lie here, by where they lie there, if not at the same place; JSON."""
 
 ONLY_MINOR = "a base of it would be a copy of the table of others; COMPACT 'minor' merges changes"
 """Why an overlay is compacted in no other way."""
@@ -146,6 +149,13 @@ def unfinished_txns(table: Table) -> tuple[TxnId, ...]:
     """The transactions of compactions that directories told never to have committed."""
     text = table.properties.get(UNFINISHED, "")
     return tuple(TxnId(int(one)) for one in text.split(",") if one)
+
+
+def moved_directories(table: Table) -> dict[str, str]:
+    """Where directories of Hive lie here, by where they lie there; {}: all at the same place."""
+    text = table.properties.get(MOVED)
+    moved: dict[str, str] = {} if text is None else json.loads(text)
+    return moved
 
 
 def attached_write_ids(table: Table) -> ValidWriteIdList | None:

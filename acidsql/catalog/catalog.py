@@ -23,9 +23,11 @@ class Catalog(Protocol):
     def create_database(self, database: Database) -> None:
         """Stores a database. AlreadyExistsError if there is one of that name."""
 
-    def drop_database(self, name: str, *, cascade: bool = False) -> tuple[Table, ...]:
-        """Drops it and returns the tables dropped with it. DatabaseNotFoundError; BindError if not
-        empty and not cascade.
+    def drop_database(
+        self, name: str, *, cascade: bool = False, keeps_directory: bool = False
+    ) -> tuple[Table, ...]:
+        """Drops it and returns the tables dropped with it. ``keeps_directory``: its directory is
+        not about to be deleted. DatabaseNotFoundError; BindError if not empty and not cascade.
         """
 
     def find_database(self, name: str) -> Database | None: ...

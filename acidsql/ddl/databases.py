@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql import crash_points
 from acidsql.catalog import describe
+from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.ddl.answers import done
@@ -33,8 +34,9 @@ def create_database(warehouse: Warehouse, action: BoundCreateDatabase) -> Result
 
 
 def drop_database(warehouse: Warehouse, action: BoundDropDatabase) -> Result:
-    """Drops a database. Its directory goes too, unless files of an external table may lie in it,
-    or something lies there that is another's: a table or database at a LOCATION, a metastore.
+    """Drops a database. Its directory goes too, unless files of an external table, or those that an
+    overlay reads, may lie in it, or something lies there that is another's: a table or database at
+    a LOCATION, a metastore.
     """
     database = warehouse.store.find_database(action.name)
     if database is not None:
@@ -48,7 +50,9 @@ def drop_database(warehouse: Warehouse, action: BoundDropDatabase) -> Result:
             for table in dropped
             for path in own_directories(table, partitions.get(table.name, ()))
         ]
-        has_files_of_others = any(table.kind is TableKind.EXTERNAL for table in dropped)
+        has_files_of_others = any(
+            table.kind is TableKind.EXTERNAL or is_overlay(table) for table in dropped
+        )
         if not has_files_of_others and _is_its_own(warehouse, database.location):
             directories.append(database.location)
         hint = "The database is dropped. Delete the directories by hand."

@@ -24,6 +24,7 @@ from acidsql.errors import BindError, Error
 from acidsql.planner.bind.bound_catalog import (
     BoundAlterTable,
     BoundCreateView,
+    BoundDetachDatabase,
     BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -46,6 +47,8 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
             yield from _dropped_table(around, name)
         case BoundDetachTable(overlay=Table() as table):
             yield from _detached(around, table)
+        case BoundDetachDatabase(name=str()) as action:
+            yield from _detached_database(around, action)
         case BoundDropDatabase() as action:
             yield from _dropped_database(around, action)
         case BoundDropPartitions(table=table, partitions=partitions):
@@ -97,6 +100,16 @@ def _detached(around: Around, table: Table) -> Iterator[str]:
         yield "  the changes could not be counted"
     yield f"  cannot be undone: {table.location} is deleted"
     yield f"  the rows of others stay at {table.properties[FROM]}"
+
+
+def _detached_database(around: Around, action: BoundDetachDatabase) -> Iterator[str]:
+    read_only = len(action.tables) - len(action.overlays)
+    what = number(read_only, "attached table")
+    yield f"DETACH DATABASE {action.name}: {what} and {number(len(action.overlays), 'overlay')} go"
+    for name, value in action.facts:
+        yield f"  {name} {value}"
+    for table in action.overlays:
+        yield from (f"  {line}" for line in _detached(around, table))
 
 
 def _these(table: Table, partitions: Sequence[Partition], goes: Going) -> str:

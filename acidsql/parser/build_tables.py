@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from acidsql.errors import ParseError
+from typing import TypedDict
+
+from acidsql.errors import ParseError, Span
 from acidsql.parser import pieces
 from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
@@ -10,6 +12,7 @@ from acidsql.parser.statements import (
     AdoptTable,
     AnalyzeTable,
     Assumption,
+    AttachDatabase,
     AttachTable,
     ClusteredBy,
     ColumnDefinition,
@@ -21,6 +24,7 @@ from acidsql.parser.statements import (
     DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
+    DetachDatabase,
     DetachTable,
     DropDatabase,
     DropTable,
@@ -380,8 +384,19 @@ def repair_table(node: Node, text: str) -> RepairTable:
     )
 
 
-def attach_table(node: Node, text: str) -> AttachTable:
-    using, by = pieces.once(node, "using"), node.node("attached_by")
+class _AttachClauses(TypedDict):
+    """What tables and databases are attached with alike."""
+
+    span: Span
+    location: Path | None
+    read_only: bool
+    overlay: bool
+    using: Path | None
+    assumption: Assumption | None
+
+
+def attach(node: Node, text: str) -> AttachTable | AttachDatabase:
+    using = pieces.once(node, "using")
     access = list(node.nodes("access"))
     if len(access) > 1:
         raise ParseError(
@@ -389,17 +404,27 @@ def attach_table(node: Node, text: str) -> AttachTable:
         )
     overlay = any(clause.has("OVERLAY") for clause in access)
     location = pieces.once(node, "attached_from")
+    clauses: _AttachClauses = {
+        "span": node.span,
+        "location": None if location is None else _path(location),
+        "read_only": bool(access) and not overlay,
+        "overlay": overlay,
+        "using": None if using is None else _path(using),
+        "assumption": _assumption(pieces.once(node, "assume")),
+    }
+    database = node.node("attached_database")
+    if database is not None:
+        name, unless = pieces.first_name(database), database.has("if_not_exists")
+        return AttachDatabase(name=name, if_not_exists=unless, **clauses)
+    table = node.node("attached_table")
+    assert table is not None
+    by = table.node("attached_by")
     return AttachTable(
-        span=node.span,
-        name=pieces.table_name(node),
-        location=None if location is None else _path(location),
-        if_not_exists=node.has("if_not_exists"),
-        columns=_attached_columns(node, text),
+        name=pieces.table_name(table),
+        if_not_exists=table.has("if_not_exists"),
+        columns=_attached_columns(table, text),
         partitioned_by=() if by is None else _attached_columns(by, text),
-        read_only=bool(access) and not overlay,
-        overlay=overlay,
-        using=None if using is None else _path(using),
-        assumption=_assumption(pieces.once(node, "assume")),
+        **clauses,
     )
 
 
@@ -443,10 +468,16 @@ def detach_table(node: Node, text: str) -> DetachTable:
     )
 
 
+def detach_database(node: Node, text: str) -> DetachDatabase:
+    return DetachDatabase(
+        span=node.span, name=pieces.first_name(node), if_exists=node.has("if_exists")
+    )
+
+
 BUILDERS = (
     create_database, drop_database, use_database, describe_database, show_databases, create_table,
     create_table_like, drop_table, create_view, drop_view, truncate_table, show_tables, show_views,
     show_create_table, show_partitions, show_table_properties, show_columns, describe,
-    describe_health, describe_changes, load_data, analyze_table, repair_table, attach_table,
-    adopt_table, detach_table,
+    describe_health, describe_changes, load_data, analyze_table, repair_table, attach,
+    adopt_table, detach_table, detach_database,
 )  # fmt: skip

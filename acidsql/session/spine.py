@@ -22,6 +22,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.statements.tables import (
+    AttachDatabase,
     AttachTable,
     CreateDatabase,
     CreateTable,
@@ -34,13 +35,12 @@ from acidsql.planner.bind.bound_catalog import (
     AttachAction,
     BoundAdoptTable,
     BoundAnalyze,
+    BoundAttachDatabase,
     BoundAttachTable,
     BoundCreateTableAs,
-    BoundDescribeChanges,
     BoundDescribeHealth,
-    BoundDetachTable,
+    BoundDetachDatabase,
     BoundDropDatabase,
-    BoundDropTable,
     BoundShowCreateTable,
     BoundUse,
     CatalogAction,
@@ -85,9 +85,16 @@ if TYPE_CHECKING:
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
-_LONG_COMMANDS = (BoundCreateTableAs, BoundAnalyze, BoundCompact)
+_LONG_COMMANDS = (BoundAttachDatabase, BoundCreateTableAs, BoundAnalyze, BoundCompact)
 """Commands that read rows first, or wait: Ctrl-C can stop them."""
-_MAKING = (AttachTable, CreateDatabase, CreateTable, CreateTableLike, CreateView)
+_MAKING = (
+    AttachDatabase,
+    AttachTable,
+    CreateDatabase,
+    CreateTable,
+    CreateTableLike,
+    CreateView,
+)
 """Statements that make a warehouse where there is none."""
 
 
@@ -279,6 +286,10 @@ class Spine:
                 from acidsql.attach.statements import explain_attach
 
                 return list(explain_attach(self.engine.files, action))
+            case CatalogCommand(action=BoundAttachDatabase() as action) if mode is None:
+                from acidsql.attach.databases import explain_attach_database
+
+                return list(explain_attach_database(self.store, self.engine.files, action))
             case CatalogCommand(action=BoundAdoptTable() as action) if mode is None:
                 from acidsql.attach.adoption import Adopter
 
@@ -348,33 +359,9 @@ class Spine:
                 self._follow(action)
 
     def _attach(self, action: AttachAction) -> Result:
-        from acidsql.attach.statements import attach_table, detach_table
+        from acidsql.session.attaching import run_attach_command
 
-        match action:
-            case BoundAttachTable():
-                return attach_table(self.store, self.engine.files, action, self._live_tables())
-            case BoundAdoptTable():
-                from acidsql.attach.adoption import Adopter
-
-                return Adopter(self.store, self.engine, self.reads).adopt(action)
-            case BoundDetachTable(overlay=Table() as overlay):
-                return self._detach_overlay(overlay)
-            case BoundDetachTable():
-                return detach_table(self.store, action)
-            case BoundDescribeChanges():
-                from acidsql.attach.changes import describe_changes
-
-                return describe_changes(self.store, self.engine, self.reads, action)
-
-    def _detach_overlay(self, overlay: Table) -> Result:
-        """What is dropped is what DROP TABLE drops: the entry, and the directory of its changes."""
-        from acidsql.attach.changes import going_words
-        from acidsql.ddl.tables import drop_table
-
-        words = going_words(self.store, self.engine, self.reads, overlay)
-        result = drop_table(self._warehouse(), BoundDropTable(name=overlay.name))
-        result.notes = (words, *result.notes)
-        return result
+        return run_attach_command(self._warehouse(), self._live_tables, action)
 
     def _follow(self, action: CatalogAction) -> None:
         """Goes to the database of USE, and leaves one that is gone, even where its directories
@@ -383,7 +370,7 @@ class Spine:
         match action:
             case BoundUse(database=chosen):
                 self.database = chosen
-            case BoundDropDatabase(name=name) if (
+            case BoundDropDatabase(name=name) | BoundDetachDatabase(name=name) if (
                 name == self.database and self.store.find_database(name) is None
             ):
                 self.database = DEFAULT_DATABASE

@@ -22,6 +22,8 @@ from acidsql.errors import ParseError, ProgrammingError
         ("EXPLAIN ANALYZE DELETE FROM t", Kind.CHANGE),
         ("EXPLAIN DELETE FROM t", Kind.HARMLESS),
         ("DRY RUN DELETE FROM t", Kind.HARMLESS),
+        ("ATTACH DATABASE sales USING 'postgresql://hive@host/metastore'", Kind.DEFINITION),
+        ("DETACH DATABASE sales", Kind.DEFINITION),
         ("SELECT 1", Kind.HARMLESS),
         ("WITH q AS (SELECT 1) SELECT * FROM q", Kind.HARMLESS),
         ("SHOW TABLES", Kind.HARMLESS),

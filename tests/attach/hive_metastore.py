@@ -5,13 +5,16 @@ before schema 4.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, text
 
 from acidsql.attach.facts import TableFacts
+from acidsql.attach.sources.metastore import TABLES
 from acidsql.catalog.model import TableName
 
 ORC = "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"
@@ -94,8 +97,11 @@ class HiveMetastore:
             for mark in ("t2w", "nwi")
         }
         named = {name: definition.format(**of_catalog) for name, definition in TRANSACTIONS.items()}
+        nucleus = dict(NUCLEUS)
+        if not self.is_old:
+            nucleus["DBS"] += ", DB_MANAGED_LOCATION_URI varchar(4000)"
         sequence = {"NEXT_TXN_ID" if self.is_old else "TXN_LOCK_TBL": "NTXN_NEXT bigint NOT NULL"}
-        return {**NUCLEUS, **named, **sequence}
+        return {**nucleus, **named, **sequence}
 
     def empty(self) -> None:
         with self.engine.begin() as connection:
@@ -128,12 +134,29 @@ class HiveMetastore:
         with self.engine.begin() as connection:
             connection.execute(text(f"DELETE FROM {self.quoted(table, table)} WHERE {held}"), where)
 
+    def export(self, directory: Path) -> None:
+        """Writes what is read of the tables as Derby's exports have it."""
+        directory.mkdir()
+        for table, columns in TABLES.items():
+            if table not in self.definitions():
+                continue
+            listed = ", ".join(self.quoted(table, name) for name in columns)
+            with self.engine.begin() as connection, open(
+                directory / f"{table}.csv", "w", encoding="utf-8", newline=""
+            ) as file:  # fmt: skip
+                rows = connection.execute(text(f"SELECT {listed} FROM {self.quoted(table, table)}"))
+                csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows(map(tuple, rows))
+
     # ---- tables
 
-    def add_database(self, name: str, catalog: str = "hive") -> int:
+    def add_database(
+        self, name: str, catalog: str = "hive", location: str | None = None, managed: str | None = None
+    ) -> int:  # fmt: skip
+        """``managed``: where managed tables are made, of Hive 4."""
         number = next(self.ids)
+        of_managed = {} if self.is_old else {"DB_MANAGED_LOCATION_URI": managed}
         self.insert(
-            "DBS", DB_ID=number, DB_LOCATION_URI=f"file:/warehouse/{name}.db", NAME=name, CTLG_NAME=catalog
+            "DBS", DB_ID=number, DB_LOCATION_URI=location or f"file:/warehouse/{name}.db", NAME=name, CTLG_NAME=catalog, **of_managed
         )  # fmt: skip
         return number
 

@@ -64,7 +64,10 @@ def test_exports_that_are_not_whole_are_refused(
         [
             (lambda copy: (copy / "TXNS.csv").unlink(), "TXNS.csv"),
             (lambda copy: (copy / "DBS.csv").write_text('1,"a"\n'), "row 1 of the export"),
-            (lambda copy: (copy / "DBS.csv").write_text('"x","a","hive"\n'), 'DB_ID is "x"'),
+            (
+                lambda copy: (copy / "DBS.csv").write_text('"x","a","hive","file:/a"\n'),
+                'DB_ID is "x"',
+            ),
             (
                 lambda copy: (copy / "DBS.csv").write_bytes(b'1,"\xff","hive"\n'),
                 "cannot read the export",

@@ -269,6 +269,10 @@ CATALOG = st.one_of(
     build(ast.AttachTable, name=TABLES, location=PATH, read_only=st.just(True)), build(ast.AttachTable, name=TABLES, location=PATH, overlay=st.just(True)),
     build(ast.AttachTable, name=TABLES, location=st.none(), read_only=FLAGS, using=PATH),
     build(
+        ast.AttachDatabase, name=NAMES, location=maybe(PATH), if_not_exists=FLAGS, using=PATH, assumption=maybe(ASSUMPTION), read_only=FLAGS,
+    ),
+    build(ast.AttachDatabase, name=NAMES, location=PATH, overlay=FLAGS, using=maybe(PATH)), build(ast.DetachDatabase, name=NAMES, if_exists=FLAGS),
+    build(
         ast.AdoptTable, name=TABLES, clustered_by=maybe(CLUSTERED_BY), not_clustered=FLAGS, properties=some(PROPERTY),
     ),
     build(ast.DetachTable, name=TABLES, if_exists=FLAGS),

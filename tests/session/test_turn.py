@@ -79,6 +79,7 @@ USES: dict[str, Callable[[Session], object]] = {
     "explain": lambda s: s.explain("SHOW TABLES"),
     "scan": lambda s: s.scan("t"),
     "attach": lambda s: s.attach("others", s.warehouse, aborted=[]),
+    "attach_database": lambda s: s.attach_database("others", "/exports"),
     "adopt": lambda s: s.adopt("t"),
     "dump": lambda s: s.dump("t"),
     "open_beside": lambda s: s.open_beside(),

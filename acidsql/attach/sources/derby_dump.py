@@ -25,7 +25,7 @@ _TEXTS = frozenset(
 )
 _TEXTS |= frozenset("TYPE_NAME COMMENT PKEY_NAME PKEY_TYPE PKEY_COMMENT PARAM_KEY".split())
 _TEXTS |= frozenset("PARAM_VALUE BUCKET_COL_NAME PART_KEY_VAL NWI_DATABASE NWI_TABLE".split())
-_TEXTS |= frozenset("T2W_DATABASE T2W_TABLE TXN_STATE".split())
+_TEXTS |= frozenset("T2W_DATABASE T2W_TABLE TXN_STATE DB_LOCATION_URI".split())
 
 
 def is_derby_dump(files: FileIO, path: str) -> bool:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from acidsql.acid.ids import TxnId
-from acidsql.attach.facts import TableFacts, entry_of, with_txns
+from acidsql.attach.facts import TableFacts, entry_of, partitions_of, with_txns
 from acidsql.attach.sources.database import asking
 from acidsql.attach.sources.metastore import HiveTables, find_named, read_facts
 from acidsql.attach.sources.urls import DatabaseUrl, parse_database_url
 from acidsql.catalog.attached import (
     ASKED,
     HIVE_LOCATION,
+    MOVED,
     OLD_EVENTS,
     SOURCE,
     TABLE_ID,
@@ -27,6 +28,8 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table
 from acidsql.errors import BindError, MetastoreError
 
+_KEPT = (OLD_EVENTS, MOVED)
+"""What is found out once, when a table is attached."""
 _AGAIN = "DETACH TABLE, and ATTACH TABLE it anew."
 
 
@@ -70,10 +73,10 @@ class LiveTables:
             ) from error
         _check_same(table, facts)
         after = entry_of(facts, table, table.properties[SOURCE])
-        if OLD_EVENTS in table.properties:  # of the files, which were looked at once
-            after = replace(after, properties={**after.properties, OLD_EVENTS: "1"})
+        kept = {key: table.properties[key] for key in _KEPT if key in table.properties}
+        after = replace(after, properties={**after.properties, **kept})
         carried = dict.fromkeys(unfinished_txns(table), "")
-        return with_txns(after, facts, TxnId(0), carried), facts.partitions_at(table.location)
+        return with_txns(after, facts, TxnId(0), carried), partitions_of(facts, table)
 
 
 def _check_same(table: Table, facts: TableFacts) -> None:

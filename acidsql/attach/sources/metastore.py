@@ -36,7 +36,7 @@ from acidsql.errors import BindError, MetastoreError
 from acidsql.files.urls import is_below, path_of, real_path
 
 _COLUMNS = {
-    "DBS": "DB_ID NAME CTLG_NAME",
+    "DBS": "DB_ID NAME CTLG_NAME DB_LOCATION_URI",
     "TBLS": "TBL_ID DB_ID SD_ID TBL_NAME TBL_TYPE",
     "SDS": "SD_ID CD_ID SERDE_ID LOCATION INPUT_FORMAT NUM_BUCKETS",
     "SERDES": "SERDE_ID SLIB",
@@ -392,3 +392,15 @@ def _in_flight(hive: HiveTables, highest: int) -> list[int]:
         if started > latest - _IN_FLIGHT_MILLISECONDS:
             missing += range(before + 1, after)
     return missing
+
+
+# ---- any table
+
+
+def kind_of(hive: HiveTables, hive_table: TableRow) -> str:
+    """The transactions of a table, whether it can be attached or not: acid, insert-only, plain."""
+    properties = _properties(hive, hive_table)
+    if properties.get("transactional", "").lower() != "true":
+        return "plain"
+    is_insert_only = properties.get("transactional_properties", "").lower() == "insert_only"
+    return "insert-only" if is_insert_only else "acid"

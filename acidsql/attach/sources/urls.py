@@ -7,6 +7,8 @@ reads later takes it from PGPASSWORD or ~/.pgpass, or from MYSQL_PWD.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -79,3 +81,28 @@ def hive_name(given: str | tuple[str, ...]) -> TableName:
             hint="It is Hive's, with its database: ?table=sales.orders",
         )
     return TableName(*parts)
+
+
+# ---- a whole database
+
+_DATABASE = "database"
+_ONE_DATABASE = "It names one of Hive's databases: ?database=sales"
+
+
+def parse_metastore_url(text: str) -> tuple[DatabaseUrl, str | None]:
+    """The source of a whole database, ``postgresql://hive@host/metastore?database=sales``, and the
+    database of Hive that it names. BindError as above.
+    """
+    source = parse_database_url(text)
+    given = source.url.query.get(_DATABASE)
+    if source.table is not None:
+        raise BindError("the source names a table", hint=_ONE_DATABASE)
+    url = source.url.difference_update_query([_DATABASE])
+    return replace(source, url=url), None if given is None else hive_database_name(given)
+
+
+def hive_database_name(given: str | tuple[str, ...]) -> str:
+    """What ``database`` says. BindError for anything but one name."""
+    if not isinstance(given, str) or not given or "." in given:
+        raise BindError("database in the source is not the name of one", hint=_ONE_DATABASE)
+    return given.lower()

@@ -94,6 +94,10 @@ def _rest_of_statement(after: str) -> list[Token]:
     return tokens
 
 
+_DATABASE = frozenset({"DATABASE", "SCHEMA"})
+_TAKES_AWAY = frozenset({"DETACH", "DROP"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cursor:
     """Where a word is typed. ``tokens``: of its statement, before it; ``head`` is their text."""
@@ -108,6 +112,8 @@ class _Cursor:
         last = self.tokens[-1].word if self.tokens else ""
         if last == "USE":
             return self.names.databases()
+        if last in _DATABASE and len(self.tokens) > 1 and self.tokens[-2].word in _TAKES_AWAY:
+            return [*_expected(self.head), *self.names.databases()]
         listed = self._listed()
         if listed is not None:
             return listed

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, Row, delete, insert, select
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids, is_attached
+from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -83,7 +83,9 @@ class EmbeddedCatalog:
                 raise AlreadyExistsError(f'database "{database.name}" already exists')
             self._insert_database(connection, database)
 
-    def drop_database(self, name: str, *, cascade: bool = False) -> tuple[Table, ...]:
+    def drop_database(
+        self, name: str, *, cascade: bool = False, keeps_directory: bool = False
+    ) -> tuple[Table, ...]:
         if name == DEFAULT_DATABASE:
             raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
         with self._store.write() as connection:
@@ -100,7 +102,9 @@ class EmbeddedCatalog:
             names = [TableName(name, table) for table in tables]
             readers = {one for table in names for one in readers_of(connection, table)}
             dropped = tuple(self._drop_table(connection, table) for table in names)
-            if database is not None and not any(t.kind is TableKind.EXTERNAL for t in dropped):
+            # a directory of others, read by an external table or an overlay, may lie in it
+            keeps_directory |= any(t.kind is TableKind.EXTERNAL or is_overlay(t) for t in dropped)
+            if database is not None and not keeps_directory:
                 self._leave_directories(connection, [database.location], readers)
             connection.execute(delete(DBS).where(DBS.c.DB_ID == db_id))
             return dropped

@@ -58,6 +58,7 @@ from acidsql.parser.statements.tables import (
     AdoptTable,
     AnalyzeTable,
     Assumption,
+    AttachDatabase,
     AttachTable,
     CreateDatabase,
     CreateTable,
@@ -67,6 +68,7 @@ from acidsql.parser.statements.tables import (
     DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
+    DetachDatabase,
     DetachTable,
     DropDatabase,
     DropTable,
@@ -111,7 +113,8 @@ CatalogStatement = (
     | CreateTable | CreateTableLike | DropTable | CreateView | DropView | TruncateTable
     | ShowTables | ShowViews | ShowCreateTable | ShowPartitions | ShowTableProperties
     | ShowColumns | Describe | DescribeHealth | DescribeChanges
-    | LoadData | AnalyzeTable | RepairTable | AttachTable | AdoptTable | DetachTable
+    | LoadData | AnalyzeTable | RepairTable
+    | AttachTable | AttachDatabase | AdoptTable | DetachTable | DetachDatabase
     | TableAlteration
 )  # fmt: skip
 TransactionStatement = (
@@ -135,6 +138,7 @@ __all__ = [
     "AnalyzeTable",
     "Assignment",
     "Assumption",
+    "AttachDatabase",
     "AttachTable",
     "CatalogStatement",
     "ChangeColumn",
@@ -155,6 +159,7 @@ __all__ = [
     "DescribeChanges",
     "DescribeDatabase",
     "DescribeHealth",
+    "DetachDatabase",
     "DetachTable",
     "DropDatabase",
     "DropPartitions",

@@ -291,6 +291,22 @@ class AttachTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttachDatabase:
+    """ATTACH DATABASE [IF NOT EXISTS] d [FROM 'location'] [READ ONLY | OVERLAY] USING 'source'.
+    What it cannot have (``assumption``) or lacks (``using``) is told when it is bound.
+    """
+
+    span: Span
+    name: Name
+    location: Path | None = None
+    if_not_exists: bool = False
+    read_only: bool = False
+    overlay: bool = False
+    using: Path | None = None
+    assumption: Assumption | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptTable:
     """ADOPT TABLE t [CLUSTERED BY (..) INTO n BUCKETS | NOT CLUSTERED] [TBLPROPERTIES (..)]."""
 
@@ -307,4 +323,13 @@ class DetachTable:
 
     span: Span
     name: QualifiedName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachDatabase:
+    """DETACH DATABASE [IF EXISTS] d."""
+
+    span: Span
+    name: Name
     if_exists: bool = False

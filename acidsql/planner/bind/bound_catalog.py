@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.attached import Assumed
-from acidsql.catalog.model import Bucketing, Column, Database, Partition, Table, TableName
+from acidsql.catalog.attached import Assumed, is_overlay
+from acidsql.catalog.model import (
+    DEFAULT_DATABASE,
+    Bucketing,
+    Column,
+    Database,
+    Partition,
+    Table,
+    TableName,
+)
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
@@ -272,6 +280,54 @@ class BoundAttachTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundAttachDatabase:
+    """``name``: of the database, as it is or will be called here; ``location``: the one it has, or
+    would be made with. ``warehouse``: where Hive's directory of the database lies here; None: where
+    Hive says. ``source``: of the metastore. ``overlay``: each table gets one. ``owner``, ``now``:
+    of the entries. ``span``: of the name, the others those of the texts.
+    """
+
+    name: str
+    is_there: bool
+    location: str
+    warehouse: str | None
+    source: str
+    overlay: bool
+    owner: str
+    now: int
+    span: Span
+    source_span: Span
+    warehouse_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundDetachDatabase:
+    """``name``: None if there is nothing to let go of. ``tables``: all of it, which are attached,
+    or overlays.
+    """
+
+    name: str | None
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def overlays(self) -> tuple[Table, ...]:
+        """The tables whose changes go."""
+        return tuple(table for table in self.tables if is_overlay(table))
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Name and value of each thing that EXPLAIN tells of it."""
+        tables = [
+            (f"table {t.name}", "its changes go" if is_overlay(t) else "its files stay")
+            for t in self.tables
+        ]
+        if self.name is None:
+            return ()
+        fate = "stays" if self.name == DEFAULT_DATABASE else "goes"
+        return (*tables, (f"database {self.name}", fate))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundAdoptTable:
     """``bucketing``: the buckets that are given; ``not_clustered``: it is said that there are none.
     ``version_is_given``: that of the buckets. ``now``: epoch seconds. ``span``: of the table's
@@ -418,7 +474,10 @@ PartitionAction = (
 )  # fmt: skip
 """What changes where rows lie: partitions, and the places of their files."""
 
-AttachAction = BoundAttachTable | BoundAdoptTable | BoundDetachTable | BoundDescribeChanges
+AttachAction = (
+    BoundAttachTable | BoundAttachDatabase | BoundAdoptTable | BoundDetachTable
+    | BoundDetachDatabase | BoundDescribeChanges
+)  # fmt: skip
 """What brings tables that others write into the catalog, makes them its own, takes them out, and
 tells what was changed over them.
 """

@@ -15,11 +15,13 @@ from acidsql.planner.bind.bound_catalog import (
     BoundAdoptTable,
     BoundAlterTable,
     BoundAnalyze,
+    BoundAttachDatabase,
     BoundAttachTable,
     BoundConvertTable,
     BoundCreateTable,
     BoundCreateTableAs,
     BoundCreateView,
+    BoundDetachDatabase,
     BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -123,7 +125,9 @@ def _of_ddl(  # noqa: C901 (flat: a case for each kind)
         case BoundAdoptTable(table=table):
             yield _on_database(table.name.database, LockType.SHARED_READ)
             yield _on_table(table.name, LockType.EXCLUSIVE)
-        case BoundDropDatabase(name=database):
+        case BoundAttachDatabase(name=database):
+            yield _on_database(database, LockType.SHARED_READ)
+        case BoundDropDatabase(name=database) | BoundDetachDatabase(name=str() as database):
             yield _on_database(database, LockType.EXCLUSIVE)
         case (
             BoundAlterTable(before=before, words=words)

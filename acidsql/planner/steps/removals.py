@@ -10,6 +10,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import (
     BoundConvertTable,
+    BoundDetachDatabase,
     BoundDetachTable,
     BoundDropDatabase,
     BoundDropPartitions,
@@ -27,7 +28,9 @@ Removes = Callable[[TableName], bool]
 def removes_files(plan: Plan) -> Removes | None:
     """Tells of which tables a statement takes files away, or moves them; None: of none."""
     match plan:
-        case CatalogCommand(action=BoundDropDatabase(name=database)):
+        case CatalogCommand(
+            action=BoundDropDatabase(name=database) | BoundDetachDatabase(name=database)
+        ):
             return lambda name: name.database == database
         case CatalogCommand(action=BoundDropTable(name=TableName() as dropped)):
             return lambda name: name == dropped

@@ -70,7 +70,8 @@ def _print_command(statement: ast.CatalogStatement | ast.TransactionStatement) -
             ast.CreateTable() | ast.CreateTableLike() | ast.DropTable() | ast.CreateView()
             | ast.DropView() | ast.TruncateTable()
             | ast.LoadData() | ast.AnalyzeTable() | ast.RepairTable()
-            | ast.AttachTable() | ast.AdoptTable() | ast.DetachTable()
+            | ast.AttachTable() | ast.AttachDatabase() | ast.AdoptTable() | ast.DetachTable()
+            | ast.DetachDatabase()
         ):  # fmt: skip
             return print_table_statement(statement)
         case (

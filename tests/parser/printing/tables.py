@@ -7,6 +7,7 @@ from typing import assert_never
 from acidsql.parser.statements import (
     AdoptTable,
     AnalyzeTable,
+    AttachDatabase,
     AttachTable,
     ClusteredBy,
     ColumnDefinition,
@@ -20,6 +21,7 @@ from acidsql.parser.statements import (
     DescribeChanges,
     DescribeDatabase,
     DescribeHealth,
+    DetachDatabase,
     DetachTable,
     DropDatabase,
     DropTable,
@@ -69,8 +71,10 @@ TableStatement = (
     | AnalyzeTable
     | RepairTable
     | AttachTable
+    | AttachDatabase
     | AdoptTable
     | DetachTable
+    | DetachDatabase
 )
 Show = (
     ShowTables
@@ -147,8 +151,8 @@ def print_table_statement(statement: TableStatement) -> str:
                 qualified(statement.name),
                 mode,
             )
-        case AttachTable():
-            return _attach_table(statement)
+        case AttachTable() | AttachDatabase():
+            return _attach(statement)
         case AdoptTable():
             return clauses(
                 f"ADOPT TABLE {qualified(statement.name)}",
@@ -159,6 +163,10 @@ def print_table_statement(statement: TableStatement) -> str:
         case DetachTable():
             exists = statement.if_exists and "IF EXISTS"
             return words("DETACH TABLE", exists, qualified(statement.name))
+        case DetachDatabase():
+            return words(
+                "DETACH DATABASE", statement.if_exists and "IF EXISTS", name(statement.name)
+            )
         case _:
             assert_never(statement)
 
@@ -228,10 +236,15 @@ def print_create_table(statement: CreateTable) -> str:
     )
 
 
-def _attach_table(statement: AttachTable) -> str:
-    columns = items(map(print_column, statement.columns)) if statement.columns else None
-    keys = items(map(print_column, statement.partitioned_by)) if statement.partitioned_by else None
+def _attach(statement: AttachTable | AttachDatabase) -> str:
     exists = statement.if_not_exists and "IF NOT EXISTS"
+    if isinstance(statement, AttachDatabase):
+        title, keys = words("ATTACH DATABASE", exists, name(statement.name)), None
+    else:
+        columns = items(map(print_column, statement.columns)) if statement.columns else None
+        given = statement.partitioned_by
+        keys = items(map(print_column, given)) if given else None
+        title = words("ATTACH TABLE", exists, qualified(statement.name), columns)
     assumption, assumed = statement.assumption, None
     if assumption is not None:
         ids = assumption.write_ids
@@ -241,7 +254,7 @@ def _attach_table(statement: AttachTable) -> str:
             f"({', '.join(map(str, ids))})" if ids is not None else None,
         )
     return clauses(
-        words("ATTACH TABLE", exists, qualified(statement.name), columns),
+        title,
         f"PARTITIONED BY {keys}" if keys else None,
         quoted("FROM", statement.location.text) if statement.location else None,
         "READ ONLY" if statement.read_only else "OVERLAY" if statement.overlay else None,

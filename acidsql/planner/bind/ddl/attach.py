@@ -1,5 +1,5 @@
-"""ATTACH TABLE, ADOPT TABLE and DETACH TABLE: names and given columns are checked. What lies at the
-location is found out when the statement runs.
+"""ATTACH, ADOPT and DETACH of tables and databases: names and given columns are checked. What lies
+at the location is found out when the statement runs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ from acidsql.catalog.attached import (
     is_database,
     is_overlay,
 )
-from acidsql.catalog.model import Bucketing, Table, TableKind
+from acidsql.catalog.model import (
+    DEFAULT_DATABASE,
+    Bucketing,
+    Table,
+    TableKind,
+    TableName,
+)
 from acidsql.catalog.names import table_location
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import (
     BoundAdoptTable,
+    BoundAttachDatabase,
     BoundAttachTable,
     BoundDescribeChanges,
+    BoundDetachDatabase,
     BoundDetachTable,
 )
 from acidsql.planner.bind.ddl.columns import (
@@ -33,6 +41,7 @@ from acidsql.planner.bind.ddl.columns import (
 from acidsql.planner.bind.ddl.create import absolute, new_name
 from acidsql.planner.bind.ddl.table_properties import BUCKETING_VERSION, Given, check_values
 from acidsql.planner.bind.names import Names
+from acidsql.planner.bind.tables import check_database_name
 
 SERVERS = ("thrift", "jdbc", "derby")
 
@@ -185,3 +194,73 @@ def _attached_table(names: Names, given: ast.QualifiedName, hint: str) -> Table 
     if table is not None and not (is_attached(table) or is_overlay(table)):
         raise BindError(f"table {name} is not attached", hint=hint, span=given.span)
     return table
+
+
+# ---- databases
+
+_ONE_TABLE = ("thrift", "jdbc", "derby")
+"""What is not asked for a whole database."""
+_MOST_NAMED = 10
+
+
+def bind_attach_database(names: Names, statement: ast.AttachDatabase) -> BoundAttachDatabase:
+    name = statement.name.text.lower()
+    check_database_name(name, statement.name.span)
+    using = statement.using
+    if using is None:
+        raise BindError(
+            "it is not said who knows the tables of the database",
+            hint="ATTACH DATABASE .. USING 'postgresql://hive@metastore-host/metastore'",
+            span=statement.name.span,
+        )
+    if statement.assumption is not None:
+        raise BindError("a metastore tells what ASSUME would say", span=statement.assumption.span)
+    scheme, separator, _ = using.text.partition("://")
+    if separator and scheme.lower() in _ONE_TABLE:
+        raise UnsupportedStatementError(
+            f"a whole database cannot be asked for by {scheme}",
+            hint="The metastore's database can (postgresql://, mysql://): docs/attach.md says how.",
+            span=using.span,
+        )
+    where = statement.location
+    database = names.catalog.find_database(name)
+    return BoundAttachDatabase(
+        name=name,
+        is_there=database is not None,
+        location=database.location if database is not None else _new_location(names, name),
+        warehouse=None if where is None else absolute(where.text, where.span),
+        source=using.text,
+        overlay=statement.overlay,
+        owner=names.around.user,
+        now=names.around.now,
+        span=statement.name.span,
+        source_span=using.span,
+        warehouse_span=None if where is None else where.span,
+    )
+
+
+def _new_location(names: Names, name: str) -> str:
+    """Where a database without a LOCATION lies."""
+    default = names.catalog.find_database(DEFAULT_DATABASE)
+    assert default is not None  # every warehouse has it
+    return f"{default.location.rstrip('/')}/{name}.db"
+
+
+def bind_detach_database(names: Names, statement: ast.DetachDatabase) -> BoundDetachDatabase:
+    name, span = statement.name.text.lower(), statement.name.span
+    if not statement.if_exists:
+        names.database(statement.name)
+    elif names.catalog.find_database(name) is None:
+        return BoundDetachDatabase(name=None)
+    listed = {*names.catalog.list_tables(name), *names.catalog.list_tables(name, TableKind.VIEW)}
+    every = [names.catalog.find_table(TableName(name, table)) for table in sorted(listed)]
+    tables = [table for table in every if table is not None]
+    own = [t.name.table for t in tables if not (is_attached(t) or is_overlay(t))]
+    if own:
+        more = ", .." if len(own) > _MOST_NAMED else ""
+        raise BindError(
+            f"database {name} has tables of this warehouse: {', '.join(own[:_MOST_NAMED])}{more}",
+            hint="DETACH TABLE lets go of those that are attached, one by one.",
+            span=span,
+        )
+    return BoundDetachDatabase(name=name, tables=tuple(tables))

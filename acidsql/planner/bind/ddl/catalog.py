@@ -75,6 +75,10 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             from acidsql.planner.bind.ddl.attach import bind_attach  # few statements attach
 
             return bind_attach(names, statement)
+        case ast.AttachDatabase():
+            from acidsql.planner.bind.ddl.attach import bind_attach_database
+
+            return bind_attach_database(names, statement)
         case ast.AdoptTable():
             from acidsql.planner.bind.ddl.attach import bind_adopt
 
@@ -83,6 +87,10 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             from acidsql.planner.bind.ddl.attach import bind_detach
 
             return bind_detach(names, statement)
+        case ast.DetachDatabase():
+            from acidsql.planner.bind.ddl.attach import bind_detach_database
+
+            return bind_detach_database(names, statement)
         case ast.DescribeChanges():
             from acidsql.planner.bind.ddl.attach import bind_describe_changes
 
