@@ -120,8 +120,8 @@ def _get_table(connection: Connection, name: TableName) -> dict[str, Any]:
         if error.kind != NO_SUCH_OBJECT:
             raise
         raise BindError(f"the metastore has no table {name}", hint=NAME_IT) from error
-    told = table.get("dbName", "").lower(), table.get("tableName", "").lower()
-    if told != (name.database, name.table):
+    answered = table.get("dbName", "").lower(), table.get("tableName", "").lower()
+    if answered != (name.database, name.table):
         raise WireError(f"it tells of another table than {name}")
     return table
 
@@ -219,20 +219,20 @@ def _with_txns(connection: Connection, facts: TableFacts) -> TableFacts:
     )
 
 
-def _told_apart(told: dict[str, Any], key: str) -> tuple[list[int], list[int]]:
+def _told_apart(answered: dict[str, Any], key: str) -> tuple[list[int], list[int]]:
     """The open and the aborted ids. Bit ``i`` of the bytes ``abortedBits`` is that of the id at
     ``i``, the lowest bit of a byte first; bytes of zeros at the end are left out. Hive: BitSet.
     """
-    ids, bits = _required(told, key), _required(told, "abortedBits")
+    ids, bits = _required(answered, key), _required(answered, "abortedBits")
     size = 8 * len(bits)
     aborted = [one for at, one in enumerate(ids) if at < size and bits[at >> 3] >> (at & 7) & 1]
     return sorted(set(ids) - set(aborted)), sorted(aborted)
 
 
-def _required(told: dict[str, Any], key: str) -> Any:
-    if key not in told:
+def _required(answered: dict[str, Any], key: str) -> Any:
+    if key not in answered:
         raise WireError(f'its answer has no "{key}"')
-    return told[key]
+    return answered[key]
 
 
 def _plain(txns: ValidTxnList) -> str:

@@ -25,6 +25,7 @@ from acidsql.metastore.hive.protocol import (
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 _CHUNK = 1 << 18
+_LONGEST_REASON = 500
 _CLOSED = "it closed the connection within its answer"
 _CLOSED_AT_ONCE = (
     "it closed the connection without an answer, as one does that wants Kerberos, TLS or framed"
@@ -67,7 +68,7 @@ class Connection:
             raise WireError(f'it answers another call: "{name[:40]}"')
         if kind == MessageType.EXCEPTION:
             failure = decoder.value(FAILURE)
-            raise WireError(f"{method.name} failed there: {failure.get('message', 'no reason')}")
+            raise WireError(f"{method.name} failed there: {_one_line(failure.get('message', ''))}")
         if kind != MessageType.REPLY:
             raise WireError("what it answers is no answer")
         answer = decoder.value(method.answer)
@@ -75,7 +76,7 @@ class Connection:
             raise WireError("its answer does not end where it should")
         for declared in method.errors.values():
             if declared in answer:
-                raise DeclaredError(declared, answer[declared].get("message", ""))
+                raise DeclaredError(declared, _one_line(answer[declared].get("message", "")))
         if "success" not in answer:
             raise WireError(f"{method.name} has no result")
         return answer["success"]
@@ -148,12 +149,15 @@ def ask_first(
         except (OSError, WireError) as error:
             failures.append(f"{host}:{port}: {_reason(error)}")
         except DeclaredError as error:
-            raise MetastoreError(
-                f"the metastore {shown} refuses: {error.message or error.kind}"
-            ) from error
+            raise MetastoreError(f"the metastore {shown} refuses: {error.message}") from error
     if len(failures) == 1:
         failures = [failures[0].removeprefix(f"{servers[0][0]}:{servers[0][1]}: ")]
     raise MetastoreError(f"cannot ask the metastore {shown}: {'; '.join(failures)}")
+
+
+def _one_line(text: str) -> str:
+    """What a server says, which may be the trace of an exception."""
+    return " ".join(text.split())[:_LONGEST_REASON] or "it says no reason"
 
 
 def _reason(error: Exception) -> str:

@@ -109,8 +109,8 @@ def encode(kind: Kind, value: Any) -> bytes:
     """A value as bytes. Fields that are missing or None are left out."""
     match kind:
         case Scalar(code=Code.STRING):
-            raw: bytes = value.encode() if kind.is_text else value
-            return _I32.pack(len(raw)) + raw
+            encoded: bytes = value.encode() if kind.is_text else value
+            return _I32.pack(len(encoded)) + encoded
         case Scalar(code=Code.BOOL):
             return b"\x01" if value else b"\x00"
         case Scalar():
@@ -184,9 +184,8 @@ class Decoder:
         if end > len(self._data):
             self._fill(size)
             end = size
-        raw = self._data[self._at : end]
-        self._at = end
-        return raw
+        start, self._at = self._at, end
+        return self._data[start:end]
 
     def _fill(self, size: int) -> None:
         parts = [self._data[self._at :]]
@@ -287,9 +286,9 @@ class Decoder:
             self._skipped = self._data[start : self._at]
 
 
-def _text(raw: bytes) -> str:
+def _text(encoded: bytes) -> str:
     try:
-        return raw.decode()
+        return encoded.decode()
     except UnicodeDecodeError as error:
         raise WireError("its answer has text that is not UTF-8") from error
 
