@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -222,9 +223,13 @@ class HiveService:
         else:
             highest = rows[-1][0]
             latest = max(started for _, _, started in rows)
-            known = {number_of for number_of, _, _ in rows}
-            late = {following - 1 for following, _, started in rows if started > latest - 1000}
-            rows = sorted([*rows, *((one, "o", 0) for one in late - known if one > 0)])
+            late = [
+                (missing, "o", started)
+                for (before, _, _), (after, _, started) in pairwise(rows)
+                for missing in range(before + 1, after)
+                if started > latest - 1000 and after - before < 100  # the clock is the last one's
+            ]
+            rows = sorted([*rows, *late])
         listed = [(number_of, state) for number_of, state, _ in rows if state != "c"]
         return record(
             {

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.acid.ids import WriteId
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.service import PARTITIONS_AT_ONCE, ask_service
@@ -385,3 +386,27 @@ def test_a_service_that_does_not_answer_is_an_error(
     assert ids(session) == [2]
     session.sql("DELETE FROM orders WHERE id = 2")
     assert ids(session) == []
+
+
+@BOTH
+def test_long_runs_of_transactions_that_do_not_count(
+    served_metastore: HiveMetastore, written: Path, session: Session
+) -> None:
+    """Hive 3 reads no ranges of them. Where nothing that counts is left of its transactions, Hive 4
+    tells the first of them alone, and none above it counts.
+    """
+    database = served_metastore.add_database("sales")
+    served_metastore.add_table(database, "orders", f"file:{written}", orders_of("high watermark 5"))
+    for number, write_id in enumerate(range(1, 21), 10):
+        served_metastore.txn(number, "o" if write_id % 10 == 0 else "a", {ORDERS: write_id})
+    served_metastore.txn(30, "c")
+    told = told_by(served_metastore)
+    assert told.txns is not None
+    assert (told.txns.high_watermark, len(told.txns.aborted), told.txns.open) == (30, 18, (19, 29))
+    first = (WriteId(1),)
+    everything = tuple(one for one in range(1, 21) if one % 10)
+    assert told.aborted == (everything if served_metastore.is_old else first)
+    assert told.high_watermark == (20 if served_metastore.is_old else 1)
+    assert served_metastore.service is not None
+    session.sql(f"ATTACH TABLE o USING '{served_metastore.service.url}?table=sales.orders'")
+    assert ids(session, "SELECT id FROM o") == []

@@ -20,6 +20,7 @@ from acidsql.metastore.hive.protocol import (
     MessageType,
     WireError,
     encode_call,
+    foreign_speech,
 )
 
 CONNECT_SECONDS = 10.0
@@ -28,8 +29,8 @@ _CHUNK = 1 << 18
 _LONGEST_REASON = 500
 _CLOSED = "it closed the connection within its answer"
 _CLOSED_AT_ONCE = (
-    "it closed the connection without an answer, as one does that wants Kerberos, TLS or framed"
-    " messages (?framed=true)"
+    "it closed the connection without an answer, as one does that wants Kerberos, TLS, Thrift's"
+    " compact protocol, or framed messages (?framed=true)"
 )
 
 Answer = TypeVar("Answer")
@@ -109,7 +110,7 @@ class Connection:
         head = self._receive_exactly(4)
         size = int.from_bytes(head, "big")
         if not 0 < size <= MESSAGE_BYTES:
-            raise WireError(f"it sends a frame of {size} bytes, or none at all")
+            raise WireError(foreign_speech(head) or f"it sends a frame of {size} bytes")
         return self._receive_exactly(size)
 
     def _receive_exactly(self, size: int) -> bytes:

@@ -156,7 +156,8 @@ class Decoder:
         first = self.take(4)
         version = _COUNT.unpack(first)[0]
         if version & 0xFFFF_0000 != _VERSION:
-            raise WireError(_foreign(first))
+            reason = foreign_speech(first) or "what it answers is not Thrift's binary protocol"
+            raise WireError(reason)
         return version & 0xFF, self.value(TEXT), self._number(_I32)
 
     def value(self, kind: Kind, depth: int = 0) -> Any:
@@ -293,8 +294,8 @@ def _text(encoded: bytes) -> str:
         raise WireError("its answer has text that is not UTF-8") from error
 
 
-def _foreign(first: bytes) -> str:
-    """Who speaks so: the first four bytes of what is no message."""
+def foreign_speech(first: bytes) -> str | None:
+    """What a server speaks that begins with four bytes that are no message; None if unknown."""
     if first[0] in (1, 2, 3, 4, 5) and first[1] == 0:
         return "it wants SASL (Kerberos or a password), which is not spoken here"
     if first[:2] == b"\x15\x03":
@@ -303,4 +304,4 @@ def _foreign(first: bytes) -> str:
         return "it speaks HTTP, and only Thrift's binary transport is spoken here"
     if first[0] == 0x82:
         return "it speaks Thrift's compact protocol, and only the binary one is spoken here"
-    return "what it answers is not Thrift's binary protocol"
+    return None

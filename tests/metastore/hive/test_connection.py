@@ -155,6 +155,8 @@ def test_nobody_waits_for_long(behave: Behaviour, monkeypatch: pytest.MonkeyPatc
     [
         (struct.pack(">I", 2**31), "frame of 2147483648 bytes"),
         (struct.pack(">I", 0), "frame of 0 bytes"),
+        (b"\x15\x03\x03\x00\x02\x02\x46", "wants TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "speaks HTTP"),
         (struct.pack(">I", len(REPLY) - 5) + REPLY[:-5], "closed the connection within"),
         (b"\x00", "closed the connection within"),
     ],
