@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -39,7 +39,7 @@ def server(behave: Behaviour) -> Iterator[int]:
                 done.wait(LONGEST_WAIT)
                 while connection.recv(1 << 16):  # what was sent before the end
                     pass
-        except (ConnectionError, ClosedError):
+        except (ConnectionError, ClosedError):  # as the client may, with bytes unread
             pass
         except BaseException as error:
             failures.append(error)
@@ -68,13 +68,13 @@ def ask(port: int, *, framed: bool = False) -> Any:
     )
 
 
-def says(raw: bytes, *, closes: bool = True) -> Behaviour:
-    """Reads what comes first and answers the same, whatever it was."""
+def says(raw: bytes) -> Behaviour:
+    """Reads what comes first, answers the same, whatever it was, and says no more."""
 
     def behave(connection: socket.socket, done: Event) -> None:
         connection.recv(1 << 16)
         connection.sendall(raw)
-        if closes:
+        with suppress(OSError):  # it may have been heard enough of
             connection.shutdown(socket.SHUT_WR)
 
     return behave
