@@ -30,7 +30,7 @@ from acidsql.catalog.attached import (
     TXNS,
     WRITE_IDS,
     attached_write_ids,
-    is_database,
+    is_metastore,
     seen_txns,
 )
 from acidsql.catalog.catalog import Catalog
@@ -226,7 +226,7 @@ def _ids(table: Table, layout: LaidOut) -> Iterator[str]:
     if not known.exceptions:
         return
     assumed, source = table.properties.get(ASSUMED), table.properties.get(SOURCE)
-    kind = "metastore" if is_database(source or "") else "dump"
+    kind = "metastore" if is_metastore(source or "") else "dump"
     reason = f"ASSUME {assumed}" if source is None else f"of the {kind} {source}"
     for write_ids, fate in (
         (known.aborted, "never to count"),

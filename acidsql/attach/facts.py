@@ -55,8 +55,8 @@ class TableFacts:
     """``location``: where Hive has the table. ``high_watermark``: the highest write id that was
     given out; ``open``, ``aborted``: those up to it that do not count. ``txns``: the transactions
     whose compactions count, None where the source does not tell. ``name``, ``table_id``: Hive's,
-    of a source that knows several tables. ``asked``: when that was, by the source's clock; epoch
-    milliseconds.
+    of a source that knows several tables; a later table of that name has another id. ``asked``:
+    when that was, by the source's clock if it has one; epoch milliseconds.
     """
 
     columns: tuple[Column, ...]
@@ -71,7 +71,7 @@ class TableFacts:
     partitions: tuple[PartitionFacts, ...]
     txns: ValidTxnList | None = None
     name: TableName | None = None
-    table_id: int | None = None
+    table_id: int | str | None = None
     asked: int | None = None
 
     def write_ids(self, name: str) -> ValidWriteIdList:

@@ -1,4 +1,4 @@
-"""What the source that USING names tells, whichever it is: a dump, a metastore's database, or
+"""What the source that USING names tells, whichever it is: a dump, a metastore, its database, or
 exports of one.
 """
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.derby_dump import is_derby_dump
-from acidsql.attach.sources.urls import DatabaseUrl, hive_name
-from acidsql.catalog.attached import is_database
+from acidsql.attach.sources.live import Source
+from acidsql.attach.sources.urls import hive_name
+from acidsql.catalog.attached import is_database, is_service
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """``words``: the source as EXPLAIN names it, without a password; ``recorded``: as it is kept of
-    the table. ``database``: what can be asked again.
+    the table. ``database``: what can be asked again, a metastore's service as well.
     """
 
     facts: TableFacts
     words: str
     recorded: str
-    database: DatabaseUrl | None = None
+    database: Source | None = None
 
 
 def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
@@ -43,6 +44,8 @@ def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
     if source is None or span is None:
         return None
     with _placed(span):
+        if is_service(source):
+            return _of_service(source, action)
         if is_database(source):
             return _of_database(source, action)
         path, _, table = source.partition("?table=")
@@ -100,6 +103,32 @@ def _of_database(text: str, action: BoundAttachTable) -> Told:
         recorded=source.recorded(_named(facts)),
         database=source,
     )
+
+
+def _of_service(text: str, action: BoundAttachTable) -> Told:
+    from acidsql.attach.sources.service import ask_service
+    from acidsql.attach.sources.service_urls import parse_service_url
+
+    source = parse_service_url(text)
+    facts = ask_service(source, source.table or action.table.name)
+    if source.table is None:
+        _check_location(facts, action.table.location)
+    return Told(
+        facts=facts,
+        words=f"of the metastore {source.shown}",
+        recorded=source.recorded(_named(facts)),
+        database=source,
+    )
+
+
+def _check_location(facts: TableFacts, location: str) -> None:
+    """Raises BindError where a table of Hive, found by its name alone, lies elsewhere: a service
+    cannot be asked which table lies at a location.
+    """
+    from acidsql.attach.sources.hive_tables import NAME_IT, spellings
+
+    if location and facts.location not in spellings(location):
+        raise BindError(f'{facts.name} lies at "{facts.location}" in Hive', hint=NAME_IT)
 
 
 def _facts(connection: Connection, given: TableName | None, action: BoundAttachTable) -> TableFacts:

@@ -28,15 +28,19 @@ TXNS = "acidsql.attached.txns"
 ASSUMED = "acidsql.attached.assumed"
 """What the user said of write ids of which the directories prove nothing."""
 SOURCE = "acidsql.attached.source"
-"""What told it: the path of a dump, or the URL of the metastore's database without its password."""
+"""What told it: the path of a dump, or the URL of a metastore or its database, without a
+password.
+"""
 OLD_EVENTS = "acidsql.attached.acid.version"
 """``1``: files hold update and delete events beside inserts, as those of Hive before version 3."""
 TABLE_ID = "acidsql.attached.table.id"
-"""Hive's TBL_ID, where the metastore's database told it."""
+"""Hive's TBL_ID, or when it was created where the metastore tells no id."""
 HIVE_LOCATION = "acidsql.attached.hive.location"
 """Where Hive has it, if a metastore told."""
 ASKED = "acidsql.attached.asked"
-"""When a source that is asked again and again was asked last, by its clock; epoch milliseconds."""
+"""When a source that is asked again and again was asked last, by its clock, or by that of this
+warehouse's metastore if it has none; epoch milliseconds.
+"""
 UNFINISHED = "acidsql.attached.unfinished"
 """The transactions of compactions that never committed, as directories told; by commas."""
 DATABASES = {
@@ -48,6 +52,8 @@ DATABASES = {
     "mariadb": "mysql",
 }
 """The schemes of the URLs of databases that can be asked, and what each means."""
+SERVICE = "thrift"
+"""The scheme of the URL of a metastore's service."""
 READ_ONLY = "read only"
 OVERLAY = "overlay"
 FROM = "acidsql.attached.from"
@@ -136,13 +142,27 @@ def is_overlay(table: Table) -> bool:
 
 def is_database(source: str) -> bool:
     """Whether a source is the URL of a database that can be asked."""
+    return _scheme(source) in DATABASES
+
+
+def is_service(source: str) -> bool:
+    """Whether a source is the URL of a metastore's service."""
+    return _scheme(source) == SERVICE
+
+
+def is_metastore(source: str) -> bool:
+    """Whether a source is a metastore that can be asked at any time, by its database or itself."""
+    return is_database(source) or is_service(source)
+
+
+def _scheme(source: str) -> str | None:
     scheme, separator, _ = source.partition("://")
-    return bool(separator) and scheme.strip().lower() in DATABASES
+    return scheme.strip().lower() if separator else None
 
 
 def is_live(table: Table) -> bool:
     """Whether what counts is asked anew for each statement."""
-    return is_attached(table) and is_database(table.properties.get(SOURCE, ""))
+    return is_attached(table) and is_metastore(table.properties.get(SOURCE, ""))
 
 
 def unfinished_txns(table: Table) -> tuple[TxnId, ...]:

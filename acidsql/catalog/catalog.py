@@ -77,6 +77,9 @@ class Catalog(Protocol):
         then. WriteConflictError if it is not the one that was attached any more.
         """
 
+    def clock(self) -> int:
+        """Now, in epoch milliseconds, by the clock of all who open the warehouse."""
+
     def drop_table(self, name: TableName) -> Table:
         """Drops it with its write ids (but see ``TxnManager.first_write_id``); open transactions
         that wrote to it are aborted. Returns what it was. TableNotFoundError.

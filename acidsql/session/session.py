@@ -187,10 +187,10 @@ class Session:
         tell them. committed, aborted: of the write ids of which the directories prove nothing,
         those that count, or those that do not while all others do (``aborted=[]``: all count;
         ``committed=[]``: none does).
-        dump: a file that tells all of that; metastore: the URL of the database of Hive's metastore,
-        which does, and the location as well. overlay: it can be changed here, and nothing of that
-        is written to its location: ATTACH TABLE .. OVERLAY. BindError that names these ids if there
-        are any and nothing tells.
+        dump: a file that tells all of that; metastore: the URL of Hive's metastore or of its
+        database, which do, and the location as well. overlay: it can be changed here, and nothing
+        of that is written to its location: ATTACH TABLE .. OVERLAY. BindError that names these ids
+        if there are any and nothing tells.
         """
         if dump is not None and metastore is not None:
             raise InterfaceError("a dump or a metastore tells of a table, not both")

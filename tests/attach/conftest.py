@@ -12,6 +12,7 @@ import pytest
 
 from acidsql.session import Session
 from tests.attach.hive_metastore import HiveMetastore
+from tests.attach.hive_service import served
 from tests.postgresql_server import PostgreSQLServer
 
 Metastores = Callable[[str], HiveMetastore]
@@ -39,6 +40,13 @@ def hive_metastores(postgresql_server: PostgreSQLServer) -> Iterator[Metastores]
 def hive_metastore(request: pytest.FixtureRequest, hive_metastores: Metastores) -> HiveMetastore:
     """An empty metastore of Hive 3, and of Hive 4."""
     return hive_metastores(request.param)
+
+
+@pytest.fixture
+def served_metastore(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HiveMetastore]:
+    """An empty metastore with its service, of the version that the test names, else of Hive 4."""
+    with served(tmp_path, getattr(request, "param", "4.2")) as metastore:
+        yield metastore
 
 
 @pytest.fixture

@@ -9,13 +9,16 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, create_engine, text
 
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.metastore import TABLES
 from acidsql.catalog.model import TableName
+
+if TYPE_CHECKING:
+    from tests.attach.hive_service import HiveService
 
 ORC = "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"
 ORC_SERDE = "org.apache.hadoop.hive.ql.io.orc.OrcSerde"
@@ -53,6 +56,7 @@ TRANSACTIONS = {
 class HiveMetastore:
     """``version``: of the schema, "3.1", "4.0", "4.2" or "4.3", which is the one with catalogs in the
     tables of transactions. All times are in milliseconds; transactions are a minute apart.
+    ``service``: one that tells of it.
     """
 
     def __init__(self, url: str, version: str) -> None:
@@ -60,6 +64,7 @@ class HiveMetastore:
         self.version = version
         self.ids = count(1)
         self.partitions: dict[int, tuple[int, int]] = {}
+        self.service: HiveService | None = None
 
     @property
     def is_old(self) -> bool:
@@ -207,7 +212,7 @@ class HiveMetastore:
         }.items():
             self.insert("TABLE_PARAMS", TBL_ID=table, PARAM_KEY=key, PARAM_VALUE=value)
         self.insert(
-            "TBLS", TBL_ID=table, CREATE_TIME=1, DB_ID=database, LAST_ACCESS_TIME=0, OWNER="hive", RETENTION=0, SD_ID=storage,
+            "TBLS", TBL_ID=table, CREATE_TIME=1_700_000_000 + table, DB_ID=database, LAST_ACCESS_TIME=0, OWNER="hive", RETENTION=0, SD_ID=storage,
             TBL_NAME=name, TBL_TYPE=kind, VIEW_EXPANDED_TEXT=None, IS_REWRITE_ENABLED=False,
         )  # fmt: skip
         return table

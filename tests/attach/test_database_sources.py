@@ -37,6 +37,9 @@ from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
 
 
 def url_of(metastore: HiveMetastore) -> str:
+    """The URL of its service if it has one, else of the database."""
+    if metastore.service is not None:
+        return metastore.service.url
     return metastore.engine.url.render_as_string(hide_password=False)
 
 

@@ -1,4 +1,4 @@
-"""Tables whose source is a metastore's database: each statement sees what Hive has committed by then, a
+"""Tables whose source is a metastore's database or its service: each statement sees what Hive has committed by then, a
 transaction what it saw first; a source that does not answer is an error.
 """
 
@@ -16,6 +16,7 @@ from acidsql.errors import BindError, MetastoreError
 from acidsql.session import Session
 from tests.attach.conftest import Metastores
 from tests.attach.hive_metastore import HiveMetastore
+from tests.attach.hive_service import served
 from tests.attach.orders import PARTITIONS, ids, orders_of
 from tests.attach.test_database_sources import url_of, written
 from tests.postgresql_server import USER, PostgreSQLServer
@@ -25,13 +26,34 @@ __all__ = ["written"]
 ORDERS = TableName("sales", "orders")
 
 
+SOURCES = [(version, by) for version in ("3.1", "4.2") for by in ("database", "service")]
+
+
+@pytest.fixture(params=SOURCES, ids="-".join)
+def metastore(request: pytest.FixtureRequest) -> Iterator[HiveMetastore]:
+    """An empty metastore of Hive 3, and of Hive 4, that is asked by its database or its service."""
+    version, by = request.param
+    if by == "database":
+        yield request.getfixturevalue("hive_metastores")(version)
+        return
+    with served(request.getfixturevalue("tmp_path"), version) as metastore:
+        yield metastore
+
+
 @pytest.fixture
-def attached(hive_metastore: HiveMetastore, written: Path, session: Session) -> HiveMetastore:
+def attached(metastore: HiveMetastore, written: Path, session: Session) -> HiveMetastore:
     """Write ids 1, 2 and 4 are committed, 3 is open and 5 is not given out; attached by a session."""
     facts = parse_dump("\n".join([session_ddl(), "high watermark 4", *PARTITIONS[:2]]) + "\n")
-    hive_metastore.fill("sales", "orders", f"file:{written}", facts, open=[3], known=[1, 2, 4])
-    session.sql(f"ATTACH TABLE orders FROM '{written}' READ ONLY USING '{url_of(hive_metastore)}'")
-    return hive_metastore
+    metastore.fill("sales", "orders", f"file:{written}", facts, open=[3], known=[1, 2, 4])
+    by_name = metastore.service is not None  # which cannot be asked what lies at a location
+    source = named(metastore, "sales.orders") if by_name else url_of(metastore)
+    session.sql(f"ATTACH TABLE orders FROM '{written}' READ ONLY USING '{source}'")
+    return metastore
+
+
+def named(metastore: HiveMetastore, table: str) -> str:
+    url = url_of(metastore)
+    return f"{url}{'&' if '?' in url else '?'}table={table}"
 
 
 def session_ddl() -> str:
@@ -141,7 +163,7 @@ def test_an_overlay_stays_as_it_was_attached(
 ) -> None:
     """Its source is asked once, when it is made, for the location as well."""
     add_last_partition(attached, written)
-    made = f"ATTACH TABLE twin OVERLAY USING '{url_of(attached)}&table=sales.orders'"
+    made = f"ATTACH TABLE twin OVERLAY USING '{named(attached, 'sales.orders')}'"
     told = "\n".join(str(line) for (line,) in session.sql(f"EXPLAIN {made}").rows())
     assert "changes:" in told
     assert "asked anew" not in told

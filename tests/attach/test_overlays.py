@@ -330,7 +330,7 @@ def test_a_database_takes_its_overlays_with_it(session: Session, others: Path) -
     overlay(session, others, "t", "night.t")
     session.sql("INSERT INTO night.t VALUES (4, 'd')")
     session.sql("DROP DATABASE night CASCADE")
-    assert not Path(session.warehouse, "night.db").exists()
+    assert not Path(session.warehouse, "night.db", "t").exists()
 
 
 def test_what_cannot_be_is_told_at_its_place(

@@ -296,9 +296,9 @@ def test_a_dump_names_what_does_not_count(session: Session, others: Path, tmp_pa
 
 
 def test_servers_are_refused_for_now(session: Session, others: Path) -> None:
-    """With a hint at dumps."""
-    with pytest.raises(NotSupportedError, match="cannot be asked by thrift yet"):
-        session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING 'thrift://host:9083'")
+    """With a hint at what can be asked."""
+    with pytest.raises(NotSupportedError, match="cannot be asked by jdbc yet"):
+        session.sql(f"ATTACH TABLE t FROM '{others / 't'}' USING 'jdbc:hive2://host:10000'")
 
 
 def test_properties_of_attached_tables_are_not_for_users(session: Session) -> None:

@@ -1,9 +1,12 @@
-"""Sources that know many tables: the database of Hive's metastore, and exports of its tables.
+"""Sources that know many tables: Hive's metastore, its database, and exports of its tables.
 
-urls.py        what USING names, and how it is shown and kept without its password
-database.py    one read-only transaction in a PostgreSQL or MySQL database
-derby_dump.py  a directory of exports of an embedded Derby database
-metastore.py   a table in Hive's tables: which one it is, and its facts
-databases.py   all tables of one of Hive's databases
-live.py        what is asked anew for each statement
+urls.py          a database that USING names, and how it is shown and kept without its password
+database.py      one read-only transaction in a PostgreSQL or MySQL database
+derby_dump.py    a directory of exports of an embedded Derby database
+metastore.py     a table in Hive's tables: which one it is, and its facts
+databases.py     all tables of one of Hive's databases
+service_urls.py  a metastore's service that USING names
+service.py       a table as the service tells it
+hive_tables.py   which tables can be attached, whoever tells of them
+live.py          what is asked anew for each statement
 """

@@ -10,6 +10,7 @@ from sqlalchemy.sql import quoted_name
 
 from acidsql import interrupts
 from acidsql.attach.facts import TableFacts
+from acidsql.attach.sources.hive_tables import CATALOG, VIEWS
 from acidsql.attach.sources.metastore import (
     HiveTables,
     TableRow,
@@ -21,8 +22,6 @@ from acidsql.errors import BindError
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 
-_CATALOG = "hive"
-_VIEWS = {"VIRTUAL_VIEW": "view", "MATERIALIZED_VIEW": "materialized view"}
 _MANAGED = "DB_MANAGED_LOCATION_URI"
 _NAME_IT = "USING '..?database=sales' says which database of Hive it is."
 
@@ -51,7 +50,7 @@ def read_database(hive: HiveTables, name: str) -> HiveDatabase:
     """
     directories = tuple(_directories(hive, name))
     own = hive["DBS"].c
-    rows = find_tables(hive, (own.NAME == name) & (own.CTLG_NAME == _CATALOG))
+    rows = find_tables(hive, (own.NAME == name) & (own.CTLG_NAME == CATALOG))
     tables = tuple(_table(hive, row) for row in rows)
     return HiveDatabase(name=name, directories=directories, tables=tables)
 
@@ -60,10 +59,10 @@ def _directories(hive: HiveTables, name: str) -> Iterator[str]:
     own = hive["DBS"].c
     rows = hive.rows(select(own.CTLG_NAME, own.DB_LOCATION_URI).where(own.NAME == name))
     locations = {row[0]: row[1] for row in rows}
-    if _CATALOG not in locations:
+    if CATALOG not in locations:
         elsewhere = f', only in its catalog "{next(iter(locations))}"' if locations else ""
         raise BindError(f"the metastore has no database {name}{elsewhere}", hint=_NAME_IT)
-    for location in (locations[_CATALOG], _managed(hive, name)):
+    for location in (locations[CATALOG], _managed(hive, name)):
         if location:
             yield path_of(location).rstrip("/")
 
@@ -76,7 +75,7 @@ def _managed(hive: HiveTables, name: str) -> str | None:
     if managed is None:
         return None
     query: Select[Any] = select(column(quoted_name(managed, True))).select_from(dbs)
-    rows = hive.rows(query.where(own.NAME == name, own.CTLG_NAME == _CATALOG))
+    rows = hive.rows(query.where(own.NAME == name, own.CTLG_NAME == CATALOG))
     return rows[0][0] if rows else None
 
 
@@ -87,5 +86,5 @@ def _table(hive: HiveTables, row: TableRow) -> HiveTable:
         facts = read_facts(hive, row)
     except BindError as error:
         facts = error
-    kind = _VIEWS.get(row.kind) or kind_of(hive, row)
+    kind = VIEWS.get(row.kind, "").partition(" ")[2] or kind_of(hive, row)
     return HiveTable(name=row.name.table, kind=kind, facts=facts)

@@ -14,6 +14,8 @@ from acidsql.acid.ids import TxnId
 from acidsql.attach.facts import TableFacts, entry_of, partitions_of, with_txns
 from acidsql.attach.sources.database import asking
 from acidsql.attach.sources.metastore import HiveTables, find_named, read_facts
+from acidsql.attach.sources.service import ask_service
+from acidsql.attach.sources.service_urls import ServiceUrl, parse_service_url
 from acidsql.attach.sources.urls import DatabaseUrl, parse_database_url
 from acidsql.catalog.attached import (
     ASKED,
@@ -22,15 +24,19 @@ from acidsql.catalog.attached import (
     OLD_EVENTS,
     SOURCE,
     TABLE_ID,
+    is_service,
     unfinished_txns,
 )
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Column, Partition, Table
+from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.errors import BindError, MetastoreError
 
 _KEPT = (OLD_EVENTS, MOVED)
 """What is found out once, when a table is attached."""
 _AGAIN = "DETACH TABLE, and ATTACH TABLE it anew."
+
+
+Source = DatabaseUrl | ServiceUrl
 
 
 class LiveTables:
@@ -40,9 +46,9 @@ class LiveTables:
 
     def __init__(self, open_store: Callable[[], Catalog]) -> None:
         self._open_store = open_store
-        self._passwords: dict[str, DatabaseUrl] = {}
+        self._passwords: dict[str, Source] = {}
 
-    def remember(self, source: DatabaseUrl) -> None:
+    def remember(self, source: Source) -> None:
         """Has later statements of the session use the password of a source."""
         self._passwords[source.shown] = source
 
@@ -58,12 +64,11 @@ class LiveTables:
         return store.refresh_attached(table, after, partitions)
 
     def _asked(self, table: Table) -> tuple[Table, tuple[Partition, ...]]:
-        source = parse_database_url(table.properties[SOURCE])
+        source = _parsed(table.properties[SOURCE])
         assert source.table is not None
+        now = self._open_store().clock()
         try:
-            with asking(self._passwords.get(source.shown, source)) as connection:
-                hive = HiveTables(connection)
-                facts = read_facts(hive, find_named(hive, source.table))
+            facts = _facts(self._passwords.get(source.shown, source), source.table)
         except MetastoreError as error:
             error.detail = f"which rows of {table.name} count is asked for each statement"
             raise
@@ -71,12 +76,27 @@ class LiveTables:
             raise MetastoreError(
                 f"table {table.name} cannot be read any more: {error.message}", hint=_AGAIN
             ) from error
+        facts = replace(facts, asked=facts.asked or now)
         _check_same(table, facts)
         after = entry_of(facts, table, table.properties[SOURCE])
         kept = {key: table.properties[key] for key in _KEPT if key in table.properties}
         after = replace(after, properties={**after.properties, **kept})
         carried = dict.fromkeys(unfinished_txns(table), "")
         return with_txns(after, facts, TxnId(0), carried), partitions_of(facts, table)
+
+
+def _parsed(text: str) -> Source:
+    return parse_service_url(text) if is_service(text) else parse_database_url(text)
+
+
+def _facts(source: Source, name: TableName) -> TableFacts:
+    match source:
+        case ServiceUrl():
+            return ask_service(source, name)
+        case DatabaseUrl():
+            with asking(source) as connection:
+                hive = HiveTables(connection)
+                return read_facts(hive, find_named(hive, name))
 
 
 def _check_same(table: Table, facts: TableFacts) -> None:

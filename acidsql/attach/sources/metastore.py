@@ -30,10 +30,17 @@ from sqlalchemy.sql import quoted_name
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList
 from acidsql.attach.facts import PartitionFacts, TableFacts
+from acidsql.attach.sources.hive_tables import (
+    CATALOG,
+    NAME_IT,
+    VIEWS,
+    attachable_location,
+    hive_column,
+    hive_partition,
+    spellings,
+)
 from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
-from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import BindError, MetastoreError
-from acidsql.files.urls import is_below, path_of, real_path
 
 _COLUMNS = {
     "DBS": "DB_ID NAME CTLG_NAME DB_LOCATION_URI",
@@ -55,7 +62,6 @@ _COLUMNS = {
 """What is read of each table. NEXT_TXN_ID is there up to schema 3.2 only."""
 OPTIONAL = ("NEXT_TXN_ID",)
 TABLES: Mapping[str, tuple[str, ...]] = {name: tuple(c.split()) for name, c in _COLUMNS.items()}
-_CATALOG = "hive"
 _CLOCKS = {
     "postgresql": "SELECT extract(epoch FROM now())",
     "mysql": "SELECT unix_timestamp(now(6))",
@@ -65,8 +71,6 @@ _IN_FLIGHT_MILLISECONDS = 2000
 """A transaction gets its number before it is to be seen; Hive allows it a second for that."""
 _LATEST = 1000
 """How many transactions below the highest are looked at for such numbers."""
-_KINDS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
-_NAME_IT = "USING '..?table=sales.orders' says which table of Hive it is."
 
 
 class HiveTables:
@@ -108,7 +112,7 @@ class HiveTables:
         """
         query = select(text("*")).select_from(self[name]).where(literal(False))
         keys = self.connection.execute(query).keys()
-        return [column(quoted_name(one, True)) for one in keys if one.upper().endswith("_CATALOG")]
+        return [column(quoted_name(one, True)) for one in keys if one.upper().endswith("CATALOG")]
 
 
 def named_table(name: str, columns: Iterable[str]) -> FromClause:
@@ -159,38 +163,24 @@ def find_named(hive: HiveTables, name: TableName) -> TableRow:
     """BindError if there is no such table in Hive's own catalog."""
     dbs, tbls = hive["DBS"].c, hive["TBLS"].c
     named = find_tables(hive, (dbs.NAME == name.database) & (tbls.TBL_NAME == name.table))
-    own = [one for one in named if one.catalog == _CATALOG]
+    own = [one for one in named if one.catalog == CATALOG]
     if own:
         return own[0]
     elsewhere = f', only in its catalog "{named[0].catalog}"' if named else ""
-    raise BindError(f"the metastore has no table {name}{elsewhere}", hint=_NAME_IT)
+    raise BindError(f"the metastore has no table {name}{elsewhere}", hint=NAME_IT)
 
 
 def find_at(hive: HiveTables, location: str) -> TableRow:
     """The one table that lies at a location. BindError if there is none, or several."""
     sds = hive["SDS"].c
-    near = find_tables(hive, sds.LOCATION.in_(_spellings(location)))
-    tables = [one for one in near if one.catalog == _CATALOG and one.kind not in _KINDS]
+    near = find_tables(hive, sds.LOCATION.in_(spellings(location)))
+    tables = [one for one in near if one.catalog == CATALOG and one.kind not in VIEWS]
     if len(tables) == 1:
         return tables[0]
     if not tables:
-        raise BindError(f'the metastore has no table at "{location}"', hint=_NAME_IT)
+        raise BindError(f'the metastore has no table at "{location}"', hint=NAME_IT)
     names = ", ".join(str(one.name) for one in tables)
-    raise BindError(f'several tables of the metastore lie at "{location}": {names}', hint=_NAME_IT)
-
-
-def _spellings(location: str) -> list[str]:
-    """The ways in which a metastore may have a location written."""
-    path = path_of(location)
-    forms = {location, path}
-    if path.startswith("/"):
-        for one in (path, real_path(path)):
-            forms |= {one, f"file:{one}", f"file://{one}"}
-    else:
-        scheme, _, rest = path.partition("://")
-        if scheme.lower() in ("s3", "s3a", "s3n"):
-            forms |= {f"{one}://{rest}" for one in ("s3", "s3a", "s3n")}
-    return sorted({*forms, *(f"{one}/" for one in forms)})
+    raise BindError(f'several tables of the metastore lie at "{location}": {names}', hint=NAME_IT)
 
 
 # ---- its facts
@@ -198,7 +188,13 @@ def _spellings(location: str) -> list[str]:
 
 def read_facts(hive: HiveTables, hive_table: TableRow) -> TableFacts:
     """What the metastore knows of a table. BindError for one that cannot be attached."""
-    _check_attachable(hive_table)
+    home = attachable_location(
+        hive_table.name,
+        hive_table.kind,
+        hive_table.location,
+        hive_table.input_format,
+        hive_table.serde,
+    )
     properties = _properties(hive, hive_table)
     columns = _columns(hive, hive_table)
     keys = _partition_columns(hive, hive_table)
@@ -211,36 +207,16 @@ def read_facts(hive: HiveTables, hive_table: TableRow) -> TableFacts:
         bucketing=_bucketing(hive, hive_table, int(properties.get("bucketing_version") or 1)),
         transactional=transactional,
         insert_only=kind == "insert_only",
-        location=path_of(hive_table.location).rstrip("/"),
+        location=home,
         high_watermark=_high_watermark(hive, hive_table.name) if transactional else WriteId(0),
         open=still_open,
         aborted=aborted,
-        partitions=tuple(_partitions(hive, hive_table, len(keys))) if keys else (),
+        partitions=tuple(_partitions(hive, hive_table, home, len(keys))) if keys else (),
         txns=_txns(hive) if transactional else None,
         name=hive_table.name,
         table_id=hive_table.table_id,
         asked=hive.clock(),
     )
-
-
-def _check_attachable(hive_table: TableRow) -> None:
-    kind = _KINDS.get(hive_table.kind)
-    if kind is not None:
-        raise BindError(
-            f"{hive_table.name} is {kind} in Hive", hint="Attach the tables that it reads."
-        )
-    if not hive_table.location:
-        raise BindError(f"{hive_table.name} has no location in Hive")
-    if not _is_orc(hive_table.input_format) or not (hive_table.serde or "").endswith(".OrcSerde"):
-        format_name = hive_table.input_format or hive_table.serde or "a storage handler"
-        raise BindError(
-            f"{hive_table.name} is read with {format_name}",
-            hint="Tables stored as ORC are attached.",
-        )
-
-
-def _is_orc(input_format: str | None) -> bool:
-    return (input_format or "").endswith(".OrcInputFormat")
 
 
 def _properties(hive: HiveTables, hive_table: TableRow) -> dict[str, str]:
@@ -255,30 +231,14 @@ def _columns(hive: HiveTables, hive_table: TableRow) -> tuple[Column, ...]:
     cols = hive["COLUMNS_V2"].c
     query = select(cols.COLUMN_NAME, cols.TYPE_NAME, cols.COMMENT)
     query = query.where(cols.CD_ID == hive_table.columns_id).order_by(cols.INTEGER_IDX)
-    return tuple(_column(hive_table, *row) for row in hive.rows(query))
+    return tuple(hive_column(hive_table.name, *row) for row in hive.rows(query))
 
 
 def _partition_columns(hive: HiveTables, hive_table: TableRow) -> tuple[Column, ...]:
     keys = hive["PARTITION_KEYS"].c
     query = select(keys.PKEY_NAME, keys.PKEY_TYPE, keys.PKEY_COMMENT)
     query = query.where(keys.TBL_ID == hive_table.table_id).order_by(keys.INTEGER_IDX)
-    return tuple(_column(hive_table, *row) for row in hive.rows(query))
-
-
-def _column(hive_table: TableRow, name: str, type_name: str, comment: str | None) -> Column:
-    return Column(
-        name=name.lower(), type=_type(hive_table, name, type_name), comment=comment or None
-    )
-
-
-def _type(hive_table: TableRow, name: str, type_name: str) -> HiveType:
-    try:
-        return parse_type(type_name)
-    except BindError as error:
-        raise BindError(
-            f'column "{name}" of {hive_table.name} has a type that cannot be read: {type_name}',
-            detail=error.message,
-        ) from None
+    return tuple(hive_column(hive_table.name, *row) for row in hive.rows(query))
 
 
 def _bucketing(hive: HiveTables, hive_table: TableRow, version: int) -> Bucketing | None:
@@ -301,7 +261,9 @@ def _bucketing(hive: HiveTables, hive_table: TableRow, version: int) -> Bucketin
     )
 
 
-def _partitions(hive: HiveTables, hive_table: TableRow, width: int) -> Iterator[PartitionFacts]:
+def _partitions(
+    hive: HiveTables, hive_table: TableRow, home: str, width: int
+) -> Iterator[PartitionFacts]:
     parts, vals, sds = hive["PARTITIONS"].c, hive["PARTITION_KEY_VALS"].c, hive["SDS"].c
     joined = hive["PARTITIONS"].join(hive["PARTITION_KEY_VALS"], parts.PART_ID == vals.PART_ID)
     query = select(parts.PART_ID, vals.PART_KEY_VAL).select_from(joined)
@@ -314,22 +276,13 @@ def _partitions(hive: HiveTables, hive_table: TableRow, width: int) -> Iterator[
     stored = hive["PARTITIONS"].outerjoin(hive["SDS"], parts.SD_ID == sds.SD_ID)
     where = select(parts.PART_ID, sds.LOCATION, sds.INPUT_FORMAT).select_from(stored)
     where = where.where(parts.TBL_ID == hive_table.table_id).order_by(parts.PART_ID)
-    home = path_of(hive_table.location).rstrip("/")
     for part_id, location, input_format in hive.rows(where):
         texts = tuple(values.get(part_id, ()))
         if len(texts) != width or not location:
             raise BindError(
                 f"partition {part_id} of {hive_table.name} is not whole in the metastore"
             )
-        if not _is_orc(input_format):
-            raise BindError(
-                f"partition ({', '.join(texts)}) of {hive_table.name} is read with {input_format}",
-                hint="Tables stored as ORC are attached.",
-            )
-        path = path_of(location).rstrip("/")
-        yield PartitionFacts(
-            values=texts, path=path[len(home) :].lstrip("/") if is_below(path, home) else path
-        )
+        yield hive_partition(hive_table.name, home, texts, location, input_format)
 
 
 # ---- its transactions
@@ -339,7 +292,7 @@ def _high_watermark(hive: HiveTables, name: TableName) -> WriteId:
     nwi = hive["NEXT_WRITE_ID"].c
     query = select(nwi.NWI_NEXT)
     query = query.where(nwi.NWI_DATABASE == name.database, nwi.NWI_TABLE == name.table)
-    query = query.where(*(one == _CATALOG for one in hive.catalog_columns("NEXT_WRITE_ID")))
+    query = query.where(*(one == CATALOG for one in hive.catalog_columns("NEXT_WRITE_ID")))
     rows = hive.rows(query)
     return WriteId(rows[0][0] - 1 if rows else 0)
 
@@ -356,7 +309,7 @@ def _exceptions(
     query = query.where(
         t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table, txns.TXN_STATE != "c"
     ).order_by(t2w.T2W_WRITEID)
-    query = query.where(*(one == _CATALOG for one in hive.catalog_columns("TXN_TO_WRITE_ID")))
+    query = query.where(*(one == CATALOG for one in hive.catalog_columns("TXN_TO_WRITE_ID")))
     rows = hive.rows(query)
     aborted = tuple(WriteId(write_id) for write_id, state in rows if state == "a")
     return tuple(WriteId(write_id) for write_id, state in rows if state != "a"), aborted

@@ -197,6 +197,10 @@ class EmbeddedCatalog:
             refresh(self._store, connection, stored, after, partitions)
             return self._require_table(connection, before.name)
 
+    def clock(self) -> int:
+        with self._store.read() as connection:
+            return self._store.now(connection)
+
     def _create_table(self, connection: Connection, table: Table) -> Table:
         db_id = _require_database(connection, table.name.database)
         if find_table_id(connection, db_id, table.name.table) is not None:

@@ -12,7 +12,7 @@ from acidsql.catalog.attached import (
     Assumed,
     check_no_overlay,
     is_attached,
-    is_database,
+    is_metastore,
     is_overlay,
 )
 from acidsql.catalog.model import (
@@ -43,7 +43,7 @@ from acidsql.planner.bind.ddl.table_properties import BUCKETING_VERSION, Given, 
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.tables import check_database_name
 
-SERVERS = ("thrift", "jdbc", "derby")
+SERVERS = ("jdbc", "derby")
 
 
 def bind_attach(names: Names, statement: ast.AttachTable) -> BoundAttachTable:
@@ -93,10 +93,10 @@ def _source(statement: ast.AttachTable) -> str | None:
     if "://" in using.text and scheme in SERVERS:
         raise UnsupportedStatementError(
             f"a metastore cannot be asked by {scheme} yet",
-            hint="Its database can (postgresql://, mysql://), or a dump: docs/attach.md says how.",
+            hint="thrift://, postgresql:// and mysql:// can, or a dump: docs/attach.md says how.",
             span=using.span,
         )
-    what = "a metastore" if is_database(using.text) else "a dump"
+    what = "a metastore" if is_metastore(using.text) else "a dump"
     for given, words in (
         (statement.assumption, "ASSUME"),
         (statement.columns, "a list of columns"),

@@ -1,0 +1,242 @@
+"""A table as the service of Hive's metastore tells it. All calls only read: no transaction is
+opened there, and nothing is locked.
+
+The service has no snapshot for several calls, so their order has to do. Transactions are asked for
+before partitions: whoever has committed has added its partitions before. The table is asked for
+before and after all of that: if it is another one then, or a partition is gone, all is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList
+from acidsql.attach.facts import PartitionFacts, TableFacts
+from acidsql.attach.sources.hive_tables import (
+    CATALOG,
+    NAME_IT,
+    attachable_location,
+    hive_column,
+    hive_partition,
+)
+from acidsql.attach.sources.service_urls import ServiceUrl
+from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
+from acidsql.errors import BindError, MetastoreError
+from acidsql.metastore.embedded import current_user
+from acidsql.metastore.hive.calls import (
+    GET_OPEN_TXNS,
+    GET_PARTITION_NAMES,
+    GET_PARTITIONS,
+    GET_TABLE,
+    GET_VALID_WRITE_IDS,
+    INSERT_ONLY_TABLES,
+    NO_LIMIT,
+    NO_SUCH_OBJECT,
+)
+from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
+from acidsql.metastore.hive.protocol import WireError
+
+PARTITIONS_AT_ONCE = 500
+_ATTEMPTS = 3
+
+
+def ask_service(source: ServiceUrl, name: TableName) -> TableFacts:
+    """What the service knows of a table. BindError for one that is not there or cannot be attached;
+    MetastoreError if no server answers.
+    """
+    return ask_first(
+        source.servers,
+        lambda connection: read_facts(connection, name),
+        framed=source.framed,
+        user=current_user(),
+        shown=source.shown,
+    )
+
+
+def read_facts(connection: Connection, name: TableName) -> TableFacts:
+    """What a server knows of a table; MetastoreError if that changes all the time."""
+    for _ in range(_ATTEMPTS):
+        try:
+            before = _table_facts(connection, name)
+            facts = _with_txns(connection, before) if before.transactional else before
+            if before.partition_columns:
+                facts = replace(facts, partitions=tuple(_partitions(connection, before)))
+            if _table_facts(connection, name) == before:
+                return facts
+        except _ChangedError:
+            continue
+    raise MetastoreError(f"{name} changes in Hive while it is asked for")
+
+
+class _ChangedError(Exception):
+    """Something is not there any more that was a moment ago."""
+
+
+# ---- the table
+
+
+def _table_facts(connection: Connection, name: TableName) -> TableFacts:
+    """Columns, keys, buckets, location and identity."""
+    table = _get_table(connection, name)
+    storage, properties = table.get("sd", {}), _lower_keys(table.get("parameters", {}))
+    home = attachable_location(
+        name,
+        table.get("tableType"),
+        storage.get("location"),
+        storage.get("inputFormat"),
+        storage.get("serdeInfo", {}).get("serializationLib"),
+    )
+    transactional = properties.get("transactional", "").lower() == "true"
+    kind = properties.get("transactional_properties", "").lower()
+    return TableFacts(
+        columns=_columns(name, storage.get("cols", [])),
+        partition_columns=_columns(name, table.get("partitionKeys", [])),
+        bucketing=_bucketing(storage, properties.get("bucketing_version") or "1"),
+        transactional=transactional,
+        insert_only=kind == "insert_only",
+        location=home,
+        high_watermark=WriteId(0),
+        open=(),
+        aborted=(),
+        partitions=(),
+        name=name,
+        table_id=_identity(table),
+    )
+
+
+def _get_table(connection: Connection, name: TableName) -> dict[str, Any]:
+    request = {
+        "dbName": name.database,
+        "tblName": name.table,
+        "capabilities": {"values": [INSERT_ONLY_TABLES]},
+        "catName": CATALOG,
+    }
+    try:
+        table: dict[str, Any] = connection.call(GET_TABLE, req=request).get("table", {})
+    except DeclaredError as error:
+        if error.kind != NO_SUCH_OBJECT:
+            raise
+        raise BindError(f"the metastore has no table {name}", hint=NAME_IT) from error
+    answered = table.get("dbName", "").lower(), table.get("tableName", "").lower()
+    if answered != (name.database, name.table):
+        raise WireError(f"it tells of another table than {name}")
+    return table
+
+
+def _identity(table: dict[str, Any]) -> int | str:
+    """What tells the table from a later one of its name: Hive 3 tells no id."""
+    number: int = table.get("id", 0)
+    return number if number > 0 else f"created {table.get('createTime', 0)}"
+
+
+def _lower_keys(properties: dict[str, str]) -> dict[str, str]:
+    return {key.lower(): value for key, value in properties.items()}
+
+
+def _columns(table: TableName, fields: list[dict[str, str]]) -> tuple[Column, ...]:
+    return tuple(
+        hive_column(table, one.get("name", ""), one.get("type", ""), one.get("comment"))
+        for one in fields
+    )
+
+
+def _bucketing(storage: dict[str, Any], version: str) -> Bucketing | None:
+    count, columns = storage.get("numBuckets", 0), storage.get("bucketCols", [])
+    if count < 1 or not columns:
+        return None
+    return Bucketing(
+        columns=tuple(one.lower() for one in columns),
+        count=count,
+        version=2 if version.strip() == "2" else 1,
+        sorted_by=tuple(
+            SortColumn(name=one.get("col", "").lower(), descending=one.get("order") == 0)
+            for one in storage.get("sortCols", [])
+        ),
+    )
+
+
+# ---- its partitions
+
+
+def _partitions(connection: Connection, facts: TableFacts) -> Iterator[PartitionFacts]:
+    name, home = facts.name, facts.location
+    assert name is not None
+    assert home is not None
+    where = {"db_name": f"@{CATALOG}#{name.database}", "tbl_name": name.table}
+    try:
+        names = connection.call(GET_PARTITION_NAMES, **where, max_parts=NO_LIMIT)
+        for start in range(0, len(names), PARTITIONS_AT_ONCE):
+            batch = names[start : start + PARTITIONS_AT_ONCE]
+            partitions = connection.call(GET_PARTITIONS, **where, names=batch)
+            if len(partitions) != len(batch):
+                raise _ChangedError
+            for one in partitions:
+                yield _partition(facts, name, home, one)
+    except DeclaredError as error:
+        if error.kind != NO_SUCH_OBJECT:
+            raise
+        raise _ChangedError from error
+
+
+def _partition(
+    facts: TableFacts, name: TableName, home: str, partition: dict[str, Any]
+) -> PartitionFacts:
+    values, storage = partition.get("values", []), partition.get("sd", {})
+    location = storage.get("location")
+    if len(values) != len(facts.partition_columns) or not location:
+        raise BindError(f"partition ({', '.join(values)}) of {name} is not whole in the metastore")
+    return hive_partition(name, home, values, location, storage.get("inputFormat"))
+
+
+# ---- its transactions
+
+
+def _with_txns(connection: Connection, facts: TableFacts) -> TableFacts:
+    """The facts with the write ids that count and the transactions that do, of one moment: these
+    are asked for first, and write ids as they are seen by them.
+    """
+    opened = connection.call(GET_OPEN_TXNS)
+    still_open, aborted = _told_apart(opened, "open_txns")
+    txns = ValidTxnList(
+        high_watermark=TxnId(_required(opened, "txn_high_water_mark")),
+        open=tuple(map(TxnId, still_open)),
+        aborted=tuple(map(TxnId, aborted)),
+    )
+    request = {"fullTableNames": [str(facts.name)], "validTxnList": _plain(txns)}
+    tables = connection.call(GET_VALID_WRITE_IDS, rqst=request).get("tblValidWriteIds", [])
+    if [one.get("fullTableName") for one in tables] != [str(facts.name)]:
+        raise WireError(f"it tells write ids of another table than {facts.name}")
+    open_ids, aborted_ids = _told_apart(tables[0], "invalidWriteIds")
+    return replace(
+        facts,
+        high_watermark=WriteId(_required(tables[0], "writeIdHighWaterMark")),
+        open=tuple(map(WriteId, open_ids)),
+        aborted=tuple(map(WriteId, aborted_ids)),
+        txns=txns,
+    )
+
+
+def _told_apart(answered: dict[str, Any], key: str) -> tuple[list[int], list[int]]:
+    """The open and the aborted ids. Bit ``i`` of the bytes ``abortedBits`` is that of the id at
+    ``i``, the lowest bit of a byte first; bytes of zeros at the end are left out. Hive: BitSet.
+    """
+    ids, bits = _required(answered, key), _required(answered, "abortedBits")
+    size = 8 * len(bits)
+    aborted = [one for at, one in enumerate(ids) if at < size and bits[at >> 3] >> (at & 7) & 1]
+    return sorted(set(ids) - set(aborted)), sorted(aborted)
+
+
+def _required(answered: dict[str, Any], key: str) -> Any:
+    if key not in answered:
+        raise WireError(f'its answer has no "{key}"')
+    return answered[key]
+
+
+def _plain(txns: ValidTxnList) -> str:
+    """The list as Hive 3 reads it: without runs. Hive: ValidReadTxnList."""
+    lists = (",".join(map(str, ids)) for ids in (txns.open, txns.aborted))
+    lowest = NO_OPEN_WRITE_ID if txns.min_open is None else txns.min_open
+    return ":".join([str(txns.high_watermark), str(lowest), *lists])

@@ -1,0 +1,90 @@
+"""A whole Hive whose metastore can be asked over Thrift while it runs a script, which waits where a test
+wants to look.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.interop.real_hive import Ran, RealHive
+
+SOURCE = Path(__file__).with_name("ServedHive.java")
+LONGEST_WAIT = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedHive:
+    """``url``: of the service. ``ran``: what the script printed, once it has ended."""
+
+    url: str
+    signals: Path
+    ran: Future[list[Ran]]
+
+    def wait_for(self, step: str) -> None:
+        """Until the script has come to a step, where it waits in turn; or has failed."""
+        for _ in range(LONGEST_WAIT * 20):
+            if (self.signals / step).exists():
+                return
+            if self.ran.done():
+                raise AssertionError(f"it ended before {step}: {self.ran.result()[-3:]}")
+            time.sleep(0.05)
+        raise AssertionError(f"it did not come to {step}")
+
+    def go_on(self, step: str) -> None:
+        (self.signals / f"{step}.seen").touch()
+
+
+def stop_at(step: str) -> str:
+    """The directive of a script that waits there until the test has looked."""
+    wait = f"until [ -e $S/{step}.seen ] || [ -e $S/over ]; do sleep 0.05; done"
+    return f"!sh S=../signals; touch $S/{step}; {wait}"
+
+
+@contextmanager
+def serving(hive: RealHive, lines: Sequence[str], scratch: Path) -> Iterator[ServedHive]:
+    """Runs a script. Behind the block it has ended, whatever happened."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    served = replace(hive, folder=_with_service(hive, scratch))
+    signals = hive.data / "signals"
+    signals.mkdir(parents=True)
+    os.environ["HIVESQL_JAVA_OPTS"] = f"-Dserved.port={port}"
+    with ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(served.run, lines)
+        try:
+            yield ServedHive(url=f"thrift://127.0.0.1:{port}", signals=signals, ran=ran)
+        finally:
+            (signals / "over").touch()
+            ran.exception()
+            del os.environ["HIVESQL_JAVA_OPTS"]
+
+
+def _with_service(hive: RealHive, scratch: Path) -> Path:
+    """A folder like that of the Hive, whose script starts the service as well."""
+    home, of = scratch / f"h{hive.version}", hive.folder / f"h{hive.version}"
+    home.mkdir(parents=True)
+    for name in ("classes", "template"):  # the script copies the template, and cp no link's target
+        shutil.copytree(of / name, home / name)
+    for name in ("conf", "lib"):
+        (home / name).symlink_to(of / name)
+    (scratch / "boot").symlink_to(hive.folder / "boot")
+    classes = f"{home}/classes:{home}/lib/*"
+    subprocess.run(
+        ["javac", "-nowarn", "-d", f"{home}/classes", "-cp", classes, str(SOURCE)],
+        check=True,
+        capture_output=True,
+    )
+    script = (hive.folder / "hive-sql").read_text()
+    assert script.count("HiveSql)") == 2
+    (scratch / "hive-sql").write_text(script.replace("HiveSql)", "ServedHive)"))
+    (scratch / "hive-sql").chmod(0o755)
+    return scratch
