@@ -64,6 +64,12 @@ class RefreshContract(StoreContract):
         assert [one.location for one in beside.list_partitions(after)] == ["/elsewhere"]
         assert counted(manager) == list(range(1, 11))
 
+    def test_all_who_open_it_have_one_clock(self, open_store: OpenStore, catalog: Catalog) -> None:
+        """Who asks a source is told apart by it, in whichever process."""
+        beside = open_store()
+        first, between = catalog.clock(), beside.clock()
+        assert first <= between <= catalog.clock()
+
     def test_what_was_told_later_stays(self, catalog: Catalog, manager: TxnManager) -> None:
         """Whichever session writes it down last; not where the source's clock was set back."""
         attached = attach(catalog)
