@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
+from pyspark.sql import SparkSession
 
 from acidsql.session import Session
 from tests.attach.old_tables import DELETE, INSERT, UPDATE, Event, write_events
@@ -14,6 +16,13 @@ from tests.attach.test_old_events import FILE, check_history
 pytestmark = pytest.mark.spark
 
 ENGINES = ("spark", "local")
+
+
+@pytest.fixture
+def session(warehouse: Path, spark: SparkSession) -> Iterator[Session]:
+    """A session on the shared Spark."""
+    with Session(warehouse, spark=spark) as opened:
+        yield opened
 
 
 def history(seed: int) -> list[object]:
