@@ -153,7 +153,7 @@ def play(home: Path, theirs: Sequence[Change], ours: Sequence[Change], session: 
     assert contents(others) == untouched
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(theirs=THEIRS, ours=OURS)
 def test_overlays_are_what_tables_are(theirs: list[Change], ours: list[Change]) -> None:
     """Without Spark: original files, buckets, partitions, compactions of both sides."""

@@ -93,7 +93,7 @@ def nothing_is_left_open(session: Session) -> None:
 # ---- transactions
 
 
-@pytest.mark.parametrize("seconds", [3, LONG])
+@pytest.mark.parametrize("seconds", [2, LONG])
 def test_transactions_side_by_side(
     warehouse: Path, metastore: str | None, seed: int, seconds: float
 ) -> None:

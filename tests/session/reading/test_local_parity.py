@@ -188,7 +188,7 @@ def check(session: Session, query: str, ansi: bool) -> None:
 
 
 @given(query=QUERIES, ansi=st.booleans())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_driver_answers_as_spark_does(tables: Session, query: str, ansi: bool) -> None:
     """Names, types, rows and their order."""
     check(tables, query, ansi)
@@ -209,7 +209,7 @@ def check_pair(session: Session, one: str, other: str) -> None:
 
 
 @given(pair=pairs())
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tables_of_equal_columns(tables: Session, pair: tuple[str, str]) -> None:
     """In one query each is read as itself."""
     check_pair(tables, *pair)

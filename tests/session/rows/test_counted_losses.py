@@ -151,7 +151,7 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield opened
 
 
-@settings(max_examples=30, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(ROWS)
 def test_the_driver_counts_what_literals_would_lose(
     light: Session, rows: list[dict[str, Any]]
