@@ -21,6 +21,7 @@ from acidsql.errors import CommitStateUnknownError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session
 from acidsql.txn.manager import TxnState
+from tests.lengths import times
 
 LOCAL = {"acidsql.engine": "local", "acidsql.compactor.auto": "false"}
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -220,7 +221,7 @@ def test_a_dump_tells_of_any_history(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(40), deadline=None)
 @given(history=HISTORY, later=LATER)
 def test_a_dump_tells_of_very_many_histories(
     history: Sequence[tuple[Any, str]], later: Sequence[Any]
