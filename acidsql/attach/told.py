@@ -7,23 +7,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
-from acidsql.attach.sources.derby_dump import is_derby_dump
-from acidsql.attach.sources.live import Source
-from acidsql.attach.sources.urls import hive_name
-from acidsql.catalog.attached import is_database, is_service
+from acidsql.attach.sources.database import asking
+from acidsql.attach.sources.derby_dump import exported, is_derby_dump
+from acidsql.attach.sources.hive_tables import NAME_IT, spellings
+from acidsql.attach.sources.live import Source, parse_source
+from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
+from acidsql.attach.sources.service import ask_service
+from acidsql.attach.sources.service_urls import ServiceUrl
+from acidsql.attach.sources.urls import DatabaseUrl, hive_name
+from acidsql.catalog.attached import is_metastore
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +47,8 @@ def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
     if source is None or span is None:
         return None
     with _placed(span):
-        if is_service(source):
-            return _of_service(source, action)
-        if is_database(source):
-            return _of_database(source, action)
+        if is_metastore(source):
+            return _of_metastore(parse_source(source), action)
         path, _, table = source.partition("?table=")
         if is_derby_dump(files, path_of(path)):
             return _of_exports(files, path, table, action)
@@ -78,8 +79,6 @@ def _of_dump(files: FileIO, path: str) -> TableFacts:
 
 
 def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) -> Told:
-    from acidsql.attach.sources.derby_dump import exported
-
     given = hive_name(table) if table else None
     with exported(files, path_of(path)) as connection:
         facts = _facts(connection, given, action)
@@ -90,29 +89,15 @@ def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) 
     )
 
 
-def _of_database(text: str, action: BoundAttachTable) -> Told:
-    from acidsql.attach.sources.database import asking
-    from acidsql.attach.sources.urls import parse_database_url
-
-    source = parse_database_url(text)
-    with asking(source) as connection:
-        facts = _facts(connection, source.table, action)
-    return Told(
-        facts=facts,
-        words=f"of the metastore {source.shown}",
-        recorded=source.recorded(_named(facts)),
-        database=source,
-    )
-
-
-def _of_service(text: str, action: BoundAttachTable) -> Told:
-    from acidsql.attach.sources.service import ask_service
-    from acidsql.attach.sources.service_urls import parse_service_url
-
-    source = parse_service_url(text)
-    facts = ask_service(source, source.table or action.table.name)
-    if source.table is None:
-        _check_location(facts, action.table.location)
+def _of_metastore(source: Source, action: BoundAttachTable) -> Told:
+    match source:
+        case DatabaseUrl():
+            with asking(source) as connection:
+                facts = _facts(connection, source.table, action)
+        case ServiceUrl():
+            facts = ask_service(source, source.table or action.table.name)
+            if source.table is None:
+                _check_location(facts, action.table.location)
     return Told(
         facts=facts,
         words=f"of the metastore {source.shown}",
@@ -125,8 +110,6 @@ def _check_location(facts: TableFacts, location: str) -> None:
     """Raises BindError where a table of Hive, found by its name alone, lies elsewhere: a service
     cannot be asked which table lies at a location.
     """
-    from acidsql.attach.sources.hive_tables import NAME_IT, spellings
-
     if location and facts.location not in spellings(location):
         raise BindError(f'{facts.name} lies at "{facts.location}" in Hive', hint=NAME_IT)
 
@@ -135,8 +118,6 @@ def _facts(connection: Connection, given: TableName | None, action: BoundAttachT
     """What a metastore knows of the table of that name, of the one at the location, or of the one
     that has the name of the new one.
     """
-    from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
-
     hive = HiveTables(connection)
     location = action.table.location
     if given is None and location:

@@ -57,16 +57,17 @@ class LiveTables:
         source does not answer, or tells of another table by now.
         """
         store = self._open_store()
-        after, partitions = self._asked(table)
+        after, partitions = self._asked(table, store)
         is_same = _comparable(after) == _comparable(table)
         if is_same and _located(partitions) == _located(store.list_partitions(table)):
             return table
         return store.refresh_attached(table, after, partitions)
 
-    def _asked(self, table: Table) -> tuple[Table, tuple[Partition, ...]]:
-        source = _parsed(table.properties[SOURCE])
+    def _asked(self, table: Table, store: Catalog) -> tuple[Table, tuple[Partition, ...]]:
+        source = parse_source(table.properties[SOURCE])
         assert source.table is not None
-        now = self._open_store().clock()
+        # a service tells no time; it is asked behind this moment
+        now = store.clock() if isinstance(source, ServiceUrl) else None
         try:
             facts = _facts(self._passwords.get(source.shown, source), source.table)
         except MetastoreError as error:
@@ -76,7 +77,8 @@ class LiveTables:
             raise MetastoreError(
                 f"table {table.name} cannot be read any more: {error.message}", hint=_AGAIN
             ) from error
-        facts = replace(facts, asked=facts.asked or now)
+        if now is not None:
+            facts = replace(facts, asked=now)
         _check_same(table, facts)
         after = entry_of(facts, table, table.properties[SOURCE])
         kept = {key: table.properties[key] for key in _KEPT if key in table.properties}
@@ -85,7 +87,8 @@ class LiveTables:
         return with_txns(after, facts, TxnId(0), carried), partitions_of(facts, table)
 
 
-def _parsed(text: str) -> Source:
+def parse_source(text: str) -> Source:
+    """BindError for what is wrong with the URL of a metastore or of its database."""
     return parse_service_url(text) if is_service(text) else parse_database_url(text)
 
 
