@@ -22,7 +22,17 @@ from acidsql.errors import BindError, MetastoreError
 from acidsql.session import Session
 from tests.attach.hive_metastore import HiveMetastore
 from tests.attach.hive_service import HiveService, serving
-from tests.attach.orders import PARTITIONS, facts_of, ids, orders_of, orders_written
+from tests.attach.orders import (
+    PARTITIONS,
+    UNATTACHABLE,
+    check_source_is_needed,
+    check_unattachable,
+    facts_of,
+    fill_with_unattachable,
+    ids,
+    orders_of,
+    orders_written,
+)
 from tests.attach.test_fixtures import dump_of, rows_of
 from tests.session.reading.test_hive_fixtures import NAMES, hive_lines
 
@@ -159,35 +169,14 @@ def test_what_cannot_be_attached_is_said(
     """Views, other formats, also of one partition, types that are not read, and tables of other
     catalogs.
     """
-    facts = orders_of("high watermark 5")
-    database = served_metastore.add_database("sales")
-    add = served_metastore.add_table
-    add(database, "v", None, facts, kind="VIRTUAL_VIEW")
-    add(database, "mv", f"file:{written}", facts, kind="MATERIALIZED_VIEW")
-    add(database, "lines", f"file:{written}", facts, orc=False)
-    mixed = add(database, "mixed", f"file:{written}", facts)
-    served_metastore.add_partition(
-        mixed, "day=2024-01-01/city=x", ("2024-01-01", "x"), f"file:{written}/x", orc=False
-    )
-    torn = add(database, "torn", f"file:{written}", facts)
-    served_metastore.add_partition(torn, "day=2024-01-01", ("2024-01-01",), f"file:{written}/x")
-    union = add(database, "odd", f"file:{written}", facts)
-    served_metastore.update(
-        "COLUMNS_V2", {"TYPE_NAME": "uniontype<int>"}, CD_ID=union, COLUMN_NAME="id"
-    )
+    fill_with_unattachable(served_metastore, written)
     spark = served_metastore.add_database("archive", catalog="spark")
-    add(spark, "orders", f"file:{written}", facts)
+    facts = orders_of("high watermark 5")
+    served_metastore.add_table(spark, "orders", f"file:{written}", facts)
     assert served_metastore.service is not None
-    url = served_metastore.service.url
-    for name, words in {
-        "sales.v": "is a view", "sales.mv": "is a materialized view", "sales.lines": "TextInputFormat",
-        "sales.mixed": r"partition \(2024-01-01, x\)", "sales.torn": "not whole", "sales.odd": 'column "id" of sales.odd',
-        "archive.orders": r"no table archive\.orders",
-    }.items():  # fmt: skip
-        with pytest.raises(BindError, match=words) as caught:
-            session.sql(f"ATTACH TABLE t USING '{url}?table={name}'")
-        assert "^^^" in str(caught.value)
-    assert not list(session.sql("SHOW TABLES").rows())
+    tables = {f"sales.{name}": words for name, words in UNATTACHABLE.items()}
+    tables["archive.orders"] = r"no table archive\.orders"
+    check_unattachable(session, f"{served_metastore.service.url}?table=", tables)
 
 
 @BOTH
@@ -376,13 +365,7 @@ def test_a_service_that_does_not_answer_is_an_error(
         raise ConnectionError
 
     orders.before = fail
-    with pytest.raises(MetastoreError, match="cannot ask the metastore thrift://") as caught:
-        ids(session)
-    assert "is asked for each statement" in str(caught.value)
-    with pytest.raises(MetastoreError):
-        session.sql("SELECT count(*) FROM orders")
-    assert list(session.sql("DESCRIBE orders").rows())
-    session.sql("ADOPT TABLE orders")
+    check_source_is_needed(session, "thrift")
     assert ids(session) == [2]
     session.sql("DELETE FROM orders WHERE id = 2")
     assert ids(session) == []
