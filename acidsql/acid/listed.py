@@ -66,9 +66,10 @@ def group_files(files: Iterable[FileEntry], directories: Iterable[str]) -> Listi
         elif not is_hidden(name):
             originals.append(file)
     for path in [path for path in acid if "/" in path]:
-        outer = acid.setdefault(path.partition("/")[0], [])
-        if _sizes(path, acid.pop(path)) != _sizes(path.partition("/")[0], outer):
+        acid.setdefault(path.partition("/")[0], [])
+        if not is_like_outer(path, acid):
             raise _nested_error(path)
+        del acid[path]
     return Listing(directories=acid, originals=originals)
 
 
@@ -95,9 +96,15 @@ def is_in_inner(path: str) -> bool:
     return bool(inner) and outer == inner[0] and is_reserved(outer)
 
 
-def _sizes(directory: str, files: Iterable[FileEntry]) -> Mapping[str, int]:
-    """The sizes of files by their paths below a directory."""
-    return {file.path[len(directory) + 1 :]: file.size for file in files}
+def is_like_outer(inner: str, files: Mapping[str, Iterable[FileEntry]]) -> bool:
+    """Whether an ACID directory inside one of the same name has files of the names and sizes of
+    those around it. ``files``: of both, by their directories' paths.
+    """
+    inside, around = (
+        {file.path[len(of) + 1 :]: file.size for file in files.get(of, ())}
+        for of in (inner, inner.partition("/")[0])
+    )
+    return inside == around
 
 
 def _nested_error(path: str) -> FormatError:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from acidsql.acid.compacted import nothing_hidden, partner, partner_file
 from acidsql.acid.evidence import evidence_of
+from acidsql.acid.listed import is_like_outer
 from acidsql.acid.paths import NO_VISIBILITY, Base, is_reserved, parse_directory
 from acidsql.compaction.doctor.finding import PASSES, Finding, RemoveCopy, Root, Severity
 from acidsql.errors import FormatError
@@ -37,11 +38,7 @@ def _nested(root: Root) -> Iterator[Finding]:
 
 def _inner(root: Root, path: str) -> Finding:
     """Names a directory that a compaction which ran again has renamed into its first result."""
-    inner, outer = (
-        {file.path[len(of) + 1 :]: file.size for file in root.files.get(of, ())}
-        for of in (path, path.partition("/")[0])
-    )
-    alike = inner == outer
+    alike = is_like_outer(path, root.files)
     return Finding(
         severity=Severity.ERROR,
         title="ACID directory inside one of the same name",
