@@ -206,7 +206,6 @@ class _Judge:
         where it is about one column.
         """
         import numpy as np
-        import pyarrow as pa
 
         # few statements have such a condition, and what compiles it is much
         from acidsql.expressions.vectors import vectorized
@@ -225,6 +224,13 @@ class _Judge:
             return np.full(self.count, IN_DOUBT, np.int8)
         if vector.type not in (BOOLEAN, VOID):
             return np.full(self.count, IN_DOUBT, np.int8)
+        return self._judged(vector, names)
+
+    def _judged(self, vector: Vector, names: Mapping[str, _Values]) -> Answers:
+        """The answers of a compiled condition over columns by the names that it has for them."""
+        import numpy as np
+        import pyarrow as pa
+
         if not names:
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["none"])
             return np.repeat(_run(vector, nothing, [0]), self.count)
