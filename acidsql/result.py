@@ -14,14 +14,14 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError, InterfaceError, LossWarning, Warning
 from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.steps.step import Ran
+from acidsql.plan.operators import Ran
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from acidsql.planner.steps.plans import Plan
+    from acidsql.plan.plans import Plan
 
 
 _PRINTED_ROWS = 20

@@ -12,13 +12,13 @@ from tests.bench.imports import CREATE, STATEMENTS, command, imported
 pytestmark = pytest.mark.processes
 HEAVY = ("pandas", "pyspark", "py4j", "lark", "hypothesis", "psycopg", "IPython", "prompt_toolkit")
 ROOMS = (
-    "acidsql.planner.explain", "acidsql.dry_run", "acidsql.parser.parse_table", "acidsql.planner.bind.ddl", "acidsql.ddl.commands",
-    "acidsql.planner.bind.merging", "acidsql.planner.bind.transactions", "acidsql.local.merges", "acidsql.spark.merge", "acidsql.spark.touched",
+    "acidsql.plan.explain", "acidsql.dry_run", "acidsql.parser.parse_table", "acidsql.planner.bind.ddl", "acidsql.ddl.commands",
+    "acidsql.planner.bind.merging", "acidsql.planner.bind.transactions", "acidsql.run.driver.merges", "acidsql.spark.merge", "acidsql.run.spark.touched",
 )  # fmt: skip
 CATALOG = ("acidsql.planner.bind.ddl", "acidsql.ddl.commands")
 ENTERED = {
     "MERGE": (
-        "acidsql.planner.explain", "acidsql.planner.bind.merging", "acidsql.local.merges", "acidsql.spark.merge",
+        "acidsql.plan.explain", "acidsql.planner.bind.merging", "acidsql.run.driver.merges", "acidsql.spark.merge",
     ),
     "CREATE TABLE": CATALOG, "SHOW TABLES": CATALOG,
 }  # fmt: skip

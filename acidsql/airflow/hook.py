@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
     from sqlalchemy.engine import URL
 
-    from acidsql.planner.steps.plans import Plan
+    from acidsql.plan.plans import Plan
 
 XCOM_KEY = "acidsql"
 

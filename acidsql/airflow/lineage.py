@@ -16,6 +16,16 @@ from acidsql.catalog.model import Table
 from acidsql.errors import Error, Span
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.plans import (
+    CatalogCommand,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    WritePlan,
+    carried_out,
+    legs_of,
+)
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundInsert,
@@ -27,16 +37,6 @@ from acidsql.planner.bind.bound import (
 )
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.query_tree import parse_query
-from acidsql.planner.steps.plans import (
-    CatalogCommand,
-    MergePlan,
-    MultiInsertPlan,
-    Plan,
-    ReadPlan,
-    WritePlan,
-    carried_out,
-    legs_of,
-)
 
 if TYPE_CHECKING:
     from sqlglot import exp

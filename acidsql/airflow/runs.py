@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.airflow.statements import Kind, TaskStatement
 from acidsql.errors import Error, NotRecordableError, ProgrammingError, RunCommittedError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.steps.plans import ExplainPlan
+from acidsql.plan.plans import ExplainPlan
 from acidsql.txn.runs import LONGEST_RUN_ID, CommittedRun, digest_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from acidsql.dbapi import Cursor
     from acidsql.parser.parameters import Params
-    from acidsql.planner.steps.plans import Plan
+    from acidsql.plan.plans import Plan
     from acidsql.session import Session
 
 OTHER_ID = "Pass another run_id to the hook (hook_params of an operator) to have them done."

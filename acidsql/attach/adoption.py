@@ -35,11 +35,11 @@ from acidsql.catalog.attached import (
 )
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Bucketing, Table, TableKind
-from acidsql.engine import Engine
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAdoptTable
 from acidsql.result import Result, Stats
+from acidsql.run.engine import Engine
 from acidsql.txn.reading import Reads
 
 

@@ -26,12 +26,12 @@ from acidsql.catalog.attached import attached_write_ids, pinned_of
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
-from acidsql.engine import Engine
 from acidsql.errors import Error, UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundDescribeChanges
 from acidsql.result import Result, Stats
+from acidsql.run.engine import Engine
 from acidsql.storage.delete_events import MAX_EVENTS
 from acidsql.storage.overlays import take_below
 from acidsql.storage.scan.scanner import PARTITION_NUMBER

@@ -18,7 +18,7 @@ from acidsql.compaction.daemon import Daemon
 from acidsql.compaction.exposition import exposition
 from acidsql.compaction.journal import Journal
 from acidsql.compaction.metrics import HIVE_COUNTERS, openmetrics
-from acidsql.engine import Engine
+from acidsql.run.engine import Engine
 
 BY_SIGNAL = (signal.SIGTERM, signal.SIGINT)
 

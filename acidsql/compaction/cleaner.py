@@ -38,8 +38,8 @@ from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.changes.recovery import Recovery, hide, remove_staging
-from acidsql.changes.unit_of_work import Store
+from acidsql.commit.recovery import Recovery, hide, remove_staging
+from acidsql.commit.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
 from acidsql.files.fileio import FileIO, hidden_reader
 from acidsql.files.parallel import in_parallel

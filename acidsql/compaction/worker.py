@@ -23,8 +23,8 @@ from acidsql.acid.paths import Base
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
-from acidsql.changes.recovery import remove_staging
-from acidsql.changes.unit_of_work import Store
+from acidsql.commit.recovery import remove_staging
+from acidsql.commit.unit_of_work import Store
 from acidsql.compaction.merging.carrying_out import Merged, carry_out, remove_left_halves
 from acidsql.compaction.merging.choosing import (
     Inputs,
@@ -34,11 +34,11 @@ from acidsql.compaction.merging.choosing import (
 )
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
-from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.storage.lost_files import find_lost, lost_error

@@ -11,17 +11,17 @@ from __future__ import annotations
 from contextlib import suppress
 
 from acidsql.catalog.model import Table
-from acidsql.changes.at_once import NewTableWork
-from acidsql.changes.unit_of_work import carry_out
+from acidsql.commit.at_once import NewTableWork
+from acidsql.commit.unit_of_work import carry_out
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
+from acidsql.plan.new_table import new_table
+from acidsql.plan.plans import CatalogCommand, plan_insert
+from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs
-from acidsql.planner.steps.new_table import new_table
-from acidsql.planner.steps.plans import CatalogCommand, plan_insert
-from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result, warnings_of
 from acidsql.storage.snapshots import Snapshots
 

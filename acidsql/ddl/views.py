@@ -11,14 +11,14 @@ from acidsql.ddl.answers import done
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.expressions.spark_words import identifier
-from acidsql.local.trace import UNTRACED
+from acidsql.plan.choices import read_steps
+from acidsql.plan.plans import ReadPlan
+from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.ddl.view import wrong_width
-from acidsql.planner.steps.choices import read_steps
-from acidsql.planner.steps.plans import ReadPlan
-from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result
+from acidsql.run.trace import UNTRACED
 
 
 def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:

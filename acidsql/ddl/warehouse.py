@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from acidsql.catalog.model import Partition, Table
-from acidsql.engine import Engine
 from acidsql.errors import Warning
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads

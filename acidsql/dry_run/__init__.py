@@ -12,13 +12,9 @@ from acidsql.catalog.partitions import name_of
 from acidsql.dry_run.going import Around, number, of_overwritten, seen
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad
-from acidsql.planner.bind.bound_catalog import READING_ACTIONS
-from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
-from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
-from acidsql.planner.explain.words import clause_heading
-from acidsql.planner.steps.names import title_of
-from acidsql.planner.steps.plans import (
+from acidsql.plan.explain.words import clause_heading
+from acidsql.plan.names import title_of
+from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,
     DryRunPlan,
@@ -32,8 +28,12 @@ from acidsql.planner.steps.plans import (
     carried_out,
     legs_of,
 )
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad
+from acidsql.planner.bind.bound_catalog import READING_ACTIONS
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
+from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
 from acidsql.result import Result, Stats, warnings_of
-from acidsql.spark.write.targets import Work, truncated_partitions
+from acidsql.run.spark.targets import Work, truncated_partitions
 from acidsql.storage.write.touched import Touched, Touching
 
 _ANY_WRITE_ID = "<w>"

@@ -21,6 +21,7 @@ from acidsql.dry_run.going import (
     together,
 )
 from acidsql.errors import BindError, Error
+from acidsql.plan.plans import CatalogCommand, SessionCommand
 from acidsql.planner.bind.bound_catalog import (
     BoundAlterTable,
     BoundCreateView,
@@ -34,7 +35,6 @@ from acidsql.planner.bind.bound_catalog import (
     BoundSetTableLocation,
 )
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
-from acidsql.planner.steps.plans import CatalogCommand, SessionCommand
 from acidsql.txn.manager import TxnState
 
 REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"

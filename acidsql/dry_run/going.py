@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
-from acidsql.engine import Engine
 from acidsql.errors import Error
 from acidsql.files.urls import is_inside
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.planner.steps.plans import Plan
+from acidsql.plan.plans import Plan
+from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.snapshots import Snapshots, TableSnapshot

@@ -1,1 +1,1 @@
-"""Statements to plans: names are bound to facts, plans are made of them, and plans are shown."""
+"""Names of statements are bound to facts, and what cannot be is refused."""

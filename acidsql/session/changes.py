@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import TableName
-from acidsql.changes.at_once import PlainWork
-from acidsql.changes.transactional import TransactionWork
-from acidsql.changes.unit_of_work import Leg, carry_out
-from acidsql.engine import Engine
+from acidsql.commit.at_once import PlainWork
+from acidsql.commit.transactional import TransactionWork
+from acidsql.commit.unit_of_work import Leg, carry_out
 from acidsql.errors import Warning
 from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.names import words_of
+from acidsql.plan.plans import ChangePlan, WritePlan, legs_of, transactional_reads
 from acidsql.planner.bind.bound import BoundInsert
-from acidsql.planner.steps.names import words_of
-from acidsql.planner.steps.plans import ChangePlan, WritePlan, legs_of, transactional_reads
 from acidsql.result import Result, Stats, warnings_of
+from acidsql.run.engine import Engine
 from acidsql.session.queries import SessionQueries
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.txn.locks import LockRequest

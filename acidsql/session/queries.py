@@ -13,7 +13,6 @@ from weakref import WeakSet, finalize
 
 from acidsql import interrupts
 from acidsql.catalog.model import TableKind
-from acidsql.engine import Engine
 from acidsql.errors import (
     Error,
     ExecutionError,
@@ -23,11 +22,12 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.lazy_dataclass import dataclass
-from acidsql.local.trace import UNTRACED, Trace
 from acidsql.parser.nesting import placed_in
-from acidsql.planner.steps.plans import Plan, ReadPlan, stored_reads, transactional_reads
-from acidsql.planner.steps.removals import removes_files
+from acidsql.plan.plans import Plan, ReadPlan, stored_reads, transactional_reads
+from acidsql.plan.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
+from acidsql.run.engine import Engine
+from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
 from acidsql.spark.read.answers import Answer

@@ -30,15 +30,15 @@ from acidsql.expressions.vectors import vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
-from acidsql.planner.steps.plans import (
+from acidsql.plan.plans import (
     Plan,
     ReadPlan,
     stored_reads,
     tables_of,
     transactional_reads,
 )
+from acidsql.planner.bind.bound import BoundRead
+from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.result import polars_of
 from acidsql.session.observing import ObservedScan
 from acidsql.session.own_text import check_expression, enclosed, in_own_text

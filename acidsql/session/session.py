@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
-from acidsql.changes.transactional import TransactionWork
+from acidsql.commit.transactional import TransactionWork
 from acidsql.compaction.background import Background
-from acidsql.engine import Engine
 from acidsql.errors import Error, InterfaceError, Warning
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
+from acidsql.run.engine import Engine
 from acidsql.session.blocks import Block, run_again
 from acidsql.session.observing import Observed
 from acidsql.session.opening import check_arguments, default_warehouse, opened_store

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, assert_never
 from acidsql import interrupts
 from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
-from acidsql.changes.recovery import Recovery
+from acidsql.commit.recovery import Recovery
 from acidsql.compaction.background import Background
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.engine import Engine
 from acidsql.errors import Error, ProgrammingError, Span, UnsupportedStatementError, Warning
 from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
-from acidsql.local.trace import Trace
 from acidsql.parser.nesting import placed_in
 from acidsql.parser.statements.tables import (
     AttachDatabase,
@@ -29,6 +27,22 @@ from acidsql.parser.statements.tables import (
     CreateTableLike,
     CreateView,
 )
+from acidsql.plan.names import name_of_statement
+from acidsql.plan.plans import (
+    CatalogCommand,
+    ChangePlan,
+    DryRunPlan,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    SessionCommand,
+    WritePlan,
+    carried_out,
+    plan,
+)
+from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
     READING_ACTIONS,
@@ -47,23 +61,9 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
-from acidsql.planner.steps.names import name_of_statement
-from acidsql.planner.steps.plans import (
-    CatalogCommand,
-    ChangePlan,
-    DryRunPlan,
-    ExplainPlan,
-    MergePlan,
-    MultiInsertPlan,
-    Plan,
-    ReadPlan,
-    SessionCommand,
-    WritePlan,
-    carried_out,
-    plan,
-)
-from acidsql.planner.steps.runnable import check_runnable
 from acidsql.result import Result, Stats
+from acidsql.run.engine import Engine
+from acidsql.run.trace import Trace
 from acidsql.session.changes import SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
@@ -295,7 +295,7 @@ class Spine:
 
                 return list(Adopter(self.store, self.engine, self.reads).explain(action))
             case _:
-                from acidsql.planner.explain import explain
+                from acidsql.plan.explain import explain
 
                 return explain(plan, self.settings, self.store, mode)
 
@@ -476,7 +476,7 @@ class Spine:
                 raise UnsupportedStatementError(
                     "EXPLAIN ANALYZE is for queries and for statements that change rows", hint=hint
                 )
-        from acidsql.planner.explain import explain_ran
+        from acidsql.plan.explain import explain_ran
 
         lines = explain_ran(plan, done.stats.steps, self.settings, self.store)
         result = Result.of_text(done.stats, ["Explain"], [[line] for line in lines])

@@ -13,6 +13,8 @@ from acidsql.ddl.transactions import abort_transactions, show_transaction, show_
 from acidsql.ddl.variables import reset_variables, set_variable
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error, Span
+from acidsql.plan.names import words_of
+from acidsql.plan.plans import SessionCommand
 from acidsql.planner.bind.bound import BoundReset, BoundSet, SessionAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
@@ -25,8 +27,6 @@ from acidsql.planner.bind.bound_transactions import (
     BoundShowTransactions,
     BoundStartTransaction,
 )
-from acidsql.planner.steps.names import words_of
-from acidsql.planner.steps.plans import SessionCommand
 from acidsql.result import Result
 from acidsql.session.transaction import SessionTransaction
 from acidsql.settings import Variables

@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.changes.transactional import TransactionWork
+from acidsql.commit.transactional import TransactionWork
 from acidsql.errors import BindError, InterfaceError, NotRecordableError, WriteConflictError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad
-from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
-from acidsql.planner.steps.locks import lock_request
-from acidsql.planner.steps.names import words_of
-from acidsql.planner.steps.plans import (
+from acidsql.plan.locks import lock_request
+from acidsql.plan.names import words_of
+from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,
     MergePlan,
@@ -30,6 +28,8 @@ from acidsql.planner.steps.plans import (
     tables_of,
     transactional_reads,
 )
+from acidsql.planner.bind.bound import BoundInsert, BoundLoad
+from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
 from acidsql.settings import Settings
 from acidsql.txn.locking import Patience, held
 from acidsql.txn.locks import LockRequest

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidsql.changes.recovery import Recovery
+from acidsql.commit.recovery import Recovery
 from acidsql.errors import CommitStateUnknownError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session

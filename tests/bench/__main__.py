@@ -24,8 +24,8 @@ from pyspark.sql import SparkSession
 from acidsql.parser.grammar import load as load_grammar
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
+from acidsql.plan.plans import plan
 from acidsql.planner.bind import Surroundings, bind
-from acidsql.planner.steps.plans import plan
 from acidsql.session import Session
 from acidsql.spark.start.session import start
 from tests.bench.measures import (

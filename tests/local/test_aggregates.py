@@ -15,9 +15,9 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef
-from acidsql.local import aggregates
-from acidsql.local.aggregates import Groups, distinct_rows
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
+from acidsql.run.driver import aggregates
+from acidsql.run.driver.aggregates import Groups, distinct_rows
 
 INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))
 KEYS = st.sampled_from((None, 0.0, 1.5, math.nan))

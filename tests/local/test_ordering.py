@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.local import ordering
-from acidsql.local.ordering import Key, first_rows
-from acidsql.local.values import from_sortable, has_negative_zero, normalized, sortable
+from acidsql.run.driver import ordering
+from acidsql.run.driver.ordering import Key, first_rows
+from acidsql.run.driver.values import from_sortable, has_negative_zero, normalized, sortable
 
 NUMBERS = st.none() | st.floats(width=32) | st.sampled_from((0.0, -0.0, math.nan, math.inf))
 TEXTS = st.none() | st.text(max_size=3)

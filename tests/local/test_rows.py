@@ -12,8 +12,8 @@ from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef, Condition
-from acidsql.local.rows import early_test, rows_of
 from acidsql.planner.bind.local.query_trees import LocalQuery, Ordering, Output
+from acidsql.run.driver.rows import early_test, rows_of
 
 BIGINT, BOOLEAN = PrimitiveType("bigint"), PrimitiveType("boolean")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.planner.steps.names import name_of_statement, title_of, words_of
-from acidsql.planner.steps.plans import MergePlan, WritePlan, plan
+from acidsql.plan.names import name_of_statement, title_of, words_of
+from acidsql.plan.plans import MergePlan, WritePlan, plan
 from acidsql.settings import Settings
 from tests.planner.conftest import Bind
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.changes.unit_of_work import UnitOfWork
+from acidsql.commit.unit_of_work import UnitOfWork
 from acidsql.session import Session
 
 pytestmark = [pytest.mark.spark, pytest.mark.classic]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.errors import Error
-from acidsql.planner.steps.plans import (
+from acidsql.plan.operators import Choose, Ran, Step
+from acidsql.plan.plans import (
     ExplainPlan,
     MergePlan,
     MultiInsertPlan,
@@ -19,7 +20,6 @@ from acidsql.planner.steps.plans import (
     ReadPlan,
     WritePlan,
 )
-from acidsql.planner.steps.step import Choose, Ran, Step
 from acidsql.session import Session
 from acidsql.testing.script import read_steps
 

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from acidsql.spark.read.queries import collector_paused
+from acidsql.run.spark.queries import collector_paused
 
 
 @pytest.mark.parametrize("enabled", [True, False])

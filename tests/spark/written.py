@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from acidsql.files.fileio import FileIO
-from acidsql.planner.steps.choices import INSERT_SHARE
-from acidsql.planner.steps.step import Effect
+from acidsql.plan.choices import INSERT_SHARE
+from acidsql.plan.operators import Effect
 from acidsql.spark.write import writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.pending import PendingWrites

@@ -29,8 +29,8 @@ from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, StatisticsChange
-from acidsql.changes.recovery import remove_staging
-from acidsql.changes.unit_of_work import Store
+from acidsql.commit.recovery import remove_staging
+from acidsql.commit.unit_of_work import Store
 from acidsql.compaction.doctor.finding import (
     Finding,
     MoveAside,

@@ -18,11 +18,11 @@ from acidsql.compaction.merging.publishing import (
     remove_halves,
 )
 from acidsql.compaction.merging.small import merge_plain, merge_small, small_deletes
-from acidsql.engine import Engine
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.spark.start.translation import translated
 from acidsql.storage.file_times import refuse_fine_times

@@ -9,7 +9,7 @@ from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.steps.counting import RowCount
+from acidsql.plan.counting import RowCount
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import HIVE_TYPE
 

@@ -27,6 +27,7 @@ from acidsql.expressions.spark_words import identifier, is_limited, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
 from acidsql.lazy_dataclass import dataclass
+from acidsql.run.resources import Views
 from acidsql.settings import Settings
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
@@ -34,7 +35,6 @@ from acidsql.spark.read.file_constants import in_order, of_file, with_file_numbe
 from acidsql.spark.read.file_times import FileTimes, FileTimesReader
 from acidsql.spark.read.format_reader import FormatReader, FormatScan
 from acidsql.spark.read.pushdown import buckets_of, cheapest_column
-from acidsql.spark.read.resources import Views
 from acidsql.spark.read.scan_words import (
     HIVE_TYPE,
     META_DDL,

@@ -27,8 +27,8 @@ from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
+from acidsql.plan.merge_sql import CLAUSE
 from acidsql.planner.bind.bound import MergeAction
-from acidsql.planner.steps.merge import CLAUSE
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import UTC_CLOCK, file_clock, timed
 from acidsql.spark.write.stored_sql import stored_sql

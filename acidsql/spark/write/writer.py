@@ -27,7 +27,7 @@ from acidsql.errors import InternalError
 from acidsql.expressions.losses import Counter, lost_names
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
-from acidsql.planner.steps.step import Effect
+from acidsql.plan.operators import Effect
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.write import format_writer, sinks

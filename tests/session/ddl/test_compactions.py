@@ -16,8 +16,8 @@ from acidsql.ddl.compactions import COLUMNS, compact
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, ExecutionError
 from acidsql.metastore.store import CommitFailedError
+from acidsql.plan.plans import CatalogCommand
 from acidsql.planner.bind.bound_compactions import BoundCompact
-from acidsql.planner.steps.plans import CatalogCommand
 from acidsql.result import Result
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from acidsql.errors import Error
 from acidsql.expressions.vectors import Vector
-from acidsql.planner.steps.step import LocalRows
+from acidsql.plan.operators import LocalRows
 from acidsql.result import Stats
 from acidsql.session import Session
 from tests.expressions.vectors.cases import CASES, COLUMNS, TYPES

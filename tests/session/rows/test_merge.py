@@ -15,11 +15,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from acidsql.errors import CardinalityError, Error
+from acidsql.plan.merge_sql import whole_query
+from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.steps.merge import whole_query
-from acidsql.planner.steps.plans import MergePlan
+from acidsql.run.spark import merge_queries
 from acidsql.session import Session
-from acidsql.spark.merge import merge_queries
 from tests.lengths import seeds
 from tests.session.rows.merge_model import JOINS, Row, merged, random_clauses, random_row
 from tests.session.rows.ways import WAYS, take

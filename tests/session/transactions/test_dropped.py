@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.changes import dropped
+from acidsql.commit import dropped
 from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.changes import unit_of_work
+from acidsql.commit import unit_of_work
 from acidsql.errors import (
     BindError,
     CardinalityError,

@@ -1,0 +1,1 @@
+"""Units of work: what statements write becomes visible by one commit, or not at all."""

@@ -1,0 +1,262 @@
+"""A unit of work: statements are carried out in it, and become visible together, by one commit.
+
+    begin --> run .. run --> commit      settle, publish, tell the store: visible at once
+                   |    |--> rollback    forget the files
+                   +-- a statement fails: its files are forgotten, the unit of work goes on
+
+Nothing has a name that readers look at before ``commit``. What a killed process leaves lies below a
+hidden name, or in a directory whose write id never becomes valid, and is taken away by the next one
+that writes (``recovery``). The kinds of units differ in what a statement sees (``_work_on``) and
+in how the store comes to know (``_committing``):
+
+    TransactionWork   files get their names, then the metastore commits the transaction
+    PlainWork         a table without transactions: rows are visible as their files get their names
+    NewTableWork      a table that appears with its first rows, in one step of the catalog
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
+
+from acidsql import crash_points
+from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Partition, TableName
+from acidsql.errors import Error, OperationalError
+from acidsql.expressions.losses import Lost
+from acidsql.files.urls import relative_to
+from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.names import words_of
+from acidsql.plan.operators import Publish, Ran, Step
+from acidsql.plan.plans import MergePlan, WritePlan, numbered_from
+from acidsql.result import Stats
+from acidsql.run.engine import Engine
+from acidsql.run.spark.targets import Work
+from acidsql.run.trace import Trace
+from acidsql.storage.load.loading import delete_moved
+from acidsql.storage.write.pending import PendingWrites, Roots
+from acidsql.storage.write.target import Written
+from acidsql.txn.leftovers import Leftovers
+from acidsql.txn.manager import TxnManager
+
+Leg = WritePlan | MergePlan
+
+
+class Store(Catalog, TxnManager, Leftovers, Protocol):
+    """The catalog and transaction manager of one metastore, which leaves cleaning to whoever
+    writes.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A leg and what came of it."""
+
+    leg: Leg
+    written: Written
+    ran: tuple[Ran, ...]
+
+    @property
+    def clauses(self) -> tuple[tuple[str, int], ...]:
+        """The rows of each clause of a MERGE, of an INSERT's one."""
+        if isinstance(self.leg, MergePlan):
+            from acidsql.plan.explain.words import clause_heading
+
+            merge = self.leg.merge
+            return tuple(
+                (clause_heading(merge, clause), rows)
+                for clause, rows in zip(merge.clauses, self.written.clauses, strict=True)
+            )
+        return ((f"{words_of(self.leg)} {self.leg.table.name}", self.written.inserted),)
+
+
+class UnitOfWork(ABC):
+    """A context manager that rolls back what was not committed."""
+
+    ending: ClassVar[tuple[Step, ...] | None] = None
+    """The steps of a plan that the commit carries out."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._store = store
+        self._engine = engine
+        self._pending = PendingWrites()
+        self._statements = 0
+        self._moved: list[str] = []
+
+    @property
+    def has_written(self) -> bool:
+        return bool(self._pending.roots)
+
+    @property
+    def txn_id(self) -> TxnId | None:
+        """The id of its transaction; None if it has none."""
+        return None
+
+    @property
+    @abstractmethod
+    def write_ids(self) -> Mapping[TableName, WriteId]:
+        """The write ids of this unit of work on the tables that have some."""
+
+    def partitions(self, table: TableName) -> Iterable[Partition]:
+        """The partitions of a table that it has written to."""
+        return self._pending.partitions(table)
+
+    # ---- statements
+
+    def run(self, legs: Sequence[Leg]) -> list[Done]:
+        """Carries out one statement. If it fails nothing of it is left, and the unit of work goes
+        on.
+        """
+        before = self._pending.begin_statement()
+        try:
+            return [self._run(leg, before) for leg in legs]
+        except BaseException:
+            self._pending.restore(before)
+            raise
+
+    def _run(self, leg: Leg, before: Roots) -> Done:
+        numbered = self._numbered(leg)
+        work = self._work_on(leg, before)
+        trace = Trace(numbered.steps)
+        written = self._engine.write(numbered, work, trace)
+        self._statements = max(
+            [self._statements, *(1 + sink.statement_id for sink in numbered.sinks)]
+        )
+        self._note(leg, written, work)
+        self._moved += written.moved
+        return Done(leg=leg, written=written, ran=tuple(trace.ran))
+
+    def _numbered(self, leg: Leg) -> Leg:
+        """The leg with statement ids behind those of earlier statements."""
+        numbered = numbered_from(leg, StatementId(self._statements))
+        if any(sink.statement_id > MAX_STATEMENT_ID for sink in numbered.sinks):
+            hint = (
+                "COMMIT, and go on in another one. INSERT .. VALUES, INSERT .. SELECT and"
+                " executemany write many rows by one statement."
+            )
+            raise OperationalError(
+                f"a transaction has room for {MAX_STATEMENT_ID + 1} statements that write",
+                hint=hint,
+            )
+        return numbered
+
+    @abstractmethod
+    def _work_on(self, leg: Leg, before: Roots) -> Work:
+        """What a statement sees, which is also what was written ``before`` it, and the ids that it
+        writes under.
+        """
+
+    @abstractmethod
+    def _note(self, leg: Leg, written: Written, work: Work) -> None:
+        """Keeps what the commit has to tell of a statement and can only be known now."""
+
+    # ---- how it ends
+
+    def commit(self) -> tuple[Ran, ...]:
+        """Makes everything visible at once. If that fails, nothing of it is left; but
+        CommitStateUnknownError: nobody knows.
+        """
+        trace = Trace(self.ending)
+        try:
+            with self._committing(trace), trace.running_a(Publish) as figures:
+                self._engine.publisher.publish(self._pending, self._announce)
+                figures.files = sum(len(root.files) for root in self._pending.roots.values())
+                # before anything is visible: a process that dies later leaves none
+                with suppress(Error, OSError):
+                    self._pending.unstage()
+                crash_points.reached("unstaged")
+        except BaseException as error:
+            cause = self._cause(error)
+            self.rollback()
+            if cause is not None:
+                raise cause from error
+            raise
+        crash_points.reached("committed")
+        self._pending.forget()
+        if self._moved:
+            delete_moved(self._engine.files, self._moved)
+        return tuple(trace.ran)
+
+    def _announce(self) -> None:  # noqa: B027 (most kinds have nothing to tell)
+        """Tells the store, just before files get their names, where that will be."""
+
+    @abstractmethod
+    def _committing(self, trace: Trace) -> AbstractContextManager[None]:
+        """The context in which files get their names. Behind it all is visible, and nothing stops
+        it any more.
+        """
+
+    def _cause(self, error: BaseException) -> Error | None:
+        """The error that says more than ``error``, with which a statement or the commit failed."""
+        return None
+
+    def rollback(self) -> None:
+        """Gives the work up. Files go when it is certain that nobody will ever see them."""
+        self._engine.publisher.forget(self._pending)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.rollback()
+        except Error as failure:
+            if error is None:
+                raise
+            error.add_note(f"{self} could not be rolled back: {failure.message}")
+
+
+def carry_out(legs: Sequence[Leg], work: UnitOfWork, *, ends: bool, warehouse: str) -> Stats:
+    """Carries out the legs of one statement. ``ends``: the unit of work is the statement's own and
+    ends with it; else others follow before it is committed.
+    """
+    if not ends:
+        return _stats(work, work.run(legs), (), warehouse)
+    with work:
+        done = work.run(legs)
+        ran = work.commit()
+    return _stats(work, done, ran, warehouse)
+
+
+def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], warehouse: str) -> Stats:
+    written = [one.written for one in done]
+    known, tables = work.write_ids, [one.leg.table.name for one in done]
+    several = len(done) > 1 or isinstance(done[0].leg, MergePlan)
+    directories = (directory for one in written for directory in one.directories)
+    return Stats(
+        rows_inserted=sum(one.inserted for one in written),
+        rows_updated=sum(one.updated for one in written),
+        rows_deleted=sum(one.deleted for one in written),
+        clauses=tuple(clause for one in done for clause in one.clauses) if several else (),
+        txn_id=work.txn_id,
+        write_ids={str(table): known[table] for table in tables if table in known},
+        directories=tuple(relative_to(directory, warehouse) for directory in directories),
+        path="big" if any(one.path == "big" for one in written) else "small",
+        steps=(*(ran for one in done for ran in one.ran), *ended),
+        lost=_lost(done),
+        warnings=tuple(warning for one in written for warning in one.warnings),
+    )
+
+
+def _lost(done: Sequence[Done]) -> tuple[Lost, ...]:
+    """What the legs of a statement have lost; of several by the names of their tables."""
+    if len(done) == 1:
+        return done[0].written.lost
+    counts: dict[Lost, int | None] = {}
+    for one in done:
+        for lost in one.written.lost:
+            of_table = replace(lost, table=str(one.leg.table.name), values=None)
+            known = counts.get(of_table, 0)
+            both = None if known is None or lost.values is None else known + lost.values
+            counts[of_table] = both
+    return tuple(replace(of_table, values=values) for of_table, values in counts.items())

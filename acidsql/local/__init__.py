@@ -1,1 +1,0 @@
-"""Steps that are carried out on the driver alone, without Java."""

@@ -1,0 +1,117 @@
+"""A plan as text for people and as JSON for programs: the same SQL against the same catalog always
+gives the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from acidsql.catalog.catalog import Catalog
+from acidsql.plan.explain.explainer import Explainer
+from acidsql.plan.explain.nodes import Node, ReadPartitions
+from acidsql.plan.locks import locks_of
+from acidsql.plan.operators import Ran
+from acidsql.plan.plans import (
+    CatalogCommand,
+    DryRunPlan,
+    ExplainPlan,
+    MergePlan,
+    MultiInsertPlan,
+    Plan,
+    ReadPlan,
+    WritePlan,
+)
+from acidsql.planner.bind.bound import BoundRead
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.settings import Settings
+
+
+def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None = None) -> list[str]:
+    """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the
+    statement runs.
+
+    ``catalog`` is asked for the partitions of the tables that are read.
+    """
+    partitions = ReadPartitions(catalog, settings)
+    match mode:
+        case "LOCKS":
+            return [
+                "LOCK INFORMATION:",
+                *(f"{lock} -> {lock.type}" for lock in locks_of(plan, settings)),
+            ]
+        case "DEPENDENCY":
+            return [json.dumps(_dependencies(plan, partitions), separators=(",", ":"))]
+        case "FORMATTED":
+            return json.dumps(
+                _tree(plan, settings, partitions, extended=True).json(),
+                indent=2,
+                ensure_ascii=False,
+            ).split("\n")
+        case _:
+            return list(_tree(plan, settings, partitions, extended=mode == "EXTENDED").lines())
+
+
+def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict[str, str]]]:
+    """Hive's document: the tables and the partitions read, once each."""
+    tables = {read.table.name: read.table for read in _reads(plan)}
+    listed = [
+        {"tablename": f"{n.database}@{n.table}", "tabletype": str(tables[n].kind)}
+        for n in sorted(tables)
+    ]
+    names = sorted(
+        {
+            name
+            for read in _reads(plan)
+            if read.table.partition_columns
+            for name in partitions.names(read)
+        }
+    )
+    return {"input_tables": listed, "input_partitions": [{"partitionName": name} for name in names]}
+
+
+def _reads(plan: Plan) -> Iterator[BoundRead]:
+    match plan:
+        case ReadPlan(query=query):
+            yield from query.reads
+        case WritePlan(query=query):
+            yield from query.reads if query else ()
+        case MultiInsertPlan(legs=legs):
+            for leg in legs:
+                yield from _reads(leg)
+        case MergePlan(merge=merge):
+            yield from merge.reads
+        case CatalogCommand(action=BoundCreateTableAs(query=query)):
+            yield from query.reads
+        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
+            yield from _reads(inner)
+
+
+def _tree(plan: Plan, settings: Settings, partitions: ReadPartitions, *, extended: bool) -> Node:
+    return Explainer(partitions, settings, extended).node(plan)
+
+
+def explain_ran(plan: Plan, ran: Iterable[Ran], settings: Settings, catalog: Catalog) -> list[str]:
+    """The lines EXPLAIN ANALYZE prints: the steps that ran, in their order, each with what is known
+    of it.
+    """
+    explainer = Explainer(ReadPartitions(catalog, settings), settings, extended=False)
+    merge = plan.merge if isinstance(plan, MergePlan) else None
+    title = explainer.node(plan).text
+    return [
+        title,
+        *(
+            f"  {'; '.join(n.text for n in explainer.step(one.step, merge))}{_figures(one)}"
+            for one in ran
+        ),
+    ]
+
+
+def _figures(ran: Ran) -> str:
+    """Rows, files, bytes and seconds, as far as they are known."""
+    counts = [
+        f"{count} {name}"
+        for name, count in (("rows", ran.rows), ("files", ran.files), ("bytes", ran.bytes))
+        if count is not None
+    ]
+    return f" ({', '.join([*counts, f'{ran.seconds:.3f} s'])}){', in vain' if ran.in_vain else ''}"

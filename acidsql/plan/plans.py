@@ -1,0 +1,380 @@
+"""Bound statements become plans: which tables are read under which snapshot, which sinks are
+written under which statement id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+from typing import assert_never, cast
+
+from acidsql.acid.ids import StatementId
+from acidsql.catalog.model import Table, TableKind, TableName
+from acidsql.errors import Span
+from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.choices import (
+    MergeJoin,
+    engines,
+    merge_join,
+    merge_steps,
+    read_steps,
+    source_steps,
+    write_steps,
+)
+from acidsql.plan.local_changes import either, local_change, local_merge
+from acidsql.plan.operators import Step
+from acidsql.planner.bind.bound import (
+    BoundDelete,
+    BoundDryRun,
+    BoundExplain,
+    BoundInsert,
+    BoundLoad,
+    BoundMerge,
+    BoundMultiInsert,
+    BoundQuery,
+    BoundRead,
+    BoundReset,
+    BoundSet,
+    BoundStatement,
+    BoundUpdate,
+    MergeAction,
+    SessionAction,
+)
+from acidsql.planner.bind.bound_catalog import CatalogAction
+from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
+from acidsql.planner.bind.bound_transactions import (
+    BoundAbortTransactions,
+    BoundCommit,
+    BoundRollback,
+    BoundSetAutocommit,
+    BoundShowLocks,
+    BoundShowTransaction,
+    BoundShowTransactions,
+    BoundStartTransaction,
+)
+from acidsql.settings import Settings
+
+
+class SinkKind(StrEnum):
+    """What a sink writes: whole rows into ``delta_*`` or delete events into ``delete_delta_*``."""
+
+    INSERT = "insert"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """A kind of files that a statement writes under one statement id. ``overwrite``: the rows make
+    a ``base_*`` that hides what was there before.
+    """
+
+    kind: SinkKind
+    statement_id: StatementId
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan:
+    """A query: all its tables are read under one snapshot."""
+
+    query: BoundQuery
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePlan:
+    """One DML statement on one table. ``sinks`` is empty for a table that is not transactional: its
+    files are plain.
+
+    ``source`` gives the rows, ``writing`` makes files of them; or ``local`` does both without
+    Spark.
+    """
+
+    table: Table
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete
+    sinks: tuple[Sink, ...]
+    source: tuple[Step, ...]
+    writing: tuple[Step, ...]
+    local: tuple[Step, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return either(self.local, (*self.source, *self.writing))
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.writing)
+
+    @property
+    def query(self) -> BoundQuery | None:
+        """What Spark evaluates; None for literal rows and files."""
+        if isinstance(self.action, BoundInsert):
+            return self.action.source if isinstance(self.action.source, BoundQuery) else None
+        return None if isinstance(self.action, BoundLoad) else self.action.query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiInsertPlan:
+    """Legs that read one snapshot and become visible together, each under a statement id of its
+    own.
+    """
+
+    legs: tuple[WritePlan, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan:
+    """One read of the target, one join, and the sinks of each clause, in the order of
+    the clauses.
+    """
+
+    merge: BoundMerge
+    join: MergeJoin
+    clause_sinks: tuple[tuple[Sink, ...], ...]
+    on_spark: tuple[Step, ...]
+    local: tuple[Step, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return either(self.local, self.on_spark)
+
+    @property
+    def has_spark(self) -> bool:
+        """Whether Spark may carry it out."""
+        return bool(self.on_spark)
+
+    @property
+    def table(self) -> Table:
+        return self.merge.table
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        return tuple(sink for sinks in self.clause_sinks for sink in sinks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogCommand:
+    """Asks or changes the catalog only."""
+
+    action: CatalogAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCommand:
+    """Asks or changes the session or the transaction manager."""
+
+    action: SessionAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainPlan:
+    plan: Plan
+    mode: str | None = None
+
+
+ChangePlan = WritePlan | MultiInsertPlan | MergePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunPlan:
+    """What ``plan`` would do is counted; nothing is written."""
+
+    plan: ChangePlan | CatalogCommand | SessionCommand
+
+
+Plan = ReadPlan | ChangePlan | CatalogCommand | SessionCommand | ExplainPlan | DryRunPlan
+
+_FIRST = StatementId(0)
+
+
+def carried_out(plan: Plan) -> Plan:
+    """What a plan carries out: EXPLAIN ANALYZE does all that its statement does."""
+    match plan:
+        case ExplainPlan(
+            plan=ReadPlan() | WritePlan() | MultiInsertPlan() | MergePlan() as inner,
+            mode="ANALYZE",
+        ):
+            return inner
+    return plan
+
+
+def legs_of(plan: ChangePlan) -> tuple[WritePlan | MergePlan, ...]:
+    """The legs of a multi-insert, else the one that the statement is."""
+    return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
+
+
+def tables_of(plan: ReadPlan | ChangePlan) -> tuple[Table, ...]:
+    """The tables that a plan reads or writes, as they were when it was made; no frames."""
+    match plan:
+        case ReadPlan(query=query):
+            return _tables(query.reads)
+        case MergePlan(merge=merge):
+            return _tables(merge.reads)
+        case WritePlan(table=table, query=query):
+            return (table, *_tables(query.reads if query else ()))
+        case MultiInsertPlan(legs=legs):
+            return tuple(table for leg in legs for table in tables_of(leg))
+
+
+def _tables(reads: Iterable[BoundRead]) -> tuple[Table, ...]:
+    return tuple(read.table for read in reads if read.table.kind is not TableKind.FRAME)
+
+
+def transactional_reads(plan: Plan) -> tuple[TableName, ...]:
+    """The transactional tables whose rows a plan reads, its target's too where it looks at them."""
+    reads: tuple[BoundRead, ...] = ()
+    match plan:
+        case ReadPlan(query=query):
+            reads = tuple(query.reads)
+        case MergePlan(merge=merge):
+            reads = tuple(merge.reads)
+        case WritePlan() if plan.query is not None:
+            reads = tuple(plan.query.reads)
+        case MultiInsertPlan(legs=legs):
+            return tuple(dict.fromkeys(name for leg in legs for name in transactional_reads(leg)))
+        case DryRunPlan(plan=inner) | ExplainPlan(plan=inner):
+            return transactional_reads(inner)
+    return tuple(dict.fromkeys(r.table.name for r in reads if r.table.is_transactional))
+
+
+def stored_reads(plan: ReadPlan) -> tuple[TableName, ...]:
+    """The tables with files of their own whose rows a query reads."""
+    tables = (read.table for read in plan.query.reads)
+    return tuple(dict.fromkeys(t.name for t in tables if t.kind is not TableKind.FRAME))
+
+
+def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat: a case for each kind)
+    """The plan of one bound statement under these settings. Statement ids start at 0 in each
+    transaction.
+    """
+    match bound:
+        case BoundQuery():
+            return ReadPlan(query=bound, steps=read_steps(bound, settings))
+        case BoundInsert() | BoundLoad():
+            return plan_insert(bound, settings)
+        case BoundUpdate():
+            return plan_update(bound, settings)
+        case BoundDelete():
+            return plan_delete(bound, settings)
+        case BoundMultiInsert():
+            legs = tuple(
+                plan_insert(leg, settings, StatementId(number))
+                for number, leg in enumerate(bound.legs)
+            )
+            return MultiInsertPlan(legs=legs, span=bound.span)
+        case BoundMerge():
+            return plan_merge(bound, settings)
+        case BoundDryRun():
+            inner = plan(bound.statement, settings)
+            return DryRunPlan(plan=cast(ChangePlan | CatalogCommand | SessionCommand, inner))
+        case BoundExplain():
+            return ExplainPlan(plan=plan(bound.statement, settings), mode=bound.mode)
+        case BoundSet() | BoundReset():
+            return SessionCommand(action=bound)
+        case BoundShowTransactions() | BoundShowTransaction() | BoundShowLocks():
+            return SessionCommand(action=bound)
+        case BoundAbortTransactions() | BoundShowCompactions() | BoundAbortCompactions():
+            return SessionCommand(action=bound)
+        case BoundStartTransaction() | BoundCommit() | BoundRollback() | BoundSetAutocommit():
+            return SessionCommand(action=bound)
+        case _:
+            return CatalogCommand(action=bound)
+
+
+def plan_insert(
+    bound: BoundInsert | BoundLoad, settings: Settings, statement_id: StatementId = _FIRST
+) -> WritePlan:
+    sink = Sink(kind=SinkKind.INSERT, statement_id=statement_id, overwrite=bound.overwrite)
+    return _write(bound, (sink,) if bound.table.is_transactional else (), settings)
+
+
+def plan_update(bound: BoundUpdate, settings: Settings) -> WritePlan:
+    """Split update: a delete event and a new row for each row hit, both under one statement id, as
+    Hive 3 does.
+    """
+    sinks = (
+        Sink(kind=SinkKind.DELETE, statement_id=_FIRST),
+        Sink(kind=SinkKind.INSERT, statement_id=_FIRST),
+    )
+    return _write(bound, sinks, settings)
+
+
+def plan_delete(bound: BoundDelete, settings: Settings) -> WritePlan:
+    return _write(bound, (Sink(kind=SinkKind.DELETE, statement_id=_FIRST),), settings)
+
+
+def _write(
+    action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete,
+    sinks: tuple[Sink, ...],
+    settings: Settings,
+) -> WritePlan:
+    local = local_change(action, settings)
+    source, writing = source_steps(action), write_steps(action, settings)
+    if local and not engines(settings).spark:
+        source = writing = ()
+    return WritePlan(
+        table=action.table,
+        action=action,
+        sinks=sinks,
+        source=source,
+        writing=writing,
+        local=local,
+    )
+
+
+def numbered_from(leg: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
+    """The plan with its statement ids counted from ``first``: those before belong to earlier
+    statements of the transaction.
+    """
+    if not first:
+        return leg
+    if isinstance(leg, WritePlan):
+        return replace(leg, sinks=_shifted(leg.sinks, first))
+    return replace(leg, clause_sinks=tuple(_shifted(sinks, first) for sinks in leg.clause_sinks))
+
+
+def _shifted(sinks: tuple[Sink, ...], by: StatementId) -> tuple[Sink, ...]:
+    return tuple(replace(sink, statement_id=StatementId(sink.statement_id + by)) for sink in sinks)
+
+
+_CLAUSE_ORDER = (MergeAction.DELETE, MergeAction.INSERT, MergeAction.UPDATE)
+
+
+def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
+    """A statement id for each clause: deletes first, then inserts, then updates, as Hive 3 has it
+    (Context.DestClausePrefix).
+    """
+    order = sorted(
+        range(len(bound.clauses)), key=lambda i: (_CLAUSE_ORDER.index(bound.clauses[i].action), i)
+    )
+    ids = {index: StatementId(number) for number, index in enumerate(order)}
+    sinks = tuple(
+        _merge_sinks(clause.action, ids[index]) for index, clause in enumerate(bound.clauses)
+    )
+    join = merge_join(bound)
+    local = local_merge(bound, settings)
+    only = local and not engines(settings).spark
+    return MergePlan(
+        merge=bound,
+        join=join,
+        clause_sinks=sinks,
+        on_spark=() if only else merge_steps(bound, join, settings),
+        local=local,
+    )
+
+
+def _merge_sinks(action: MergeAction, statement_id: StatementId) -> tuple[Sink, ...]:
+    delete = Sink(kind=SinkKind.DELETE, statement_id=statement_id)
+    insert = Sink(kind=SinkKind.INSERT, statement_id=statement_id)
+    match action:
+        case MergeAction.DELETE:
+            return (delete,)
+        case MergeAction.INSERT:
+            return (insert,)
+        case MergeAction.UPDATE:
+            return (delete, insert)
+        case _:
+            assert_never(action)

@@ -1,1 +1,0 @@
-"""What is done for a bound statement, as data."""

@@ -1,0 +1,1 @@
+"""Operators that Spark carries out."""

@@ -1,1 +1,0 @@
-"""MERGE on Spark."""
