@@ -123,7 +123,7 @@ class Adopter:
                 snapshot = self.engine.snapshots(visible).take(
                     table, self.store.list_partitions(table)
                 )
-                scanner = self.engine.resources.local.scanner
+                scanner = self.engine.driver.scanner
                 yield from scanner.batches(snapshot, columns, ids=True)
 
         return buckets_of(action, layout, rows)

@@ -114,7 +114,7 @@ class ChangeCounter:
     def _added(self, ours: TableSnapshot) -> Mapping[int, Counter[Statement]]:
         """The rows of each statement that are left, by the numbers of partitions."""
         added: dict[int, Counter[Statement]] = {}
-        scanner = self.engine.resources.local.scanner
+        scanner = self.engine.driver.scanner
         for batch in scanner.batches(ours, (), ids=True, partition_numbers=True):
             write_ids = numpy_array(batch.column(0)).astype(np.int64)
             statements = statement_ids(numpy_array(batch.column(1)).astype(np.int32))

@@ -14,7 +14,7 @@ from acidsql.commit.unit_of_work import Leg, Store, UnitOfWork
 from acidsql.errors import Error
 from acidsql.plan.operators import Ran
 from acidsql.run.engine import Engine
-from acidsql.run.spark.targets import NO_WRITE, Work
+from acidsql.run.target import NO_WRITE, Work
 from acidsql.run.trace import Trace
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites, Roots
@@ -78,7 +78,7 @@ class PlainWork(UnitOfWork):
     def _committing(self, trace: Trace) -> Iterator[None]:
         interrupts.too_late()
         yield
-        publisher = self._engine.publisher
+        publisher = self._publisher
         partitions = publisher.published(self._table, self._pending)
         if partitions:
             self._store.add_partitions(self._table.name, partitions, if_not_exists=True)
@@ -120,13 +120,13 @@ class NewTableWork(PlainWork):
         interrupts.too_late()
         if not self.has_written:
             self._engine.files.make_directory(self._table.location)
-        table, partitions = self._engine.publisher.new_table(self._table, self._pending)
+        table, partitions = self._publisher.new_table(self._table, self._pending)
         self._is_creating = True
         with self._store.creating_table(
             table,
             partitions,
             write_id=self._write_id,
-            written=self._engine.publisher.statistics(self._pending),
+            written=self._publisher.statistics(self._pending),
         ):
             try:
                 yield

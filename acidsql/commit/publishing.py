@@ -11,16 +11,12 @@ from acidsql import crash_points
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
-from acidsql.expressions.spark_words import identifier
-from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import path_of
-from acidsql.run.driver.own_rows import live_rows
-from acidsql.run.resources import Resources
+from acidsql.run.engine import Engine
 from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
 from acidsql.storage.common_rows import CommonRows, RowComparison
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
-from acidsql.storage.write import driver_writer
 from acidsql.storage.write.pending import PendingRoot, PendingWrites
 from acidsql.storage.write.publish import publish
 from acidsql.storage.write.settle import needs_settling, settle
@@ -30,8 +26,9 @@ from acidsql.storage.write.target import StagedFile
 class Publisher:
     """Publishes what is pending, and takes it back."""
 
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._resources = engine.resources
 
     def publish(self, pending: PendingWrites, announce: Callable[[], None]) -> None:
         """Settles what is pending, calls ``announce`` and gives files their names. What is staged
@@ -62,33 +59,7 @@ class Publisher:
         )
         table = replace(root.table, partition_columns=())
         snapshot = TableSnapshot(table=table, partitions=(part,))
-        resources = self._resources
-        rows = live_rows(resources.local, resources.settings, snapshot)
-        if rows is not None:
-            kept = driver_writer.kept_files(root.target, rows, one_base=root.overwritten)
-            return in_parallel(
-                lambda file: driver_writer.stage_file(resources.files, directory, file), kept
-            )
-        with resources.running.tagged():
-            return self._rewrite_by_spark(root, snapshot, directory, buckets)
-
-    def _rewrite_by_spark(
-        self, root: PendingRoot, snapshot: TableSnapshot, directory: str, buckets: int
-    ) -> list[StagedFile]:
-        from acidsql.spark.write.event_files import stage_kept
-
-        spark = self._resources.spark
-        view = identifier(self._resources.reader.view(snapshot, row_id=True))
-        names = ", ".join(identifier(c.name) for c in snapshot.table.columns)
-        return stage_kept(
-            spark,
-            self._resources.files,
-            root.target,
-            directory,
-            spark.sql(f"SELECT ROW__ID.*, {names} FROM {view}"),
-            buckets=buckets,
-            one_base=root.overwritten,
-        )
+        return self._engine.stage_live(root, snapshot, directory, buckets)
 
     def forget(self, pending: PendingWrites) -> None:
         """Removes what will never commit."""

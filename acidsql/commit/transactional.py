@@ -16,9 +16,9 @@ from acidsql.commit.publishing import Publisher
 from acidsql.commit.recovery import hide
 from acidsql.commit.unit_of_work import Done, Leg, Store, UnitOfWork
 from acidsql.errors import Error, ExecutionError, FormatError
-from acidsql.plan.operators import ENDING, Commit
+from acidsql.plan.operators import COMMIT
 from acidsql.run.engine import Engine
-from acidsql.run.spark.targets import Work
+from acidsql.run.target import Work
 from acidsql.run.trace import Trace
 from acidsql.spark.start.translation import translated
 from acidsql.storage.snapshots import Snapshots
@@ -37,7 +37,7 @@ from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 class TransactionWork(UnitOfWork):
     """A unit of work in a transaction, ``txn``, whose heartbeats begin and end with it."""
 
-    ending = ENDING
+    is_planned = True
 
     def __init__(self, store: Store, engine: Engine, txn: Transaction) -> None:
         super().__init__(store, engine)
@@ -165,7 +165,7 @@ class TransactionWork(UnitOfWork):
         known = self._partitions.setdefault(leg.table.name, {})
         if not written.partitions:
             return
-        begun = self._engine.publisher.begun(leg.table, written.partitions, work.snapshots)
+        begun = self._publisher.begun(leg.table, written.partitions, work.snapshots)
         for partition in begun:
             known.setdefault(partition.location, partition)
 
@@ -173,8 +173,8 @@ class TransactionWork(UnitOfWork):
     def _committing(self, trace: Trace) -> Iterator[None]:
         """Commits behind the files' new names; it fails as ``Transaction.commit`` does."""
         yield
-        with trace.running_a(Commit):
-            statistics = self._engine.publisher.statistics(self._pending)
+        with trace.running(COMMIT):
+            statistics = self._publisher.statistics(self._pending)
             self.txn.record((), statistics)
             for table, partitions in self._partitions.items():
                 if partitions:
@@ -184,7 +184,7 @@ class TransactionWork(UnitOfWork):
                     )
             crash_points.reached("written")
             interrupts.too_late()
-            by_rows = self._engine.publisher.by_rows
+            by_rows = self._publisher.by_rows
             self.txn.commit(self._compare if by_rows else None, self._recorded())
 
     def _announce(self) -> None:
@@ -203,7 +203,7 @@ class TransactionWork(UnitOfWork):
             root = roots.get((overlap.table, overlap.partition))
             # registered since before the other could commit: no cleaner has taken its files away
             kept = self._store.is_registered(self.txn_id, overlap.table)
-            clash = _clash(self._engine.publisher, root, overlap, kept=kept)
+            clash = _clash(self._publisher, root, overlap, kept=kept)
             if clash is not None:
                 return clash
         return None

@@ -27,16 +27,17 @@ from acidsql import crash_points
 from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, TableName
+from acidsql.commit.publishing import Publisher
 from acidsql.errors import Error, OperationalError
 from acidsql.expressions.losses import Lost
 from acidsql.files.urls import relative_to
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.names import words_of
-from acidsql.plan.operators import Publish, Ran, Step
+from acidsql.plan.operators import PUBLISH, Ran
 from acidsql.plan.plans import MergePlan, WritePlan, numbered_from
 from acidsql.result import Stats
 from acidsql.run.engine import Engine
-from acidsql.run.spark.targets import Work
+from acidsql.run.target import Work
 from acidsql.run.trace import Trace
 from acidsql.storage.load.loading import delete_moved
 from acidsql.storage.write.pending import PendingWrites, Roots
@@ -65,11 +66,9 @@ class Done:
     def clauses(self) -> tuple[tuple[str, int], ...]:
         """The rows of each clause of a MERGE, of an INSERT's one."""
         if isinstance(self.leg, MergePlan):
-            from acidsql.plan.explain.words import clause_heading
-
             merge = self.leg.merge
             return tuple(
-                (clause_heading(merge, clause), rows)
+                (merge.heading(clause), rows)
                 for clause, rows in zip(merge.clauses, self.written.clauses, strict=True)
             )
         return ((f"{words_of(self.leg)} {self.leg.table.name}", self.written.inserted),)
@@ -78,12 +77,13 @@ class Done:
 class UnitOfWork(ABC):
     """A context manager that rolls back what was not committed."""
 
-    ending: ClassVar[tuple[Step, ...] | None] = None
-    """The steps of a plan that the commit carries out."""
+    is_planned: ClassVar[bool] = False
+    """Whether the operators of a plan's end are what the commit carries out."""
 
     def __init__(self, store: Store, engine: Engine) -> None:
         self._store = store
         self._engine = engine
+        self._publisher = Publisher(engine)
         self._pending = PendingWrites()
         self._statements = 0
         self._moved: list[str] = []
@@ -122,7 +122,7 @@ class UnitOfWork(ABC):
     def _run(self, leg: Leg, before: Roots) -> Done:
         numbered = self._numbered(leg)
         work = self._work_on(leg, before)
-        trace = Trace(numbered.steps)
+        trace = Trace()
         written = self._engine.write(numbered, work, trace)
         self._statements = max(
             [self._statements, *(1 + sink.statement_id for sink in numbered.sinks)]
@@ -161,10 +161,10 @@ class UnitOfWork(ABC):
         """Makes everything visible at once. If that fails, nothing of it is left; but
         CommitStateUnknownError: nobody knows.
         """
-        trace = Trace(self.ending)
+        trace = Trace(notes=self.is_planned)
         try:
-            with self._committing(trace), trace.running_a(Publish) as figures:
-                self._engine.publisher.publish(self._pending, self._announce)
+            with self._committing(trace), trace.running(PUBLISH) as figures:
+                self._publisher.publish(self._pending, self._announce)
                 figures.files = sum(len(root.files) for root in self._pending.roots.values())
                 # before anything is visible: a process that dies later leaves none
                 with suppress(Error, OSError):
@@ -197,7 +197,7 @@ class UnitOfWork(ABC):
 
     def rollback(self) -> None:
         """Gives the work up. Files go when it is certain that nobody will ever see them."""
-        self._engine.publisher.forget(self._pending)
+        self._publisher.forget(self._pending)
 
     def __enter__(self) -> Self:
         return self

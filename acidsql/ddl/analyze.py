@@ -24,7 +24,7 @@ def analyze_table(warehouse: Warehouse, action: BoundAnalyze) -> Result:
     for attempt in range(ATTEMPTS):
         tables = [table.name] if table.is_transactional else []
         with warehouse.reads.reading(tables, f"ANALYZE TABLE {table.name}") as (visible, _):
-            measured = warehouse.engine.queries.analyze(action, warehouse.engine.snapshots(visible))
+            measured = warehouse.engine.analyze(action, warehouse.engine.snapshots(visible))
         crash_points.reached("analyzed")
         write_ids = visible.write_ids(table.name) if table.is_transactional else None
         if warehouse.store.put_statistics(

@@ -67,7 +67,9 @@ def show_partitions(warehouse: Warehouse, action: BoundShowPartitions) -> Result
     judge.
     """
     columns = action.table.partition_columns
-    partitions = warehouse.engine.queries.meeting(columns, action.partitions, action.undecided)
+    partitions = warehouse.engine.by_spark.queries.meeting(
+        columns, action.partitions, action.undecided
+    )
     names = [partition_name([c.name for c in columns], p.values) for p in partitions]
     return one_column("partition", names[: action.limit])
 

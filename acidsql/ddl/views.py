@@ -11,7 +11,7 @@ from acidsql.ddl.answers import done
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.expressions.spark_words import identifier
-from acidsql.plan.choices import read_steps
+from acidsql.plan.building import read_operators
 from acidsql.plan.plans import ReadPlan
 from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView
@@ -24,7 +24,7 @@ from acidsql.run.trace import UNTRACED
 def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:
     if action.exists:
         return done()
-    query = ReadPlan(query=action.query, steps=read_steps(action.query, warehouse.settings))
+    query = ReadPlan(query=action.query, operators=read_operators(action.query, warehouse.settings))
     check_runnable(query)
     with warehouse.reads.reading((), f"CREATE VIEW {action.view.name}") as (visible, _):
         snapshots = warehouse.engine.snapshots(visible)

@@ -12,7 +12,6 @@ from acidsql.catalog.partitions import name_of
 from acidsql.dry_run.going import Around, number, of_overwritten, seen
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
-from acidsql.plan.explain.words import clause_heading
 from acidsql.plan.names import title_of
 from acidsql.plan.plans import (
     CatalogCommand,
@@ -33,7 +32,7 @@ from acidsql.planner.bind.bound_catalog import READING_ACTIONS
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
 from acidsql.result import Result, Stats, warnings_of
-from acidsql.run.spark.targets import Work, truncated_partitions
+from acidsql.run.target import Work, truncated_partitions
 from acidsql.storage.write.touched import Touched, Touching
 
 _ANY_WRITE_ID = "<w>"
@@ -150,7 +149,7 @@ def _leg(leg: WritePlan | MergePlan, touched: Sequence[Touched]) -> Iterator[str
         ):
             of_clause = [t for t in touched if t.clause == position]
             rows = sum(t.rows for t in of_clause)
-            yield f"  {clause_heading(leg.merge, clause)}: {number(rows, 'row')}"
+            yield f"  {leg.merge.heading(clause)}: {number(rows, 'row')}"
             yield from (f"  {line}" for line in _partitions(leg, sinks, of_clause))
         return
     yield f"{title_of(leg)}: {number(sum(t.rows for t in touched), 'row')}"

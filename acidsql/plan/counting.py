@@ -6,6 +6,9 @@ Word by word: whatever else stands in the text makes it a query like any other.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.query_text import Slice, Slot
 from acidsql.expressions.tree import PartitionCondition
@@ -30,6 +33,7 @@ class RowCount:
 
     name: str
     condition: PartitionCondition | None = None
+    type: ClassVar[HiveType] = PrimitiveType("bigint")
 
 
 def row_count(query: BoundQuery) -> RowCount | None:

@@ -19,7 +19,7 @@ from acidsql.catalog.types import (
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
-from acidsql.plan.choices import engines
+from acidsql.plan.engines import engines
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate

@@ -1,20 +1,26 @@
-"""What is done for a statement, step by step, as data: EXPLAIN prints the steps, the engine carries
-them out, EXPLAIN ANALYZE prints those that ran.
+"""Operators: what is done for a statement, as data. EXPLAIN prints their words, the interpreter in
+``run/`` walks them, EXPLAIN ANALYZE prints those that ran.
 
-A step says what is done. What only shows when a statement runs (how many rows there are, what
-statistics tell) is a ``Choose``: its ways are tried in their order, and the first that goes through
-is taken.
+An operator says what is done. What only shows when a statement runs (how many rows there are, what
+statistics tell) is a ``FirstOf``: its ways are tried in their order, and the first that goes
+through is taken. A way that does not says why by ``NotHere``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import field
 from enum import StrEnum
 
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.counting import RowCount
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery
 from acidsql.planner.bind.tables import Rule
+
+ONCE = "no row of the target is changed by two rows of the source"
+ONE_OF = "of several changes of one row one is made"
 
 
 class Effect(StrEnum):
@@ -26,14 +32,20 @@ class Effect(StrEnum):
     MERGE = "merge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """The files of a table under the statement's snapshot become a view: slot ``number`` of its
-    query.
-    """
+def size_words(count: int) -> str:
+    """Bytes as people write them."""
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1024 or count % 1024:
+            return f"{count} {unit}"
+        count //= 1024
+    return f"{count} GB"
 
-    read: BoundRead
-    number: int
+
+def _at_most(most: int | None) -> str:
+    return "" if most is None else f", at most {size_words(most)}"
+
+
+# ---- carried out by the driver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,43 +57,59 @@ class CountRows:
     read: BoundRead
     count: RowCount
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """Spark plans the query over the views of the scans. ``counting``: it asks for no column but
-    those of partitions.
-    """
-
-    query: BoundQuery
-    counting: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collect:
-    """Spark runs the query, and its rows come to the caller."""
+    words = "count the rows: by statistics, or by footers and delete events, without Spark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalScan:
-    """The driver reads the ``columns`` of a table under the statement's snapshot. ``max_bytes``:
-    unless they weigh more with those of the statement's other tables; None for whatever they weigh.
+    """The driver reads the ``columns`` of a table under the statement's snapshot, for ``query``.
+    ``max_bytes``: unless they weigh more, with those of the scans before it and of the one that
+    comes ``behind`` them; None for whatever they weigh.
     """
 
     read: BoundRead
     number: int
     columns: tuple[str, ...]
     max_bytes: int | None
+    query: LocalQuery | None = field(default=None, compare=False, repr=False)
+    behind: LocalScan | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that lie in files of the table, or are its partitions' values."""
+        return tuple(name for name in self.columns if name != ROW_ID)
+
+    @property
+    def name(self) -> str:
+        return str(self.read.table.name)
+
+    @property
+    def words(self) -> str:
+        return f"read {', '.join(self.columns) or 'no column'} of {self.name}" + _at_most(
+            self.max_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFiles:
     """The driver reads the ``columns`` of files that the statement names by their path.
-    ``max_bytes``: as for LocalScan.
+    ``max_bytes``, ``behind``: as for LocalScan.
     """
 
     relation: PathRelation
     columns: tuple[str, ...]
     max_bytes: int | None
+    behind: LocalScan | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.relation)
+
+    @property
+    def words(self) -> str:
+        return f"read {', '.join(self.columns) or 'no column'} of {self.name}" + _at_most(
+            self.max_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +121,18 @@ class LocalRows:
     query: BoundQuery
     max_bytes: int | None = None
 
+    words = "make the rows on the driver"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literals:
     """Rows that stand in the statement."""
 
     source: BoundRows
+
+    @property
+    def words(self) -> str:
+        return f"{len(self.source.rows)} literal rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +141,11 @@ class FindFiles:
 
     load: BoundLoad
 
+    @property
+    def words(self) -> str:
+        how = "copied from the local file system" if self.load.local else "moved"
+        return f"files: {self.load.path}, {how}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeFiles:
@@ -114,15 +153,125 @@ class TakeFiles:
 
     load: BoundLoad
 
+    words = "take the files as they are"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalCheck:
+    """Each new row on the driver is held against the table's constraints."""
+
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFiles:
+    """The driver writes the final files of rows it holds."""
+
+    effect: Effect
+
+    words = "write the files on the driver"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountChanges:
+    """In place of ``WriteFiles`` in a dry run: rows are counted by clause, partition and bucket."""
+
+    effect: Effect
+
+    words = "count the rows that would be written"
+
+
+# ---- MERGE: rows of the target beside those of the source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookUp:
+    """The target's rows are found on the driver by the values of their key columns."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        return f"look the rows of the target up by {', '.join(self.keys)} on the driver"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalJoin:
+    """The driver joins the target with the source's rows; ``kind`` and ``on`` in SQL's words. It
+    goes through as ``LocalRows`` does.
+    """
+
+    kind: str
+    on: str
+    max_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        return f"join on the driver{_at_most(self.max_bytes)}: {self.on}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalInsertUnmatched:
+    """Rows of the source that no pair names become new rows, made by the driver."""
+
+    words = "insert the rows of the source that have no match"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOnce:
+    """No row of the target is changed by two rows of the source; without ``check`` one of its
+    changes is made.
+    """
+
+    check: bool
+
+    @property
+    def words(self) -> str:
+        return f"check: {ONCE}" if self.check else f"no check: {ONE_OF}"
+
+
+# ---- carried out by Spark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The files of a table under the statement's snapshot become a view: slot ``number`` of its
+    query. ``counting``: no column is asked for but those of partitions.
+    """
+
+    read: BoundRead
+    number: int
+    counting: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Spark plans the query over the views of the scans."""
+
+    query: BoundQuery
+
+    @property
+    def words(self) -> str:
+        return f"spark: {self.query.shown()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collect:
+    """Spark runs the query, and its rows come to the caller."""
+
+    words = "collect the rows"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFiles:
     """Spark reads the rows of files that were found."""
 
+    words = "spark: the rows of the files"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Each new row is held against the table's constraints."""
+    """Each new row of Spark's is held against the table's constraints."""
 
     rules: tuple[Rule, ...]
 
@@ -134,72 +283,84 @@ class Fetch:
     effect: Effect
     max_bytes: int
 
+    @property
+    def words(self) -> str:
+        return f"fetch the rows{_at_most(self.max_bytes)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteFiles:
-    """The driver writes the final files of rows it holds."""
+class FetchSource:
+    """The rows of MERGE's source come to the driver, unless they weigh more than ``max_bytes``.
+    ``copies``: that is of use only where values are columns of the source as they are.
+    """
 
-    effect: Effect
+    max_bytes: int
+    copies: bool
+
+    @property
+    def words(self) -> str:
+        return f"fetch the source{_at_most(self.max_bytes)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Spark joins the target with the source; ``kind`` and ``on`` in SQL's words. What comes of it
+    weighs no more than ``max_bytes``.
+
+    ``fetched``: the source's rows are those that were fetched; else they are read in the join.
+    """
+
+    kind: str
+    on: str
+    max_bytes: int
+    fetched: bool
+
+    @property
+    def words(self) -> str:
+        return f"fetch what the join gives{_at_most(self.max_bytes)}: {self.on}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertUnmatched:
+    """Rows of the source that no pair names become new rows; where their values are computed, by
+    Spark.
+    """
+
+    words = "insert the rows of the source that have no match"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One Spark job writes the rows; its files are finished where they are.
 
-    ``join``, ``once``: MERGE's, and whether it is checked that no row of the target is changed by
-    two rows of the source.
+    ``on``, ``once``: MERGE's join in SQL's words, and whether it is checked that no row of the
+    target is changed by two rows of the source; None where none is changed.
     """
 
     effect: Effect
-    join: str | None = None
-    once: bool = False
+    on: str = ""
+    once: bool | None = None
+
+    @property
+    def words(self) -> str:
+        joined = f": {self.on}" if self.on else ""
+        once = "" if self.once is None else f"; {ONCE if self.once else ONE_OF}"
+        return f"write the files by one Spark job{joined}{once}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSource:
-    """The rows of MERGE's source come to the driver, unless they weigh more than ``max_bytes``."""
-
-    max_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookUp:
-    """The target's rows are found on the driver by the values of their key columns."""
-
-    keys: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
-    """Spark joins the target with the source; ``kind`` in SQL's words. What comes of it weighs no
-    more than ``max_bytes``.
-
-    ``fetched``: the source's rows are those that were fetched; else they are read in the join.
+class CountByJob:
+    """In place of ``Job`` in a dry run: Spark counts the rows by clause, partition and bucket.
+    ``once``: as for Job.
     """
 
-    kind: str
-    max_bytes: int
-    fetched: bool
+    effect: Effect
+    once: bool | None = None
+
+    words = "count the rows that would be written by one Spark job"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalJoin:
-    """The driver joins the target with the source's rows; ``kind`` in SQL's words. It goes through
-    as ``LocalRows`` does.
-    """
-
-    kind: str
-    max_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsertUnmatched:
-    """Rows of the source that no pair names become new rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOnce:
-    """No row of the target is changed by two rows of the source."""
+# ---- the end of a transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,44 +369,74 @@ class Publish:
     each other is settled first.
     """
 
+    words = "publish the files"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """One call to the metastore makes everything visible."""
 
+    words = "commit"
 
-ENDING = (Publish(), Commit())
+
+PUBLISH, COMMIT = Publish(), Commit()
+ENDING = (PUBLISH, COMMIT)
 """What ends a transaction, with a statement of its own or at COMMIT."""
+
+
+# ---- choices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     name: str
-    steps: tuple[Step, ...]
+    operators: Operators
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choose:
+class FirstOf:
     """``by``: what decides, when the statement runs."""
 
     by: str
     ways: tuple[Way, ...]
 
 
-Step = (
-    Scan | CountRows | Query | Collect | LocalScan | LocalFiles | LocalRows | Literals | FindFiles
-    | TakeFiles | ReadFiles | Check | Fetch | WriteFiles | Job | FetchSource | LookUp | Join
-    | LocalJoin | InsertUnmatched | CheckOnce | Publish | Commit | Choose
+DriverOperator = (
+    CountRows | LocalScan | LocalFiles | LocalRows | Literals | FindFiles | TakeFiles | LocalCheck
+    | WriteFiles | CountChanges | LookUp | LocalJoin | LocalInsertUnmatched | CheckOnce
 )  # fmt: skip
+SparkOperator = (
+    Scan | Query | Collect | ReadFiles | Check | Fetch | FetchSource | Join | InsertUnmatched | Job
+    | CountByJob
+)  # fmt: skip
+Operator = DriverOperator | SparkOperator | Publish | Commit | FirstOf
+Operators = tuple[Operator, ...]
+
+
+def every(operators: Operators) -> Iterator[Operator]:
+    """Each operator, those of all ways included."""
+    for operator in operators:
+        yield operator
+        if isinstance(operator, FirstOf):
+            for way in operator.ways:
+                yield from every(way.operators)
+
+
+def either(local: Operators | None, spark: Operators) -> Operators:
+    """The operators of a plan that has two ways, or one."""
+    if not local or not spark:
+        return local or spark
+    ways = (Way(name="local", operators=local), Way(name="spark", operators=spark))
+    return (FirstOf(by="the bytes that are read", ways=ways),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A step that was carried out; None for a figure that nobody knows. ``in_vain``: it showed that
-    another way must be taken.
+    """An operator that was carried out; None for a figure that nobody knows. ``in_vain``: it showed
+    that another way must be taken.
     """
 
-    step: Step
+    operator: Operator
     seconds: float
     rows: int | None = None
     files: int | None = None

@@ -13,17 +13,9 @@ from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.choices import (
-    MergeJoin,
-    engines,
-    merge_join,
-    merge_steps,
-    read_steps,
-    source_steps,
-    write_steps,
-)
-from acidsql.plan.local_changes import either, local_change, local_merge
-from acidsql.plan.operators import Step
+from acidsql.plan.building import change_operators, merge_operators, query_of, read_operators
+from acidsql.plan.merge_joins import MergeJoin, merge_join
+from acidsql.plan.operators import Operators
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundDryRun,
@@ -79,40 +71,24 @@ class ReadPlan:
     """A query: all its tables are read under one snapshot."""
 
     query: BoundQuery
-    steps: tuple[Step, ...]
+    operators: Operators
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
     """One DML statement on one table. ``sinks`` is empty for a table that is not transactional: its
     files are plain.
-
-    ``source`` gives the rows, ``writing`` makes files of them; or ``local`` does both without
-    Spark.
     """
 
     table: Table
     action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete
     sinks: tuple[Sink, ...]
-    source: tuple[Step, ...]
-    writing: tuple[Step, ...]
-    local: tuple[Step, ...] = ()
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return either(self.local, (*self.source, *self.writing))
-
-    @property
-    def has_spark(self) -> bool:
-        """Whether Spark may carry it out."""
-        return bool(self.writing)
+    operators: Operators
 
     @property
     def query(self) -> BoundQuery | None:
-        """What Spark evaluates; None for literal rows and files."""
-        if isinstance(self.action, BoundInsert):
-            return self.action.source if isinstance(self.action.source, BoundQuery) else None
-        return None if isinstance(self.action, BoundLoad) else self.action.query
+        """What makes the rows; None for literal rows and files."""
+        return query_of(self.action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,24 +103,15 @@ class MultiInsertPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan:
-    """One read of the target, one join, and the sinks of each clause, in the order of
-    the clauses.
+    """One read of the target, one join, and the sinks of each clause, in the order of the clauses.
+    ``ansi``: a value that cannot be is an error.
     """
 
     merge: BoundMerge
     join: MergeJoin
     clause_sinks: tuple[tuple[Sink, ...], ...]
-    on_spark: tuple[Step, ...]
-    local: tuple[Step, ...] = ()
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return either(self.local, self.on_spark)
-
-    @property
-    def has_spark(self) -> bool:
-        """Whether Spark may carry it out."""
-        return bool(self.on_spark)
+    operators: Operators
+    ansi: bool = False
 
     @property
     def table(self) -> Table:
@@ -252,7 +219,7 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
     """
     match bound:
         case BoundQuery():
-            return ReadPlan(query=bound, steps=read_steps(bound, settings))
+            return ReadPlan(query=bound, operators=read_operators(bound, settings))
         case BoundInsert() | BoundLoad():
             return plan_insert(bound, settings)
         case BoundUpdate():
@@ -311,18 +278,8 @@ def _write(
     sinks: tuple[Sink, ...],
     settings: Settings,
 ) -> WritePlan:
-    local = local_change(action, settings)
-    source, writing = source_steps(action), write_steps(action, settings)
-    if local and not engines(settings).spark:
-        source = writing = ()
-    return WritePlan(
-        table=action.table,
-        action=action,
-        sinks=sinks,
-        source=source,
-        writing=writing,
-        local=local,
-    )
+    operators = change_operators(action, settings)
+    return WritePlan(table=action.table, action=action, sinks=sinks, operators=operators)
 
 
 def numbered_from(leg: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
@@ -355,14 +312,12 @@ def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
         _merge_sinks(clause.action, ids[index]) for index, clause in enumerate(bound.clauses)
     )
     join = merge_join(bound)
-    local = local_merge(bound, settings)
-    only = local and not engines(settings).spark
     return MergePlan(
         merge=bound,
         join=join,
         clause_sinks=sinks,
-        on_spark=() if only else merge_steps(bound, join, settings),
-        local=local,
+        operators=merge_operators(bound, join, settings),
+        ansi=settings.flag("acidsql.ansi"),
     )
 
 

@@ -1,15 +1,37 @@
-"""Why a statement needs Spark, in a few words for whoever waits until it has started."""
+"""Why a statement needs Spark: for EXPLAIN, and for who waits until it has started."""
 
 from __future__ import annotations
 
 from acidsql.expressions.not_here import NotHere
-from acidsql.plan.local_changes import query_of
-from acidsql.plan.operators import Choose
+from acidsql.plan.building import ChangeAction, query_of
+from acidsql.plan.engines import TOO_HEAVY, engines
+from acidsql.plan.operators import LocalRows, every
 from acidsql.plan.plans import MergePlan, Plan, ReadPlan, WritePlan
+from acidsql.planner.bind.bound import BoundInsert, BoundMerge
 from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO
+from acidsql.settings import Settings
 
 
-def why_spark(plan: Plan, engine: str) -> str | None:
+def why_spark(action: ChangeAction | BoundMerge, settings: Settings) -> str | None:
+    """Why a statement that has a query has no way of the driver; None where it has one, or none is
+    wanted by ``acidsql.engine``.
+    """
+    allowed = engines(settings)
+    if not allowed.driver:
+        return None
+    if isinstance(action, BoundMerge):
+        parts: tuple[object, ...] = (action.local,)
+    else:
+        query = query_of(action)
+        if query is None:
+            return None
+        parts = (query.local, action.stores if isinstance(action, BoundInsert) else None)
+    if not allowed.changes_by_driver:
+        return "acidsql.write.path=big"
+    return next((part.reason for part in parts if isinstance(part, NotHere)), None)
+
+
+def needed_for(plan: Plan, engine: str) -> str | None:
     """Why Spark carries out a plan under the setting ``acidsql.engine``, if it comes to that; None
     where there is nothing to tell but that it does.
     """
@@ -17,25 +39,20 @@ def why_spark(plan: Plan, engine: str) -> str | None:
         return None
     if engine == "spark":
         return "acidsql.engine is spark"
-    if isinstance(plan.steps[0], Choose) and _has_local_way(plan):
-        return "more bytes are read than acidsql.run.driver.max.bytes allows"
-    local = _local(plan)
-    if isinstance(local, NotHere) and local is not NOT_LOOKED_INTO:
-        return local.reason
+    if any(isinstance(operator, LocalRows) for operator in every(plan.operators)):
+        return TOO_HEAVY
+    tree = _tree(plan)
+    if isinstance(tree, NotHere) and tree is not NOT_LOOKED_INTO:
+        return tree.reason
     return f"acidsql.engine is {engine}"
 
 
-def _has_local_way(plan: ReadPlan | WritePlan | MergePlan) -> bool:
-    return isinstance(plan, ReadPlan) or bool(plan.local)
-
-
-def _local(plan: ReadPlan | WritePlan | MergePlan) -> object:
-    """What the local way of a plan would be, or why it has none."""
+def _tree(plan: ReadPlan | WritePlan | MergePlan) -> object:
+    """The statement as the driver knows it, or why it does not."""
     match plan:
         case ReadPlan(query=query):
             return query.local
         case MergePlan(merge=merge):
             return merge.local
-        case WritePlan(action=action):
-            source = query_of(action)
-            return None if source is None else source.local
+        case WritePlan():
+            return None if plan.query is None else plan.query.local

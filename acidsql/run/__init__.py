@@ -1,1 +1,1 @@
-"""Plans run: one walk over their operators, those of the driver (`driver/`) and of Spark (`spark/`)."""
+"""Plans run: one walk over their operators, the driver's and Spark's."""

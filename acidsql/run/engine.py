@@ -7,58 +7,56 @@ Spark is imported and started only when a statement needs it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import FileFormat
 from acidsql.catalog.path_relation import PathRelation
+from acidsql.catalog.statistics import Analyzed
 from acidsql.catalog.types import HiveType
-from acidsql.commit.publishing import Publisher
-from acidsql.errors import CardinalityError, InternalError
+from acidsql.errors import CardinalityError, Error, InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
-from acidsql.plan.choices import engines, only_spark
-from acidsql.plan.operators import Choose, LocalFiles, LocalRows, LocalScan, Step
+from acidsql.plan.building import counted
+from acidsql.plan.engines import engines, only_spark
+from acidsql.plan.operators import Operators
 from acidsql.plan.plans import MergePlan, Plan, ReadPlan, WritePlan
-from acidsql.plan.reasons import why_spark
-from acidsql.planner.bind.bound import BoundQuery
+from acidsql.plan.reasons import needed_for
+from acidsql.planner.bind.bound import BoundLoad, BoundQuery
+from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.run.driver.changes import LocalChanges
-from acidsql.run.driver.queries import columns_made, reading_files
+from acidsql.run.driver.operators import Driver, reading_files
+from acidsql.run.flow import Change, Merging
+from acidsql.run.interpreter import Interpreter, ways_of
+from acidsql.run.reading import Reading
 from acidsql.run.resources import Resources
-from acidsql.run.spark.queries import Queries
-from acidsql.run.spark.targets import Work, write_target
+from acidsql.run.target import Work, write_target
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.read.answers import Answer, columns_of
+from acidsql.spark.read.answers import columns_of
 from acidsql.spark.start.translation import translated
-from acidsql.storage.snapshots import Snapshots, Visibility
-from acidsql.storage.write.pending import Roots
-from acidsql.storage.write.target import Written
+from acidsql.storage.snapshots import Snapshots, TableSnapshot, Visibility
+from acidsql.storage.write.pending import PendingRoot, Roots
+from acidsql.storage.write.target import StagedFile, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.plan.new_table import Given
-    from acidsql.run.driver.merges import LocalMerges
-    from acidsql.run.spark.changes import WriteSteps
-    from acidsql.run.spark.merges import MergeSteps
-    from acidsql.run.spark.touched import Counts
+    from acidsql.run.spark.operators import Spark
     from acidsql.storage.write.touched import Touching
 
 
-Ways = Sequence[tuple[Step, ...]]
-_T = TypeVar("_T")
-
-
 class Engine:
-    """One session's hands: ``queries`` reads, ``write`` makes files, ``publisher`` gives them their
-    names. ``spark``: a session that was handed in; without one, one is started on first need, if it
-    ``may_start``. ``files``: other file systems than those of the settings.
+    """One session's hands: what it reads and writes, by the ``driver``'s operators and by those of
+    Spark (``by_spark``). ``spark``: a session that was handed in; without one, one is started on
+    first need, if it ``may_start``. ``files``: other file systems than those of the settings.
     """
 
     def __init__(
@@ -81,35 +79,17 @@ class Engine:
             files=files,
             may_start=may_start,
         )
-        self.queries = Queries(self.resources)
-        self.publisher = Publisher(self.resources)
-        self._local_changes = LocalChanges(self.files, self.resources.local)
-
-    # ---- the parts, some of which most sessions never ask for
-
-    @cached_property
-    def _writes(self) -> WriteSteps:
-        from acidsql.run.spark.changes import WriteSteps
-
-        return WriteSteps(self.resources, self.queries)
+        self.driver = Driver(settings, self.files, self.resources.known)
+        self._interpreter = Interpreter(
+            self.driver, lambda: self.by_spark, self._told, self._refused
+        )
 
     @cached_property
-    def _merges(self) -> MergeSteps:
-        from acidsql.run.spark.merges import MergeSteps
+    def by_spark(self) -> Spark:
+        """What carries Spark's operators out, which most statements do not need."""
+        from acidsql.run.spark.operators import Spark
 
-        return MergeSteps(self.resources, self.queries)
-
-    @cached_property
-    def _local_merges(self) -> LocalMerges:
-        from acidsql.run.driver.merges import LocalMerges
-
-        return LocalMerges(self.files, self.resources.local, self.resources.settings)
-
-    @cached_property
-    def _counts(self) -> Counts:
-        from acidsql.run.spark.touched import Counts
-
-        return Counts(self.resources, self._writes, self._merges)
+        return Spark(self.resources)
 
     @property
     def files(self) -> FileIO:
@@ -141,7 +121,7 @@ class Engine:
     def about_to_run(self, plan: Plan) -> None:
         """Notes what the plan would need Spark for."""
         engine = self.resources.settings.text("acidsql.engine")
-        self.resources.running.needed_for = why_spark(plan, engine)
+        self.resources.running.needed_for = needed_for(plan, engine)
 
     def frame_of(self, rows: pa.Table) -> DataFrame:
         return self.resources.running.handed_out(jvm.frame_of(self.spark, rows))
@@ -213,76 +193,13 @@ class Engine:
             own=own or {},
         )
 
-    def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Answer:
-        """The answer of a query, whose rows may be made when they are asked for."""
-        answer = self._first((plan.steps,), snapshots, trace)
-        if answer is None:
-            raise InternalError("no way of the plan went through")
-        return answer
-
-    def _first(self, ways: Ways, snapshots: Snapshots, trace: Trace) -> Answer | None:
-        """The answer of the first way that gives one; None if none does."""
-        for number, steps in enumerate(ways):
-            match steps[0]:
-                case Choose(ways=inner):
-                    answer = self._first([way.steps for way in inner], snapshots, trace)
-                case LocalScan() | LocalFiles() | LocalRows():
-                    answer = self._by_driver(steps, ways[number + 1 :], snapshots, trace)
-                case _:
-                    answer = self.queries.answer(steps, snapshots, trace)
-            if answer is not None:
-                return answer
-        return None
-
-    def _by_driver(
-        self, steps: tuple[Step, ...], others: Ways, snapshots: Snapshots, trace: Trace
-    ) -> Answer | None:
-        """The answer of local steps; None where more would be read than they allow. ``others`` are
-        taken where a value turns out to be Spark's, or Spark's DataFrame is asked for.
-        """
-        with _without_spark():
-            late = self.resources.local.late(steps, snapshots, trace)
-        if late is None:
-            return None
-
-        def fetch() -> pa.Table:
-            try:
-                with translated():
-                    return late.table()
-            except NotHere as signal:
-                return self._instead(others, snapshots, trace, signal).fetch()
-
-        def stream() -> Iterator[pa.RecordBatch]:
-            with _without_spark():
-                yield from late.stream()
-
-        @cache
-        def by_spark() -> Answer | None:
-            snapshots.files.look_again()
-            return self._first(others, snapshots, UNTRACED)
-
-        def frame() -> DataFrame | None:
-            other = by_spark()
-            return None if other is None or other.frame is None else other.frame()
-
-        return Answer(
-            columns=columns_made(steps),
-            fetch=fetch,
-            late=True,
-            frame=frame if others else None,
-            stream=stream if late.streams and not others else None,
-        )
-
-    def _instead(self, others: Ways, snapshots: Snapshots, trace: Trace, signal: NotHere) -> Answer:
-        """The answer of the ``others`` to a query that the driver has begun, and cannot end.
-        UnsupportedStatementError if there is none.
-        """
-        self.resources.running.needed_for = signal.reason
-        snapshots.files.look_again()
-        answer = self._first(others, snapshots, trace)
-        if answer is None:
-            raise only_spark(signal) from signal
-        return answer
+    def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Reading:
+        """The answer of a query, whose rows are made when they are asked for."""
+        ways = list(ways_of(plan.operators))
+        try:
+            return Reading(self._interpreter, ways, snapshots, trace)
+        except NotHere as signal:
+            raise self._refused(signal) from signal
 
     def new_columns(self, query: BoundQuery, snapshots: Snapshots) -> Given:
         """The columns of a query; None is the type of those that hold NULL and nothing else."""
@@ -292,7 +209,7 @@ class Engine:
         known = known_columns(query, self.resources.settings)
         if known is not None:
             return known
-        df = self.queries.dataframe(query, snapshots)
+        df = self.by_spark.queries.dataframe(query, snapshots)
         kinds = [field.dataType.typeName() for field in df.schema.fields]
         return [
             (name, None if kind == "void" else known)
@@ -303,37 +220,48 @@ class Engine:
         """The files of one statement, or of one leg of it, below hidden names until the commit
         publishes them.
         """
-        with self._violations_named(leg, work):
-            return self._written(leg, work, trace)
-
-    def _written(self, leg: WritePlan | MergePlan, work: Work, trace: Trace) -> Written:
-        written = self._by_driver_alone(leg, work, trace) if leg.local else None
-        if written is not None:
-            return written
-        if isinstance(leg, MergePlan):
-            return self._merges.merge(leg, work, trace)
-        return self._writes.write(leg, work, trace)
-
-    def _by_driver_alone(
-        self, leg: WritePlan | MergePlan, work: Work, trace: Trace
-    ) -> Written | None:
-        """What the local way of a plan has written; None where Spark's is to be taken.
-        UnsupportedStatementError if there is no other.
-        """
-        target, snapshots = write_target(self.resources.settings, leg, work), work.snapshots
-        if isinstance(leg, WritePlan):
-            return self._unless_spark(
-                leg, lambda: self._local_changes.write(leg, target, snapshots, trace)
-            )
-        return self._unless_spark(
-            leg, lambda: self._local_merges.write(leg, target, snapshots, trace)
-        )
+        flow = self._walked(leg, leg.operators, work, trace)
+        written = flow.written
+        if written is None:
+            raise InternalError("a plan that writes nothing")
+        if flow.warnings:
+            written = replace(written, warnings=flow.warnings)
+        if isinstance(leg, WritePlan) and isinstance(leg.action, BoundLoad):
+            moved = () if leg.action.local else tuple(source.path for source in flow.sources)
+            written = replace(written, moved=moved)
+        return written
 
     def touched(self, leg: WritePlan | MergePlan, work: Work) -> Touching:
         """What the statement would write, by clause, partition and bucket."""
+        flow = self._walked(leg, counted(leg.operators), work, UNTRACED)
+        if flow.touching is None:
+            raise InternalError("a plan that counts nothing")
+        return replace(flow.touching, warnings=flow.warnings)
+
+    def _walked(
+        self, leg: WritePlan | MergePlan, operators: Operators, work: Work, trace: Trace
+    ) -> Change:
+        target, snapshots = write_target(self.resources.settings, leg, work), work.snapshots
+        flow = (
+            Merging(snapshots=snapshots, leg=leg, target=target, plan=leg)
+            if isinstance(leg, MergePlan)
+            else Change(snapshots=snapshots, leg=leg, target=target)
+        )
         with self._violations_named(leg, work):
-            touched = self._touched_by_driver(leg, work) if leg.local else None
-            return self._counts.touched(leg, work) if touched is None else touched
+            try:
+                return self._interpreter.walk(operators, flow, trace)
+            except NotHere as signal:
+                raise self._refused(signal) from signal
+
+    def _told(self, signal: NotHere) -> None:
+        """Notes why a way is left, for who waits for Spark."""
+        self.resources.running.needed_for = signal.reason
+
+    def _refused(self, signal: NotHere) -> Error:
+        """The error of a statement of which no way goes through."""
+        if engines(self.resources.settings).spark:
+            return InternalError(f"no way of the plan goes through: {signal.reason}")
+        return only_spark(signal)
 
     @contextmanager
     def _violations_named(self, leg: WritePlan | MergePlan, work: Work) -> Iterator[None]:
@@ -345,46 +273,66 @@ class Engine:
                 raise
             from acidsql.run.driver.violations import add_key_values
 
-            most = int(self.resources.settings.number("acidsql.run.driver.max.bytes"))
-            scanner = self.resources.local.scanner
-            add_key_values(error, leg, work.snapshots, scanner, most)
+            most = int(self.resources.settings.number("acidsql.local.max.bytes"))
+            add_key_values(error, leg, work.snapshots, self.driver.scanner, most)
             raise
 
-    def _touched_by_driver(self, leg: WritePlan | MergePlan, work: Work) -> Touching | None:
-        target = write_target(self.resources.settings, leg, work)
-        if isinstance(leg, WritePlan):
-            return self._unless_spark(
-                leg, lambda: self._local_changes.touched(leg, target, work.snapshots)
-            )
-        return self._unless_spark(
-            leg, lambda: self._local_merges.touched(leg, target, work.snapshots)
-        )
-
-    def _unless_spark(
-        self, leg: WritePlan | MergePlan, by_driver: Callable[[], _T | None]
-    ) -> _T | None:
-        """What the driver alone has made; None where Spark's way is to be taken.
-        UnsupportedStatementError if there is no other.
+    def analyze(self, action: BoundAnalyze, snapshots: Snapshots) -> list[Analyzed]:
+        """What ANALYZE has found of the table or of each partition asked for. Starts Spark only to
+        read rows.
         """
-        reason = "so many bytes"
-        try:
-            with translated():
-                result = by_driver()
-        except NotHere as signal:
-            self.resources.running.needed_for = signal.reason
-            result, reason = None, signal.reason
-        if result is None and not leg.has_spark:
-            raise only_spark(NotHere(reason))
-        return result
+        from acidsql.run import analyze
 
-
-@contextmanager
-def _without_spark() -> Iterator[None]:
-    """What is done by the driver, with nobody to take over: UnsupportedStatementError, which says
-    why Spark would be needed.
-    """
-    try:
+        table = action.table
+        most = int(self.resources.settings.number("acidsql.read.deletes.max.events"))
         with translated():
-            yield
-    except NotHere as signal:
-        raise only_spark(signal) from signal
+            snapshot = snapshots.take(table, action.partitions or ())
+            rows = (
+                self.resources.counter.rows(snapshot, max_events=most)
+                if table.file_format is FileFormat.ORC
+                else None
+            )
+            analyzed = analyze.of_files(snapshot, rows)
+            if action.noscan or (rows is not None and not action.columns):
+                return analyzed
+            figures = self._measured(action, snapshot, snapshots)
+            if figures is not None:
+                return analyze.with_figures(action.columns, analyzed, figures)
+            rows_of_spark = self.by_spark.measured(table, action.columns, snapshot)
+        return analyze.with_rows(table, action.columns, analyzed, rows_of_spark)
+
+    def _measured(
+        self, action: BoundAnalyze, snapshot: TableSnapshot, snapshots: Snapshots
+    ) -> list[Mapping[str, Any]] | None:
+        """The figures of the driver alone; None where they are Spark's.
+        UnsupportedStatementError if there is to be no Spark.
+        """
+        from acidsql.run.driver.measuring import measured
+
+        allowed = engines(self.resources.settings)
+        if not allowed.driver:
+            return None
+        running, most = self.resources.running, allowed.read_bytes
+        meaning = Semantics(zone=running.time_zone, only_spark=running.changed_meaning())
+        try:
+            return measured(self.driver, snapshot, snapshots, action.columns, meaning, most)
+        except NotHere as signal:
+            if not allowed.spark:
+                raise only_spark(signal) from signal
+        return None
+
+    # ---- what a commit writes anew
+
+    def stage_live(
+        self, root: PendingRoot, snapshot: TableSnapshot, directory: str, buckets: int
+    ) -> list[StagedFile]:
+        """The rows of a snapshot of one root in new files, with their ids, by the driver if it
+        may, else by Spark.
+        """
+        from acidsql.run.driver.own_rows import live_rows, stage_rows
+
+        rows = live_rows(self.driver, snapshot)
+        if rows is not None:
+            return stage_rows(self.files, root, rows, directory)
+        with self.resources.running.tagged():
+            return self.by_spark.stage_kept(root, snapshot, directory, buckets)

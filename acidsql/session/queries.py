@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet, finalize
@@ -27,10 +27,10 @@ from acidsql.plan.plans import Plan, ReadPlan, stored_reads, transactional_reads
 from acidsql.plan.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.run.engine import Engine
+from acidsql.run.reading import Reading
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
-from acidsql.spark.read.answers import Answer
 from acidsql.storage.snapshots import Snapshots
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.readers import gone_error, overwritten_error
@@ -85,8 +85,7 @@ class SessionQueries:
                 answer = self.engine.answer(locked, snapshots, trace)
         # its own files have other names once it has ended: the rows are kept here
         if work.has_written:
-            rows = answer.fetch()
-            answer = replace(answer, late=False, frame=None, stream=None, fetch=lambda: rows)
+            answer.keep()
         return self._result(answer, snapshots, hold, None, source, locked)
 
     def _read_alone(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
@@ -111,7 +110,7 @@ class SessionQueries:
 
     def _result(
         self,
-        answer: Answer,
+        answer: Reading,
         snapshots: Snapshots,
         hold: Hold | None,
         locks: LockRequest | None,
@@ -121,7 +120,6 @@ class SessionQueries:
         """The result of a query, whose rows are read when they are asked for. ``locks``: those that
         it takes then, since it may be kept for long; none if it has its rows already.
         """
-        frame, fetch, stream = answer.frame, answer.fetch, answer.stream
         if not answer.late:
             hold, locks = None, None
         if hold is not None:
@@ -130,12 +128,11 @@ class SessionQueries:
 
         def fetched() -> pa.Table:
             with fetching():
-                return fetch()
+                return answer.table()
 
         def streamed() -> Iterator[pa.RecordBatch]:
-            assert stream is not None
             with fetching():
-                for batch in stream():
+                for batch in answer.stream():
                     with interrupts.at_once():  # whoever has the batch is no statement
                         yield batch
 
@@ -143,8 +140,12 @@ class SessionQueries:
             [ResultColumn(name=n, type=t) for n, t in answer.columns],
             Stats(),
             fetch=fetched,
-            stream=None if stream is None else streamed,
-            make_df=None if frame is None else self._frames(hold, frame, snapshots, source, plan),
+            stream=streamed if answer.streams else None,
+            make_df=(
+                self._frames(hold, answer.frame, snapshots, source, plan)
+                if answer.has_frame
+                else None
+            ),
             warnings=snapshots.warnings,
         )
         if hold is not None:
@@ -157,7 +158,7 @@ class SessionQueries:
     @contextmanager
     def _fetching(
         self,
-        answer: Answer,
+        answer: Reading,
         snapshots: Snapshots,
         hold: Hold | None,
         locks: LockRequest | None,

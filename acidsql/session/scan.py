@@ -223,7 +223,7 @@ class SessionScan:
         holds: list[Hold] = []
         with placed_in(source), self._snapshots(plan, source, as_of, holds) as snapshots:
             with _of_spark():
-                queries = self.spine.engine.resources.local
+                queries = self.spine.engine.driver
                 snapshot, scanner = queries.table_at(read, snapshots), queries.scanner
                 shown = _Shown.of(scanner, snapshot, wanted)
                 batches = scanner.batches(

@@ -196,7 +196,7 @@ class Spine:
         check_text(source)
         with placed_in(source):
             return ReadPlan(
-                query=bind_all_rows(parts, span, source, self._surroundings()), steps=()
+                query=bind_all_rows(parts, span, source, self._surroundings()), operators=()
             )
 
     def _surroundings(self, warn: Callable[[Warning], None] = lambda warning: None) -> Surroundings:
@@ -465,7 +465,7 @@ class Spine:
         """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
         match plan:
             case ReadPlan():
-                trace = Trace(plan.steps)
+                trace = Trace()
                 done = self.queries.read(plan, source, trace)
                 done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))

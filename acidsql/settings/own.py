@@ -17,7 +17,7 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
-        name="acidsql.run.driver.max.bytes",
+        name="acidsql.local.max.bytes",
         kind="bytes",
         default="256m",
         doc=(

@@ -105,7 +105,7 @@ def did(session: Session, step: Step, warehouse: Path) -> Record:
         line["path"] = stats.path
         line["directories"] = list(stats.directories)
         line["steps"] = [
-            [type(ran.step).__name__, ran.rows, ran.files, ran.bytes, ran.in_vain]
+            [type(ran.operator).__name__, ran.rows, ran.files, ran.bytes, ran.in_vain]
             for ran in stats.steps
         ]
     line["files"] = changes(before, take_listing(warehouse))

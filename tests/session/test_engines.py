@@ -121,10 +121,10 @@ def test_spark_takes_what_is_large(session: Session) -> None:
     """Where the columns weigh more than the setting allows; the driver alone takes all."""
     session.sql(f"CREATE TABLE t (id INT) {ACID}")
     session.sql("INSERT INTO t VALUES (1)")
-    session.sql("SET acidsql.run.driver.max.bytes=1")
-    assert [type(ran.step) for ran in _ran(session)][-1] is Collect
+    session.sql("SET acidsql.local.max.bytes=1")
+    assert [type(ran.operator) for ran in _ran(session)][-1] is Collect
     session.sql("SET acidsql.engine=local")
-    assert [type(ran.step) for ran in _ran(session)] == [LocalScan, LocalRows]
+    assert [type(ran.operator) for ran in _ran(session)] == [LocalScan, LocalRows]
 
 
 def _ran(session: Session) -> tuple[Ran, ...]:

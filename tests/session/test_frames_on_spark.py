@@ -146,9 +146,9 @@ def test_large_frames_go_to_spark(table: Session) -> None:
     reader = pa.table(
         {"id": list(range(1000)), "name": ["abc"] * 1000, "n": [1] * 1000}
     ).to_reader()
-    table.sql("SET acidsql.run.driver.max.bytes=100")
+    table.sql("SET acidsql.local.max.bytes=100")
     result = table.table("t").append(reader)
-    ran = [type(one.step).__name__ for one in result.stats.steps if not one.in_vain]
+    ran = [type(one.operator).__name__ for one in result.stats.steps if not one.in_vain]
     assert ran[0] == "Scan"
     assert table.sql("SELECT count(*), sum(id) FROM t").fetchall() == [(1000, 499500)]
 

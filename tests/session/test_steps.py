@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acidsql.errors import Error
-from acidsql.plan.operators import Choose, Ran, Step
+from acidsql.plan.operators import FirstOf, Operators, Ran
 from acidsql.plan.plans import (
     ExplainPlan,
     MergePlan,
@@ -49,12 +49,12 @@ RUNS = [
 ]
 
 
-def went_through(steps: Sequence[Step], ran: Sequence[Ran]) -> bool:
+def went_through(steps: Operators, ran: Sequence[Ran]) -> bool:
     """Whether each step ran to its end, and of each choice one way and no other."""
-    done = [one.step for one in ran if not one.in_vain]
+    done = [one.operator for one in ran if not one.in_vain]
     for step in steps:
-        if isinstance(step, Choose):
-            if sum(went_through(way.steps, ran) for way in step.ways) != 1:
+        if isinstance(step, FirstOf):
+            if sum(went_through(way.operators, ran) for way in step.ways) != 1:
                 return False
         elif step not in done:
             return False
@@ -94,7 +94,7 @@ def test_steps_that_run_are_those_of_the_plan(
                 continue
             ran = result.stats.steps
             if ran:  # INSERT .. IF NOT EXISTS may have nothing to do
-                assert all(went_through(leg.steps, ran) for leg in legs_of(explained.plan)), (
+                assert all(went_through(leg.operators, ran) for leg in legs_of(explained.plan)), (
                     step.text,
                     ran,
                 )

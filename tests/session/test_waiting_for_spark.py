@@ -34,9 +34,9 @@ def waiting(warehouse: Path) -> Iterator[Session]:
     [
         ({"acidsql.engine": "spark"}, "SELECT s FROM t", "acidsql.engine is spark"),
         (
-            {"acidsql.run.driver.max.bytes": "1"},
+            {"acidsql.local.max.bytes": "1"},
             "SELECT s FROM t WHERE id = 1",
-            "more bytes are read than acidsql.run.driver.max.bytes allows",
+            "more bytes are read than acidsql.local.max.bytes allows",
         ),
         ({}, "SELECT a.id FROM t a JOIN t b ON a.id = b.id", "more than one table"),
         ({"acidsql.ansi": "true"}, "SELECT 1 / id FROM t", "a value that only Spark computes"),

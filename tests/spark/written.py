@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from acidsql.files.fileio import FileIO
-from acidsql.plan.choices import INSERT_SHARE
+from acidsql.plan.engines import INSERT_SHARE
 from acidsql.plan.operators import Effect
 from acidsql.spark.write import writer
 from acidsql.storage.write import driver_writer

@@ -92,16 +92,15 @@ def _tree(plan: Plan, settings: Settings, partitions: ReadPartitions, *, extende
 
 
 def explain_ran(plan: Plan, ran: Iterable[Ran], settings: Settings, catalog: Catalog) -> list[str]:
-    """The lines EXPLAIN ANALYZE prints: the steps that ran, in their order, each with what is known
-    of it.
+    """The lines EXPLAIN ANALYZE prints: the operators that ran, in their order, each with what is
+    known of it.
     """
     explainer = Explainer(ReadPartitions(catalog, settings), settings, extended=False)
-    merge = plan.merge if isinstance(plan, MergePlan) else None
     title = explainer.node(plan).text
     return [
         title,
         *(
-            f"  {'; '.join(n.text for n in explainer.step(one.step, merge))}{_figures(one)}"
+            f"  {'; '.join(n.text for n in explainer.operator(one.operator))}{_figures(one)}"
             for one in ran
         ),
     ]

@@ -7,28 +7,25 @@ from typing import assert_never
 
 from acidsql.catalog.model import Column, Table
 from acidsql.expressions.not_here import NotHere
-from acidsql.plan.choices import engines, query_steps
+from acidsql.plan.building import query_operators
+from acidsql.plan.engines import engines
 from acidsql.plan.explain.nodes import Node, ReadPartitions
 from acidsql.plan.explain.sinks import partition_words, sink_words
 from acidsql.plan.explain.transactions import transaction_facts
-from acidsql.plan.explain.words import (
-    clause_heading,
-    merge_text,
-    read_words,
-    size_words,
-    step_words,
-)
-from acidsql.plan.local_changes import why_spark
 from acidsql.plan.names import title_of, words_of
 from acidsql.plan.operators import (
     ENDING,
     Check,
-    Choose,
+    FirstOf,
+    LocalCheck,
     LocalFiles,
     LocalScan,
+    Operator,
+    Operators,
     Scan,
-    Step,
     Way,
+    every,
+    size_words,
 )
 from acidsql.plan.plans import (
     CatalogCommand,
@@ -42,6 +39,7 @@ from acidsql.plan.plans import (
     WritePlan,
     plan_insert,
 )
+from acidsql.plan.reasons import why_spark
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundInsert,
@@ -51,7 +49,6 @@ from acidsql.planner.bind.bound import (
     BoundQuery,
     BoundRead,
     BoundUpdate,
-    MergeAction,
     SessionAction,
 )
 from acidsql.planner.bind.bound_catalog import (
@@ -68,21 +65,19 @@ from acidsql.settings import Settings
 
 
 class Explainer:
-    """Explains plans. Settings and the catalog decide a part of the text: whether a MERGE is
-    checked, who may make the rows, and which partitions are read. ``extended``: also what a table
-    is, and each clause's values.
+    """Explains plans. Settings and the catalog decide a part of the text: who may make the rows,
+    and which partitions are read. ``extended``: also what a table is, and each clause's values.
     """
 
     def __init__(self, partitions: ReadPartitions, settings: Settings, extended: bool) -> None:
         self.partitions = partitions
-        self.cardinality_check = settings.flag("hive.merge.cardinality.check")
         self.settings = settings
         self.extended = extended
 
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan():
-                children = (*self.engine(plan.query), *self.steps(plan.steps))
+                children = (*self.engine(plan.query), *self.operators(plan.operators))
                 return Node("SELECT under one snapshot", children)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
@@ -136,16 +131,16 @@ class Explainer:
         known = known_columns(action.query, self.settings)
         if known is None:
             yield from self.engine(action.query)
-            yield from self.steps(query_steps(action.query))
+            yield from self.operators(query_operators(action.query))
             return
         plan = plan_insert(new_table(action, known)[1], self.settings)
         yield from self.change_engine(plan.action)
-        yield from self.steps(plan.steps)
+        yield from self.operators(plan.operators)
 
     def leg(self, plan: WritePlan) -> Iterator[Node]:
         yield from self.action(plan)
         yield from self.change_engine(plan.action)
-        yield from self.steps(plan.steps)
+        yield from self.operators(plan.operators)
         yield from self.sinks(plan)
 
     def action(self, plan: WritePlan) -> Iterator[Node]:
@@ -165,30 +160,29 @@ class Explainer:
             case BoundUpdate() as action:
                 yield Node(f"set: {_names(action.changed)}")
 
-    def steps(self, steps: Iterable[Step], merge: BoundMerge | None = None) -> tuple[Node, ...]:
-        return tuple(node for step in steps for node in self.step(step, merge))
+    def operators(self, operators: Iterable[Operator]) -> tuple[Node, ...]:
+        return tuple(node for operator in operators for node in self.operator(operator))
 
-    def step(self, step: Step, merge: BoundMerge | None) -> Iterator[Node]:
-        match step:
+    def operator(self, operator: Operator) -> Iterator[Node]:
+        match operator:
             case Scan(read=read):
                 yield self.read(read)
-            case LocalScan(read=read, columns=columns, max_bytes=most):
-                below = self.read(read).children
-                yield Node(read_words(columns, str(read.table.name), most), below)
-            case LocalFiles(relation=relation, columns=columns, max_bytes=most):
-                yield Node(read_words(columns, str(relation), most))
-            case Check(rules=rules):
+            case LocalScan(read=read):
+                yield Node(operator.words, self.read(read).children)
+            case Check(rules=rules) | LocalCheck(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
-            case Choose(ways=(Way(name="local", steps=local), Way(name="spark", steps=spark))):
+            case FirstOf(
+                ways=(Way(name="local", operators=local), Way(name="spark", operators=spark))
+            ):
                 yield Node(f"engine: local{_up_to(local)}, else spark")
-                yield from self.steps(spark, merge)
-            case Choose(by=by, ways=ways):
+                yield from self.operators(spark)
+            case FirstOf(by=by, ways=ways):
                 yield Node(
                     f"choose by {by}",
-                    tuple(Node(f"{way.name}:", self.steps(way.steps, merge)) for way in ways),
+                    tuple(Node(f"{way.name}:", self.operators(way.operators)) for way in ways),
                 )
             case _:
-                yield Node(step_words(step, merge))
+                yield Node(operator.words)
 
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
@@ -207,7 +201,7 @@ class Explainer:
         """What makes the rows of a transactional table visible, at COMMIT if a transaction is
         open.
         """
-        return (Node(step_words(step)) for step in (ENDING if plan.sinks else ()))
+        return (Node(operator.words) for operator in (ENDING if plan.sinks else ()))
 
     def sinks(self, plan: WritePlan) -> Iterator[Node]:
         partition = partition_words(
@@ -266,17 +260,12 @@ class Explainer:
     def merge(self, plan: MergePlan) -> Node:
         merge = plan.merge
         children = [
-            Node(f"source {merge.source_alias}: {merge_text(merge, merge.source)}"),
+            Node(f"source {merge.source_alias}: {merge.shown(merge.source)}"),
             *self.change_engine(merge),
-            *self.steps(plan.steps, merge),
+            *self.operators(plan.operators),
         ]
         if any(clause.values for clause in merge.clauses):
             children += [Node(f"check: {rule}") for rule in rules_of(merge.table)]
-        if (
-            any(c.action is not MergeAction.INSERT for c in merge.clauses)
-            and not self.cardinality_check
-        ):
-            children.append(Node("no check: of several changes of one row one is made"))
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             named = f" {_names(clause.changed)}" if clause.changed else ""
             below = [
@@ -288,9 +277,7 @@ class Explainer:
                 for s in sinks
             ]
             children.append(
-                Node(
-                    f"{clause_heading(merge, clause)}{named}", (*self.values(merge, clause), *below)
-                )
+                Node(f"{merge.heading(clause)}{named}", (*self.values(merge, clause), *below))
             )
         return Node(title_of(plan), (*children, *self.ending(plan)))
 
@@ -299,7 +286,7 @@ class Explainer:
         every = (*merge.table.columns, *merge.table.partition_columns)
         for column, value in zip(every, clause.values, strict=False):
             if self.extended and column in clause.changed:
-                yield Node(f"{column.name} = {merge_text(merge, value)}")
+                yield Node(f"{column.name} = {merge.shown(value)}")
 
 
 _ALWAYS_WITH_FACTS = (
@@ -330,29 +317,16 @@ def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
         yield "the others are NULL"
 
 
-def _up_to(steps: Iterable[Step]) -> str:
-    """What local steps may read at most."""
-    scans = list(_scans(steps))
+def _up_to(operators: Operators) -> str:
+    """What local operators may read at most."""
+    scans = [one for one in every(operators) if isinstance(one, LocalScan | LocalFiles)]
     sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
     columns = (
-        [f"{', '.join(scan.columns)} of {_name(scan)}" for scan in scans]
+        [f"{', '.join(scan.columns)} of {scan.name}" for scan in scans]
         if len(scans) > 1
         else [", ".join(scan.columns) for scan in scans]
     )
     return f" up to {', '.join(sorted(sizes))} of {' and '.join(columns)}" if sizes else ""
-
-
-def _name(scan: LocalScan | LocalFiles) -> str:
-    return str(scan.read.table.name if isinstance(scan, LocalScan) else scan.relation)
-
-
-def _scans(steps: Iterable[Step]) -> Iterator[LocalScan | LocalFiles]:
-    for step in steps:
-        match step:
-            case LocalScan() | LocalFiles():
-                yield step
-            case Choose(ways=ways):
-                yield from (scan for way in ways for scan in _scans(way.steps))
 
 
 def _names(columns: Iterable[Column]) -> str:

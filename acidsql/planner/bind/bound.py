@@ -87,6 +87,14 @@ class BoundQuery:
         default=NOT_LOOKED_INTO, compare=False, repr=False
     )
 
+    def shown(self) -> str:
+        """The query on one line, with the names of tables in place of the views that are read."""
+        return _on_one_line(self.text, self.reads)
+
+
+def _on_one_line(text: QueryText, reads: Iterable[BoundRead]) -> str:
+    return " ".join(text.render([f"<{r.table.name}>" for r in reads]).split())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundRows:
@@ -244,6 +252,19 @@ class BoundMerge:
     only_keys: bool = False
     on_columns: tuple[str, ...] = ()
     local: LocalMerge | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+
+    def shown(self, pieces: tuple[Piece, ...]) -> str:
+        """A part of the statement as the user wrote it, on one line."""
+        return _on_one_line(QueryText(self.text_source, pieces), self.reads)
+
+    def joined(self, kind: str) -> str:
+        """A join of target and source of this kind, in SQL's words."""
+        return f"{self.alias} {kind} {self.source_alias} ON {self.shown(self.on)}"
+
+    def heading(self, clause: BoundMergeClause) -> str:
+        """WHEN ``match`` [AND ``condition``] THEN ``action``, on one line."""
+        condition = f" AND {self.shown(clause.condition)}" if clause.condition else ""
+        return f"WHEN {clause.match}{condition} THEN {clause.action}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,95 +1,102 @@
-"""INSERT .. SELECT, UPDATE and DELETE on the driver alone."""
+"""INSERT, LOAD DATA, UPDATE and DELETE on the driver: what is stored of rows, and their files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import InternalError
-from acidsql.expressions.losses import Counter, lost_columns
+from acidsql.expressions.losses import lost_columns
 from acidsql.expressions.not_here import NotHere
-from acidsql.files.fileio import FileIO
-from acidsql.plan.operators import Check, Effect, LocalRows, WriteFiles
+from acidsql.plan.operators import (
+    CountChanges,
+    Effect,
+    FindFiles,
+    Literals,
+    LocalCheck,
+    TakeFiles,
+    WriteFiles,
+)
 from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Stored
 from acidsql.run.driver.constants import check_stores
+from acidsql.run.driver.literal_rows import literal_table
 from acidsql.run.driver.new_rows import Losing, check_new_rows, key_texts, one_batch
-from acidsql.run.driver.queries import LocalQueries, reading_files
 from acidsql.run.driver.values_rows import counters_of_values
-from acidsql.run.trace import UNTRACED, Trace
+from acidsql.run.flow import Change, Merging
+from acidsql.run.trace import Figures, note_written
+from acidsql.storage.load import loading
 from acidsql.storage.partitions import key_names
-from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.losses import lost_of, marked, without_marks
-from acidsql.storage.write.target import WriteTarget, Written
+from acidsql.storage.write.target import Written
 from acidsql.storage.write.touched import Touching, by_changes, by_new_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from acidsql.run.driver.operators import Driver
 
-class LocalChanges:
-    """Carries out the local way of a plan for one session."""
-
-    def __init__(self, files: FileIO, queries: LocalQueries) -> None:
-        self._files = files
-        self._queries = queries
-
-    def write(
-        self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots, trace: Trace
-    ) -> Written | None:
-        """The files of the statement; None, or NotHere, where another way is to be taken, before
-        anything is written.
-        """
-        given_rows = self._queries.rows(plan.local, snapshots, trace)
-        if given_rows is None:
-            return None
-        step = plan.local[-1]
-        assert isinstance(step, WriteFiles)
-        with trace.running(step) as figures:
-            rows, counters = _new_rows(plan, given_rows, trace)
-            written = write_files(self._files, target, rows, step.effect, counters)
-            figures.rows = written.inserted + written.updated + written.deleted
-            figures.files = len(written.directories) or None
-        return written
-
-    def touched(
-        self, plan: WritePlan, target: WriteTarget, snapshots: Snapshots
-    ) -> Touching | None:
-        """What ``write`` would write; None, or NotHere, as there."""
-        given_rows = self._queries.rows(plan.local, snapshots)
-        if given_rows is None:
-            return None
-        rows, counters = _new_rows(plan, given_rows, UNTRACED)
-        inserts = isinstance(plan.action, BoundInsert)
-        lost = lost_of(rows, counters)
-        rows = without_marks(rows)
-        parts = by_new_rows(target, rows) if inserts else by_changes(target, rows)
-        return Touching(parts=list(parts), lost=lost)
+ChangeOperator = Literals | FindFiles | TakeFiles | LocalCheck | WriteFiles | CountChanges
 
 
-def _new_rows(
-    plan: WritePlan, given_rows: pa.Table, trace: Trace
-) -> tuple[pa.Table, tuple[Counter, ...]]:
-    """What is written of the rows that the query has given, with marks. NotHere."""
-    with reading_files():
-        return _stored_rows(plan, given_rows, trace)
+def carry_out(driver: Driver, operator: ChangeOperator, flow: Change, figures: Figures) -> None:
+    """Carries out an operator of a statement that changes rows."""
+    match operator:
+        case Literals(source=source):
+            assert isinstance(flow.leg, WritePlan)
+            assert isinstance(flow.leg.action, BoundInsert)
+            flow.rows = literal_table(flow.leg.action, source)
+            figures.rows = flow.rows.num_rows
+        case FindFiles(load=load):
+            flow.sources = loading.sources_of(driver.files, load.table, load.path, load.span)
+            figures.files = len(flow.sources)
+            figures.bytes = sum(source.size for source in flow.sources)
+        case TakeFiles(load=load):
+            moving = not load.local
+            flow.written = loading.write_load(
+                driver.files, flow.target, flow.sources, load.span, moving=moving
+            )
+            note_written(flow.written, figures)
+        case LocalCheck():
+            _check(operator, flow)
+        case WriteFiles(effect=effect):
+            flow.written = _written(driver, flow, effect)
+            note_written(flow.written, figures)
+        case CountChanges(effect=effect):
+            flow.touching = _touching(flow, effect)
+        case _:
+            assert_never(operator)
 
 
-def _stored_rows(
-    plan: WritePlan, given_rows: pa.Table, trace: Trace
-) -> tuple[pa.Table, tuple[Counter, ...]]:
-    """The given rows as the table stores them, held against its rules. NotHere."""
+def _check(operator: LocalCheck, flow: Change) -> None:
+    """Raises the error of a row that breaks a rule; of literal rows none is asked but NOT NULL."""
+    assert isinstance(flow.leg, WritePlan)
+    if flow.values:
+        query = flow.leg.query
+        assert query is not None
+        assert not isinstance(query.local, NotHere)
+        check_new_rows(flow.leg.table, flow.values, query.local.semantics)
+        return
+    assert flow.rows is not None
+    for rule in operator.rules:
+        if rule.column is not None and flow.rows.column(rule.column).null_count:
+            raise rule.violation()
+
+
+# ---- what is stored
+
+
+def store(flow: Change, query: LocalQuery | LocalValues, given_rows: pa.Table) -> None:
+    """The rows that a query has given as the table stores them. NotHere."""
     import pyarrow as pa
 
-    table, batch = plan.table, one_batch(without_marks(given_rows))
-    [query] = [step.query.local for step in plan.local if isinstance(step, LocalRows)]
-    assert not isinstance(query, NotHere)
+    assert isinstance(flow.leg, WritePlan)
+    plan, table, batch = flow.leg, flow.leg.table, one_batch(without_marks(given_rows))
     leading = ID_FIELDS[: 0 if isinstance(plan.action, BoundInsert) else len(ID_FIELDS)]
     types = {given_value(i): one.type for i, one in enumerate(query.outputs[len(leading) :])}
     named = pa.RecordBatch.from_arrays(batch.columns, names=[*leading, *types])
@@ -102,10 +109,6 @@ def _stored_rows(
     key_count = len(table.partition_columns)
     if not isinstance(plan.action, BoundInsert):  # a changed row stays in its partition
         values += batch.columns[batch.num_columns - key_count :]
-    for step in plan.local:
-        if isinstance(step, Check):
-            with trace.running(step):
-                check_new_rows(table, values, query.semantics)
     data, keys = values[: len(values) - key_count], values[len(values) - key_count :]
     names = [*leading, *data_names(table.columns)[: len(data)], *key_names(table)]
     arrays = [*batch.columns[: len(leading)], *data, *map(key_texts, keys)]
@@ -113,10 +116,10 @@ def _stored_rows(
     if isinstance(query, LocalValues) and query.stored:  # each value was stored by itself before
         counters = counters_of_values(query)
         lost = [given_rows.column(name) for name in lost_columns(counters)]
-    rows = pa.Table.from_arrays([*arrays, *lost], names=[*names, *lost_columns(counters)])
-    if needs_java_writer(rows):
+    flow.rows = pa.Table.from_arrays([*arrays, *lost], names=[*names, *lost_columns(counters)])
+    flow.values, flow.counters = values, counters
+    if needs_java_writer(flow.rows):
         raise NotHere("a date or timestamp that only Java writes")
-    return rows, counters
 
 
 def _stores(plan: WritePlan) -> tuple[Stored, ...]:
@@ -132,28 +135,43 @@ def _stores(plan: WritePlan) -> tuple[Stored, ...]:
             raise InternalError("this statement has no local way")
 
 
-def write_files(
-    files: FileIO,
-    target: WriteTarget,
-    rows: pa.Table,
-    effect: Effect,
-    counters: Sequence[Counter] = (),
-) -> Written:
-    """The files of rows on the driver. ``counters``: those of their marks."""
-    lost = lost_of(rows, counters)
-    written = _write_files(files, target, without_marks(rows), effect)
+# ---- what becomes of it
+
+
+def _written(driver: Driver, flow: Change, effect: Effect) -> Written:
+    """The files of rows on the driver."""
+    if isinstance(flow, Merging):
+        from acidsql.run.clause_files import write_clauses
+
+        return write_clauses(driver.files, flow)
+    assert flow.rows is not None
+    lost = lost_of(flow.rows, flow.counters)
+    written = _files(driver, flow, without_marks(flow.rows), effect)
     return replace(written, lost=lost) if lost else written
 
 
-def _write_files(files: FileIO, target: WriteTarget, rows: pa.Table, effect: Effect) -> Written:
+def _files(driver: Driver, flow: Change, rows: pa.Table, effect: Effect) -> Written:
     match effect:
         case Effect.INSERT:
-            return driver_writer.insert_rows(files, target, rows)
+            return driver_writer.insert_rows(driver.files, flow.target, rows)
         case Effect.UPDATE:
-            return driver_writer.write_update(files, target, rows)
+            return driver_writer.write_update(driver.files, flow.target, rows)
         case Effect.DELETE:
-            return driver_writer.write_delete(files, target, rows)
+            return driver_writer.write_delete(driver.files, flow.target, rows)
         case Effect.MERGE:
             raise InternalError("a MERGE writes the rows of each clause")
         case _:
             assert_never(effect)
+
+
+def _touching(flow: Change, effect: Effect) -> Touching:
+    """What ``_written`` would write."""
+    if isinstance(flow, Merging):
+        from acidsql.run.clause_files import touched_by_clauses
+
+        return touched_by_clauses(flow)
+    assert flow.rows is not None
+    lost, rows = lost_of(flow.rows, flow.counters), without_marks(flow.rows)
+    inserts = effect is Effect.INSERT
+    parts = by_new_rows(flow.target, rows) if inserts else by_changes(flow.target, rows)
+    return Touching(parts=list(parts), lost=lost)

@@ -11,7 +11,7 @@ from acidsql.catalog.model import Column
 from acidsql.expressions.not_here import NotHere
 from acidsql.planner.bind.local.measures import Measuring, measuring
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.run.driver.queries import LocalQueries, reading_files
+from acidsql.run.driver.operators import Driver, reading_files
 from acidsql.run.driver.rows import rows_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Figures = Mapping[str, Any]
 
 
 def measured(
-    queries: LocalQueries,
+    driver: Driver,
     snapshot: TableSnapshot,
     snapshots: Snapshots,
     columns: Sequence[Column],
@@ -40,17 +40,15 @@ def measured(
         for part in snapshot.partitions
     ]
     with reading_files():
-        if max_bytes is not None and queries.scanner.weigh(snapshot, asked.names) > max_bytes:
+        if max_bytes is not None and driver.scanner.weigh(snapshot, asked.names) > max_bytes:
             raise NotHere("so many bytes")
-        return [dict(_figures(queries, part, asked)) for part in parts]
+        return [dict(_figures(driver, part, asked)) for part in parts]
 
 
-def _figures(
-    queries: LocalQueries, part: TableSnapshot, asked: Measuring
-) -> Iterator[tuple[str, Any]]:
+def _figures(driver: Driver, part: TableSnapshot, asked: Measuring) -> Iterator[tuple[str, Any]]:
     every = asked.every
-    [row] = rows_of(every, queries.scanner.batches(part, every.names)).to_pylist()
+    [row] = rows_of(every, driver.scanner.batches(part, every.names)).to_pylist()
     yield from row.items()
     for name, query in asked.counts.items():
-        column = rows_of(query, queries.scanner.batches(part, query.names)).column(0)
+        column = rows_of(query, driver.scanner.batches(part, query.names)).column(0)
         yield name, len(column) - column.null_count

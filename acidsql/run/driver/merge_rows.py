@@ -12,14 +12,13 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.expressions.losses import lost_columns
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.spark_words import SOURCE_ROW
+from acidsql.expressions.spark_words import SOURCE_ROW, spark_type
 from acidsql.expressions.tree import Condition
 from acidsql.parser.statements import Match
 from acidsql.plan.merge_sql import LEADING_COLUMNS
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.local.merge_trees import LocalMerge, of_source, of_target
 from acidsql.planner.bind.local.stores import vector_of
-from acidsql.run.driver import merge_source
 from acidsql.run.driver.new_rows import Losing, check_new_rows, key_texts, one_batch
 from acidsql.storage.key_lookup import SourceKeys
 from acidsql.storage.partitions import key_names
@@ -30,12 +29,15 @@ from acidsql.storage.write.losses import marked
 Numbers = npt.NDArray[np.int64]
 
 
-class SourceRows:
+class LocalSource:
     """The rows of the source. ``table``: under their own names with SOURCE_ROW behind; ``batch``:
-    under those that trees have for them.
+    under those that trees have for them. ``clauses``: what becomes of them.
     """
 
-    def __init__(self, local: LocalMerge, rows: pa.Table) -> None:
+    def __init__(self, plan: MergePlan, local: LocalMerge, rows: pa.Table) -> None:
+        self.local = local
+        self.clauses = ClauseRows(plan, local)
+        self.kinds = {name: spark_type(kind) for name, kind in local.source_types}
         self.count = rows.num_rows
         numbers = arrow_array(np.arange(self.count), pa.int64())
         names = [name for name, _ in local.source_types]
@@ -52,6 +54,10 @@ class SourceRows:
         if wanted is None:
             raise NotHere("so many different keys")
         self._keys = wanted
+
+    def matched_clauses(self) -> pa.Array:
+        """The number of the clause that acts on each row's match; NULL if none does. NotHere."""
+        return self.clauses.numbers(Match.MATCHED, self.batch)
 
     def taken(self, numbers: Numbers) -> pa.RecordBatch:
         return self.batch.take(arrow_array(numbers, pa.int64()))
@@ -152,17 +158,6 @@ class ClauseRows:
     def table(self, parts: Sequence[pa.Table]) -> pa.Table:
         """All parts in one table."""
         return pa.concat_tables(parts) if parts else pa.Table.from_batches([], self._schema())
-
-    def copied(self, pairs: pa.Table, source: pa.Table) -> pa.Table:
-        """Pairs that were looked up, with values that are copies of the source's. NotNullError."""
-        rows = merge_source.with_copies(self._plan, pairs, source)
-        for name, column in zip(
-            lost_columns(self.counters),
-            marked([None] * len(self.counters), rows.num_rows),
-            strict=True,
-        ):
-            rows = rows.append_column(name, column)
-        return rows.select(self._schema().names).cast(self._schema())
 
     def _schema(self) -> pa.Schema:
         kinds = [pa.int64(), pa.int32(), *ID_TYPES]

@@ -1,280 +1,207 @@
-"""MERGE: which of the two paths, and how the answers of its queries become the files of each
-clause.
+"""MERGE by Spark: how the answers of its queries become the rows of each clause.
 
 Small path: the source's rows are fetched once and numbered on the driver, the target's are looked
-up by their keys (key_lookup) or, where more than equal keys counts, joined with them by a
-broadcast, and what no pair names was not matched. So the target is scanned once, nothing is
-shuffled, and a source that gives other rows each time it is read is read once. Values that are mere
-columns of the source are copied on the driver (merge_source). Big path: see merge_job.
+up by their keys or, where more than equal keys counts, joined with them by a broadcast, and what no
+pair names was not matched. So the target is scanned once, nothing is shuffled, and a source that
+gives other rows each time it is read is read once. Values that are mere columns of the source are
+copied on the driver (merge_source). Big path: see merge_job.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import datetime
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.expressions.losses import Counter
-from acidsql.expressions.predicate import Predicate
+from acidsql.arrow_arrays import arrow_array, numpy_array
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import SOURCE_ROW
-from acidsql.expressions.tree import PartitionCondition
-from acidsql.files.fileio import FileIO
-from acidsql.parser.statements import Match
-from acidsql.plan.merge_sql import CLAUSE, LEADING_COLUMNS
-from acidsql.plan.operators import (
-    CheckOnce,
-    FetchSource,
-    InsertUnmatched,
-    Job,
-    Join,
-    LookUp,
-    WriteFiles,
-)
-from acidsql.plan.plans import MergePlan
-from acidsql.run.driver import merge_source
-from acidsql.run.driver.merge_files import counted, once_each, write_clauses
-from acidsql.run.resources import temporary_view
+from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.merge_sql import CLAUSE, LEADING_COLUMNS, MATCHED_CLAUSE
+from acidsql.plan.operators import CountByJob, FetchSource, InsertUnmatched, Job, Join
+from acidsql.planner.bind.bound import BoundQuery
+from acidsql.planner.bind.local.query_trees import Semantics
+from acidsql.run import merge_source
+from acidsql.run.clause_files import counted
+from acidsql.run.flow import Merging
 from acidsql.run.spark import merge_job
-from acidsql.run.trace import Trace, all_steps
+from acidsql.run.spark.changes import TOO_LARGE
+from acidsql.run.spark.merge_constants import check_constants
+from acidsql.run.spark.merge_queries import MergeQueries
+from acidsql.run.spark.touched import of_merge
+from acidsql.run.trace import Figures
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
+from acidsql.spark.read.views import temporary_view
 from acidsql.spark.write import writer
 from acidsql.spark.write.fetching import fetch, fetch_rows
 from acidsql.spark.write.losses import Counting
-from acidsql.storage.key_lookup import Keys
-from acidsql.storage.partitions import key_names
-from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import ID_BYTES, WriteTarget, Written
+from acidsql.storage.write.target import WriteTarget, Written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
+    from acidsql.run.spark.operators import Spark
 
-class Queries(Protocol):
-    """The queries of ``planner.steps.merge`` as DataFrames under the statement's snapshot.
-    ``lookup``: see KeyLookup.pairs. ``counters``: those of the marks of the rows that they give, as
-    far as they have been asked for.
-    """
-
-    @property
-    def counters(self) -> Sequence[Counter]: ...
-
-    def source(self) -> DataFrame: ...
-    def changes(self, numbered_source: str | None) -> DataFrame: ...
-    def pairs(self, numbered_source: str) -> DataFrame: ...
-    def lookup(self, keys: Keys, limit: int) -> pa.Table | None: ...
-    def narrowed(
-        self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]
-    ) -> Queries: ...
-    def inserts(self, unmatched_source: str) -> DataFrame: ...
-    def whole(self) -> DataFrame: ...
+MergeOperator = FetchSource | Join | InsertUnmatched | Job | CountByJob
 
 
-def merge(
-    spark: SparkSession,
-    io: FileIO,
-    plan: MergePlan,
-    target: WriteTarget,
-    queries: Queries,
-    trace: Trace,
-    *,
-    check: bool,
-) -> Written:
-    """Carries a MERGE out; ``target`` has the statement's own write id. CardinalityError if
-    ``check`` and a row would be changed twice; else one change wins.
-    """
-    fetched = None if target.force_path == "big" else _fetch(spark, plan, target, queries, trace)
-    if fetched is None:
-        with trace.running_a(Job) as figures:
-            written = _merge_by_job(spark, io, plan, target, queries, check=check)
-            figures.rows, figures.files = sum(written.clauses), len(written.directories)
-        return written
-    changes, inserts = fetched
-    if any(isinstance(step, CheckOnce) for step in all_steps(plan.steps)):
-        with trace.running_a(CheckOnce) as figures:
-            changes, figures.rows = once_each(target, changes, check=True), changes.num_rows
-    elif not check:
-        changes = once_each(target, changes, check=False)
-    with trace.running_a(WriteFiles) as figures:
-        written = write_clauses(io, plan, target, changes, inserts, queries.counters)
-        figures.rows, figures.files = sum(written.clauses), len(written.directories)
-    return written
+@dataclass(frozen=True, slots=True)
+class FetchedSource:
+    """The rows of the source as Spark gave them, numbered, with MATCHED_CLAUSE if that is known."""
+
+    rows: pa.Table
+    table: pa.Table
+    kinds: Mapping[str, str]
+
+    def matched_clauses(self) -> pa.Array:
+        """The number of the clause that acts on each row's match; NULL if none does."""
+        return self.rows.column(MATCHED_CLAUSE).combine_chunks()
+
+
+def carry_out(spark: Spark, operator: MergeOperator, flow: Merging, figures: Figures) -> None:
+    """Carries out an operator of a MERGE."""
+
+    def dataframe(query: BoundQuery) -> DataFrame:
+        return spark.queries.planned(query, flow.views, flow.snapshots)
+
+    queries = MergeQueries(flow.plan, dataframe, list(flow.counters))
+    with spark.running.tagged():
+        match operator:
+            case FetchSource():
+                _check_constants(spark, flow)
+                _fetch_source(operator, flow, queries, figures)
+            case Join():
+                if not operator.fetched:
+                    _check_constants(spark, flow)
+                _join(spark.resources.spark, operator, flow, queries)
+                assert flow.changes is not None
+                figures.rows, figures.bytes = flow.changes.num_rows, flow.changes.nbytes
+            case InsertUnmatched():
+                flow.inserts = _inserts(spark.resources.spark, flow, queries)
+                figures.rows = flow.inserts.num_rows
+            case Job(once=once):
+                _check_constants(spark, flow)
+                flow.written = _write(spark, flow, queries, check=once is not False)
+                figures.rows = sum(flow.written.clauses)
+                figures.files = len(flow.written.directories)
+            case CountByJob(once=once):
+                whole = queries.whole()
+                flow.touching = of_merge(
+                    flow.plan, flow.target, whole, queries.counters, check=once is not False
+                )
+    flow.counters = tuple(queries.counters)
+
+
+def _check_constants(spark: Spark, flow: Merging) -> None:
+    running, settings = spark.running, spark.resources.settings
+    meaning = Semantics(
+        ansi=settings.flag("acidsql.ansi"),
+        zone=running.time_zone,
+        now=datetime.datetime.now(datetime.UTC),
+        only_spark=running.changed_meaning(),
+    )
+    check_constants(spark.resources.spark, flow.plan.merge, meaning)
 
 
 # ---- small path
 
 
-def _fetch(
-    spark: SparkSession, plan: MergePlan, target: WriteTarget, queries: Queries, trace: Trace
-) -> tuple[pa.Table, pa.Table] | None:
-    """LEADING_COLUMNS and values of the rows to change, and of those to insert; None if they are
-    too many for the driver.
+def _fetch_source(
+    operator: FetchSource, flow: Merging, queries: MergeQueries, figures: Figures
+) -> None:
+    """The source's rows with their numbers. NotHere if they are too many, if two columns have one
+    name, or if a type does not come back from Arrow as it went.
     """
-    matches = {clause.match for clause in plan.merge.clauses}
     frame = queries.source()
-    kinds = _kinds(frame.schema)
-    copying = merge_source.are_copies(plan, kinds)
-    source = (
-        _fetch_source(target, frame, trace) if copying or Match.NOT_MATCHED in matches else None
-    )
-    if source is None and Match.NOT_MATCHED not in matches:
-        changes = _joined(trace, False, lambda: _fetch_rows(target, queries.changes(None)))
-        return None if changes is None else (changes, changes.slice(0, 0))
-    if source is None:
-        return None
-    if Match.NOT_MATCHED_BY_SOURCE not in matches:
-        queries = queries.narrowed(*merge_source.key_predicates(plan, source, kinds))
+    kinds, names = _kinds(frame.schema), [name.lower() for name in frame.columns]
+    if operator.copies and not merge_source.are_copies(flow.plan, kinds):
+        raise NotHere("values that are computed", begun=False)
+    if len(set(names)) < len(names) or not _comes_back(frame.schema):
+        raise NotHere("a source that only Spark can hold", begun=False)
+    rows = _some(fetch(flow.target, frame, operator.max_bytes))
+    figures.rows, figures.bytes = rows.num_rows, rows.nbytes
+    rows = rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
+    flow.source = FetchedSource(rows, wall_clock(rows), kinds)
+    flow.plan = merge_source.narrowed_by(flow.plan, rows, kinds)
+
+
+def _some(rows: pa.Table | None) -> pa.Table:
+    """Rows that were few enough for the driver. NotHere if they were not."""
+    if rows is None:
+        raise NotHere(TOO_LARGE)
+    return rows
+
+
+def _source(flow: Merging) -> FetchedSource:
+    assert isinstance(flow.source, FetchedSource)
+    return flow.source
+
+
+def _join(spark: SparkSession, operator: Join, flow: Merging, queries: MergeQueries) -> None:
+    """The pairs on which clauses act, and which rows of the source have some."""
+    if not operator.fetched:
+        flow.changes = _fetch_rows(flow.target, queries.changes(None))
+        return
+    source = _source(flow)
+    copying = merge_source.are_copies(flow.plan, source.kinds)
     if copying:
-        pairs = _fetch_pairs(
-            spark,
-            plan,
-            target,
-            queries,
-            source,
-            merge_source.lookup_keys(plan, source, kinds),
-            trace,
-        )
+        pairs = _pairs(spark, flow, queries, source)
     else:
-        pairs = _joined(trace, True, lambda: _fetch_changes(spark, target, queries, source))
-    if pairs is None:
-        return None
+        with _view(spark, source.rows, broadcast=True) as numbered:
+            pairs = _fetch_rows(flow.target, queries.changes(numbered))
+    numbers = pairs.column(SOURCE_ROW).drop_null().combine_chunks()
+    flow.matched = np.zeros(source.rows.num_rows, np.bool_)
+    flow.matched[numpy_array(numbers)] = True
     changes = pairs.filter(pc.is_valid(pairs.column(CLAUSE)))
-    if Match.NOT_MATCHED not in matches:
-        return changes, changes.slice(0, 0)
-    with trace.running_a(InsertUnmatched) as figures:
-        inserts = _inserts(spark, plan, target, queries, source, pairs, kinds)
-        figures.rows, figures.in_vain = (
-            (None, True) if inserts is None else (inserts.num_rows, False)
-        )
-    if inserts is None or needs_java_writer(inserts):
-        return None
-    return changes, inserts if inserts.num_rows else changes.slice(0, 0)
+    if copying:
+        changes = merge_source.with_copies(flow.plan, changes, source.table)
+        merge_source.check_writable(changes)
+    flow.changes = changes
 
 
-def _inserts(
-    spark: SparkSession,
-    plan: MergePlan,
-    target: WriteTarget,
-    queries: Queries,
-    source: pa.Table,
-    pairs: pa.Table,
-    kinds: merge_source.Kinds,
-) -> pa.Table | None:
+def _pairs(
+    spark: SparkSession, flow: Merging, queries: MergeQueries, source: FetchedSource
+) -> pa.Table:
+    """The pairs of the join without values."""
+    asked = merge_source.asked_columns(flow.plan, source.rows)
+    with _view(spark, asked, broadcast=True) as numbered:
+        pairs = writer.named(flow.target, queries.pairs(numbered), *LEADING_COLUMNS, values=False)
+        return _some(fetch(flow.target, pairs, flow.target.max_bytes))
+
+
+def _inserts(spark: SparkSession, flow: Merging, queries: MergeQueries) -> pa.Table:
     """The new rows that come of source rows which no pair names."""
-    unmatched = source.filter(
-        pc.invert(pc.is_in(source.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks()))
-    )
+    source = _source(flow)
+    assert flow.matched is not None
+    assert flow.changes is not None
+    unmatched = source.rows.filter(arrow_array(~flow.matched))
     if not unmatched.num_rows:
-        return unmatched
-    if merge_source.inserts_are_copies(plan, kinds):
-        return merge_source.copied_inserts(plan, wall_clock(unmatched))
-    with _view(spark, unmatched) as rest:
-        # no more than the source's rows
-        return _fetch_rows(target, queries.inserts(rest), unbounded=True)
-
-
-def _joined(trace: Trace, fetched: bool, join: Callable[[], pa.Table | None]) -> pa.Table | None:
-    """What Spark's join gives the driver."""
-    with trace.running_a(Join, lambda step: step.fetched == fetched) as figures:
-        pairs = join()
-        figures.in_vain = pairs is None
-        if pairs is not None:
-            figures.rows, figures.bytes = pairs.num_rows, pairs.nbytes
-    return pairs
-
-
-def _fetch_changes(
-    spark: SparkSession, target: WriteTarget, queries: Queries, source: pa.Table
-) -> pa.Table | None:
-    """The pairs of the join with the values Spark computes."""
-    with _view(spark, source, broadcast=True) as numbered:
-        return _fetch_rows(target, queries.changes(numbered))
-
-
-def _fetch_pairs(
-    spark: SparkSession,
-    plan: MergePlan,
-    target: WriteTarget,
-    queries: Queries,
-    source: pa.Table,
-    keys: Keys | None,
-    trace: Trace,
-) -> pa.Table | None:
-    """The pairs of the join; their values are copied from the source. ``keys``: what equal values
-    of make a pair, if that is all.
-    """
-    pairs = None if keys is None else _looked_up(queries, keys, target.max_bytes // ID_BYTES, trace)
-    if pairs is not None:
-        pairs = merge_source.with_clause(pairs, source)
+        return flow.changes.slice(0, 0)
+    if merge_source.inserts_are_copies(flow.plan, source.kinds):
+        inserts = merge_source.copied_inserts(flow.plan, wall_clock(unmatched))
     else:
-        with _view(spark, merge_source.asked_columns(plan, source), broadcast=True) as numbered:
-            pairs = _joined(
-                trace,
-                True,
-                lambda: fetch(
-                    target,
-                    writer.named(target, queries.pairs(numbered), *LEADING_COLUMNS, values=False),
-                    target.max_bytes,
-                ),
-            )
-    if pairs is None:
-        return None
-    copied = merge_source.with_copies(
-        plan, pairs.filter(pc.is_valid(pairs.column(CLAUSE))), wall_clock(source)
-    )
-    rest = pairs.filter(pc.is_null(pairs.column(CLAUSE)))
-    order = [*LEADING_COLUMNS, *data_names(target.table.columns), *key_names(target.table)]
-    whole = (
-        pa.concat_tables([copied.select(order), rest], promote_options="default")
-        if rest.num_rows
-        else copied.select(order)
-    )
-    return None if needs_java_writer(whole) else whole
+        with _view(spark, unmatched) as rest:
+            # no more than the source's rows
+            inserts = _fetch_rows(flow.target, queries.inserts(rest), unbounded=True)
+    merge_source.check_writable(inserts)
+    return inserts
 
 
-def _looked_up(queries: Queries, keys: Keys, limit: int, trace: Trace) -> pa.Table | None:
-    with trace.running_a(LookUp) as figures:
-        pairs = queries.lookup(keys, limit)
-        figures.in_vain = pairs is None
-        figures.rows = None if pairs is None else pairs.num_rows
-    return pairs
-
-
-def _fetch_rows(
-    target: WriteTarget, frame: DataFrame, *, unbounded: bool = False
-) -> pa.Table | None:
-    """The rows of a frame on the driver; None if they are too many, or need Java's writer."""
+def _fetch_rows(target: WriteTarget, frame: DataFrame, *, unbounded: bool = False) -> pa.Table:
+    """The rows of a frame on the driver. NotHere if they are too many, or need Java's writer."""
     columns = target.table.columns
     bound = None if unbounded else target.max_bytes
-    return fetch_rows(
-        target, writer.named(target, frame, *LEADING_COLUMNS), LEADING_COLUMNS, columns, bound
-    )
-
-
-def _fetch_source(target: WriteTarget, frame: DataFrame, trace: Trace) -> pa.Table | None:
-    """The source's rows with their numbers as a last column SOURCE_ROW.
-
-    None if they are too many, if two columns have one name, or if a type does not come back from
-    Arrow as it went.
-    """
-    names = [name.lower() for name in frame.columns]
-    if len(set(names)) < len(names) or not _comes_back(frame.schema):
-        return None
-    with trace.running_a(FetchSource) as figures:
-        rows = fetch(target, frame, target.max_bytes)
-        figures.in_vain = rows is None
-        if rows is not None:
-            figures.rows, figures.bytes = rows.num_rows, rows.nbytes
-    return (
-        None if rows is None else rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
-    )
+    named = writer.named(target, frame, *LEADING_COLUMNS)
+    return _some(fetch_rows(target, named, LEADING_COLUMNS, columns, bound))
 
 
 def _kinds(schema: StructType) -> dict[str, str]:
@@ -317,25 +244,27 @@ def _view(spark: SparkSession, rows: pa.Table, *, broadcast: bool = False) -> It
 # ---- big path
 
 
-def _merge_by_job(
-    spark: SparkSession,
-    io: FileIO,
-    plan: MergePlan,
-    target: WriteTarget,
-    queries: Queries,
-    *,
-    check: bool,
-) -> Written:
-    whole = queries.whole()
+def _write(spark: Spark, flow: Merging, queries: MergeQueries, *, check: bool) -> Written:
+    """The files of each clause by one job. CardinalityError if ``check`` and a row would be changed
+    twice; else one change wins.
+    """
+    whole, files = queries.whole(), spark.resources.files
     counting = Counting(queries.counters)
-    with staging(io, target) as directory:
-        files, counts = merge_job.stage_merge(
-            spark, io, plan, target, directory, whole, counting=counting, check=check
+    with staging(files, flow.target) as directory:
+        staged, counts = merge_job.stage_merge(
+            spark.resources.spark,
+            files,
+            flow.plan,
+            flow.target,
+            directory,
+            whole,
+            counting=counting,
+            check=check,
         )
-        directories = take_in(target, files)
+        directories = take_in(flow.target, staged)
     return replace(
-        counted(plan, counts, path="big"),
+        counted(flow.plan, counts, path="big"),
         directories=directories,
-        partitions=partitions_of(files),
+        partitions=partitions_of(staged),
         lost=counting.lost(),
     )

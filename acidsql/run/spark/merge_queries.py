@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from acidsql.expressions.losses import Counter, given_name
-from acidsql.expressions.predicate import Predicate
 from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier
-from acidsql.expressions.tree import PartitionCondition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.merge_sql import (
     CLAUSE,
@@ -18,23 +15,18 @@ from acidsql.plan.merge_sql import (
     changes_query,
     inserts_query,
     keeps_target,
-    narrowed,
     source_query,
     whole_query,
 )
 from acidsql.plan.plans import MergePlan
-from acidsql.planner.bind.bound import BoundQuery, BoundRead
-from acidsql.run.resources import temporary_view
+from acidsql.planner.bind.bound import BoundQuery
 from acidsql.run.spark.targets import enforced
 from acidsql.spark import jvm
+from acidsql.spark.read.views import temporary_view
 from acidsql.spark.write.losses import Store, types_of, value_at, with_marks
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-
-    from acidsql.storage.key_lookup import KeyLookup, Keys
-    from acidsql.storage.snapshots import TableSnapshot
 
 
 MAX_KEY_BYTES = 10 << 20
@@ -43,18 +35,13 @@ MAX_KEY_BYTES = 10 << 20
 
 @dataclass(frozen=True, slots=True)
 class MergeQueries:
-    """merge.Queries. Each is a query of its own for Spark; the tables they read are listed once for
-    all of them.
-
-    ``snapshot_of``: gives a table at the statement's snapshot, without the partitions that the
-    conditions on it leave out.
+    """The queries of ``plan.merge_sql`` as DataFrames over the statement's scans. ``counters``:
+    those of the marks of the rows that they give, as far as they have been asked for.
     """
 
     plan: MergePlan
     dataframe: Callable[[BoundQuery], DataFrame]
-    snapshot_of: Callable[[BoundRead], TableSnapshot]
-    keys: KeyLookup
-    counters: list[Counter] = field(default_factory=list)
+    counters: list[Counter]
 
     def source(self) -> DataFrame:
         return self.dataframe(source_query(self.plan.merge))
@@ -64,14 +51,6 @@ class MergeQueries:
 
     def pairs(self, numbered_source: str) -> DataFrame:
         return self.dataframe(changes_query(self.plan, numbered_source, values=False))
-
-    def lookup(self, keys: Keys, limit: int) -> pa.Table | None:
-        return self.keys.pairs(self.snapshot_of(self.plan.merge.reads[0]), keys, limit)
-
-    def narrowed(
-        self, predicates: Sequence[Predicate], partitions: Sequence[PartitionCondition]
-    ) -> MergeQueries:
-        return replace(self, plan=narrowed(self.plan, predicates, partitions))
 
     def inserts(self, unmatched_source: str) -> DataFrame:
         return self._enforced(inserts_query(self.plan, unmatched_source))

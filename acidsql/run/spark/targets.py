@@ -1,19 +1,17 @@
-"""From plans to what writers are told: where a statement's files go, the rows of an INSERT in the
-target's columns, and the table's rules, which Spark applies to the rows it computes.
+"""Rows of Spark's as a table stores them: those of an INSERT in the target's columns, those of an
+UPDATE, and the table's rules, which Spark applies to the rows it computes.
 """
 
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.catalog.model import Column, Partition, Table
+from acidsql.catalog.model import Column, Table
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import Warning
 from acidsql.expressions.losses import (
@@ -24,9 +22,7 @@ from acidsql.expressions.losses import (
 )
 from acidsql.expressions.query_text import GIVEN, Piece
 from acidsql.expressions.spark_words import identifier, store_cast, text_literal
-from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.plans import MergePlan, WritePlan
-from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
+from acidsql.planner.bind.bound import BoundInsert, BoundQuery, BoundUpdate
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.tables import (
     MARK,
@@ -35,90 +31,13 @@ from acidsql.planner.bind.tables import (
     rules_of,
     wrong_column_count,
 )
-from acidsql.settings import Settings
 from acidsql.spark.start.clocks import user_clock
 from acidsql.spark.start.translation import placed, translated
 from acidsql.spark.write.losses import Store, types_of, with_marks
-from acidsql.storage.partitions import PartitionIndex, check_nameable
-from acidsql.storage.snapshots import Snapshots
-from acidsql.storage.write.pending import PendingWrites
-from acidsql.storage.write.target import WriteTarget
+from acidsql.storage.partitions import check_nameable
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-
-
-NO_TXN, NO_WRITE = TxnId(0), WriteId(0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a statement that writes has of its transaction; a table that is not transactional needs
-    no more than ``snapshots``.
-    """
-
-    snapshots: Snapshots
-    txn_id: TxnId = NO_TXN
-    write_id: WriteId = NO_WRITE
-    pending: PendingWrites | None = None
-
-
-def write_target(settings: Settings, plan: WritePlan | MergePlan, work: Work) -> WriteTarget:
-    """The target of the plan's first sink; nothing is written under its staging name yet."""
-    table, snapshots = plan.table, work.snapshots
-    insert = (
-        plan.action
-        if isinstance(plan, WritePlan) and isinstance(plan.action, BoundInsert | BoundLoad)
-        else None
-    )
-    partition_index = (
-        PartitionIndex.of(table, snapshots.partitions(table)) if table.partition_columns else None
-    )
-    return WriteTarget(
-        table=table,
-        write_id=work.write_id,
-        statement_id=plan.sinks[0].statement_id if plan.sinks else NO_STATEMENT,
-        codec=table.properties.get("orc.compress")
-        or settings.text("hive.exec.orc.default.compress"),
-        max_bytes=int(settings.number("acidsql.write.driver.max.bytes")),
-        force_path=settings.text("acidsql.write.path"),
-        staging=f".acidsql_{work.txn_id}_{uuid.uuid4().hex[:8]}",
-        partition_index=partition_index,
-        sure=(
-            ()
-            if insert is None or partition_index is None
-            else _named_partitions(insert, partition_index, snapshots)
-        ),
-        max_partitions=_max_partitions(settings, insert),
-        overwrite=insert is not None and insert.overwrite,
-        pending=work.pending,
-    )
-
-
-def _max_partitions(settings: Settings, insert: BoundInsert | BoundLoad | None) -> int | None:
-    dynamic = insert is not None and insert.partition is not None and insert.partition.dynamic
-    return int(settings.number("hive.exec.max.dynamic.partitions")) if dynamic else None
-
-
-def _named_partitions(
-    action: BoundInsert | BoundLoad, partition_index: PartitionIndex, snapshots: Snapshots
-) -> tuple[Partition, ...]:
-    """The partitions a statement names, whatever rows there are."""
-    if isinstance(action, BoundInsert) and action.truncate:
-        return truncated_partitions(action, snapshots)
-    values = action.partition.values if action.partition is not None else None
-    return () if values is None else (partition_index.find(values),)
-
-
-def truncated_partitions(action: BoundInsert, snapshots: Snapshots) -> tuple[Partition, ...]:
-    """The partitions that a TRUNCATE empties."""
-    columns, wanted = [c.name for c in action.table.partition_columns], set(action.truncated)
-    return tuple(
-        p
-        for p in snapshots.partitions(action.table)
-        if wanted <= set(zip(columns, p.values, strict=True))
-    )
 
 
 def rows_to_insert(
@@ -223,11 +142,3 @@ def enforcing(table: Table) -> Iterator[None]:
             for number, value in re.findall(r"/k(\d+)=([^/]*)", directory[1]):
                 check_nameable(table, int(number), unescape(value))
         raise
-
-
-def checked_rows(table: Table, rows: pa.Table) -> pa.Table:
-    """Literal rows, of which none has NULL where it may not; CHECK is never asked of them."""
-    for rule in rules_of(table):
-        if rule.column is not None and rows.column(rule.column).null_count:
-            raise rule.violation()
-    return rows

@@ -3,69 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.errors import InternalError
 from acidsql.expressions.losses import Counter, added, counted, counts_sql, lost_names
 from acidsql.plan.merge_sql import CLAUSE, LEADING_COLUMNS
-from acidsql.plan.plans import MergePlan, WritePlan
-from acidsql.planner.bind.bound import BoundInsert, BoundUpdate, MergeAction
-from acidsql.run.resources import Resources
+from acidsql.plan.plans import MergePlan
+from acidsql.planner.bind.bound import MergeAction
 from acidsql.run.spark import merge_job
-from acidsql.run.spark.changes import WriteSteps
-from acidsql.run.spark.merges import CARDINALITY_CHECK, MergeSteps
-from acidsql.run.spark.targets import Work, enforcing, write_target
-from acidsql.run.trace import UNTRACED
-from acidsql.spark.start.translation import translated
 from acidsql.spark.write import sinks, writer
 from acidsql.spark.write.bucket_expressions import bucket_number
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
-from acidsql.storage.write.touched import Touched, Touching, by_new_rows
+from acidsql.storage.write.touched import Touched, Touching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _BUCKET = "acidsql_bucket"
 _FIRST = "acidsql_first"
-
-
-class Counts:
-    """Counts with the statement's own source steps."""
-
-    def __init__(self, resources: Resources, writes: WriteSteps, merges: MergeSteps) -> None:
-        self._resources = resources
-        self._writes = writes
-        self._merges = merges
-
-    def touched(self, plan: WritePlan | MergePlan, work: Work) -> Touching:
-        target = write_target(self._resources.settings, plan, work)
-        with translated(), enforcing(plan.table):
-            if isinstance(plan, MergePlan):
-                return self._of_merge(plan, target, work)
-            return self._of_write(plan, target, work)
-
-    def _of_merge(self, plan: MergePlan, target: WriteTarget, work: Work) -> Touching:
-        check = self._resources.settings.flag(CARDINALITY_CHECK)
-        with self._resources.running.tagged():
-            queries = self._merges.queries(plan, work.snapshots, UNTRACED)
-            return of_merge(plan, target, queries.whole(), queries.counters, check=check)
-
-    def _of_write(self, plan: WritePlan, target: WriteTarget, work: Work) -> Touching:
-        rows = self._writes.source(plan, target, work.snapshots, UNTRACED)
-        if rows.table is not None:
-            return Touching(parts=list(by_new_rows(target, rows.table)))
-        if rows.frame is None:
-            raise InternalError("LOAD DATA is explained, not counted")
-        with self._resources.running.tagged():
-            if isinstance(plan.action, BoundInsert):
-                touching = of_inserts(target, rows.frame, rows.counters)
-                return replace(touching, warnings=rows.warnings)
-            updating = isinstance(plan.action, BoundUpdate)
-            return of_changes(target, rows.frame, rows.counters, values=updating)
 
 
 def of_inserts(target: WriteTarget, rows: DataFrame, counters: Sequence[Counter] = ()) -> Touching:

@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
 from acidsql.errors import BindError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.counting import RowCount
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import HIVE_TYPE
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-
-@dataclass(slots=True, kw_only=True)
-class Answer:
-    """The columns a query gives; ``fetch`` makes its rows. ``late``: these are read when they are
-    asked for, so its files must be kept till then.
-
-    ``stream`` makes the rows one batch after the other, for whoever does not keep them; it may be
-    called in the place of ``fetch``, and may be None.
-
-    ``frame`` gives Spark's DataFrame over the same snapshot; None where it must be made of rows.
-    """
-
-    columns: tuple[tuple[str, HiveType], ...]
-    fetch: Callable[[], pa.Table]
-    late: bool
-    frame: Callable[[], DataFrame | None] | None = None
-    stream: Callable[[], Iterator[pa.RecordBatch]] | None = None
-
-
-def count_answer(count: RowCount, rows: int) -> Answer:
-    """The answer to a count that needed no Spark."""
-
-    def fetch() -> pa.Table:
-        import pyarrow as pa
-
-        return pa.table({count.name: arrow_array([rows], pa.int64())})
-
-    return Answer(columns=((count.name, PrimitiveType("bigint")),), fetch=fetch, late=False)
 
 
 def columns_of(df: DataFrame) -> tuple[tuple[str, HiveType], ...]:

@@ -27,7 +27,6 @@ from acidsql.expressions.spark_words import identifier, is_limited, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
 from acidsql.lazy_dataclass import dataclass
-from acidsql.run.resources import Views
 from acidsql.settings import Settings
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
@@ -49,6 +48,7 @@ from acidsql.spark.read.scan_words import (
     visible_sql,
     with_hive_types,
 )
+from acidsql.spark.read.views import Views
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles

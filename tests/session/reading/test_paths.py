@@ -128,7 +128,7 @@ def test_explain_says_who_reads(alone: Session, tmp_path: Path) -> None:
     assert ran[1].startswith(f"  read v of {file} (1 files, {size} bytes, ")
     alone.sql("SET acidsql.engine=auto")
     assert "engine: local up to 256 MB of k, else spark" in alone.explain(f"SELECT K FROM {file}")
-    alone.sql("SET acidsql.run.driver.max.bytes=10")
+    alone.sql("SET acidsql.local.max.bytes=10")
     assert "local up to 10 bytes of k" in alone.explain(f"SELECT k FROM {file}")
     alone.sql("SET acidsql.engine=spark")
     assert "engine" not in alone.explain(f"SELECT k FROM {file}")

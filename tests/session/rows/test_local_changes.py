@@ -186,12 +186,16 @@ def test_both_tables_of_a_merge_weigh(session: Session, warehouse: Path) -> None
         sum(path.stat().st_size for path in (warehouse / name).rglob("bucket_*")) for name in "ts"
     ]
     merge = "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND t.n = 0 THEN UPDATE SET n = 8"
-    session.sql(f"SET acidsql.run.driver.max.bytes={sum(sizes) - 1}")
+    session.sql(f"SET acidsql.local.max.bytes={sum(sizes) - 1}")
     first: Ran = session.sql(merge).stats.steps[0]
-    assert isinstance(first.step, LocalScan)
-    assert (first.step.read.table.name.table, first.in_vain, first.bytes) == ("t", True, sizes[0])
+    assert isinstance(first.operator, LocalScan)
+    assert (first.operator.read.table.name.table, first.in_vain, first.bytes) == (
+        "s",
+        True,
+        sizes[1],
+    )
     assert rows(session)[0] == (1, "a", 8)
     session.sql("UPDATE t SET n = 0 WHERE id = 1")
-    session.sql("SET acidsql.run.driver.max.bytes=1g")
+    session.sql("SET acidsql.local.max.bytes=1g")
     assert not any(ran.in_vain for ran in session.sql(merge).stats.steps)
     assert rows(session)[0] == (1, "a", 8)

@@ -160,7 +160,7 @@ class Pair:
         except Error as error:
             return type(error), VALUE.sub("_", error.message)
         if session is self.ours:
-            self.local += any(isinstance(r.step, LocalRows) for r in stats.steps) and not any(
+            self.local += any(isinstance(r.operator, LocalRows) for r in stats.steps) and not any(
                 r.in_vain for r in stats.steps
             )
         return _told(stats)

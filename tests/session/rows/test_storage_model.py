@@ -150,9 +150,7 @@ class Run:
             table=table, partitions=partitions, columns=(), noscan=True, words="", facts=()
         )
         with ReadSnapshot(self.session.store) as visible:
-            found = self.session.engine.queries.analyze(
-                action, self.session.engine.snapshots(visible)
-            )
+            found = self.session.engine.analyze(action, self.session.engine.snapshots(visible))
         for one in found:
             kept = table.statistics if one.partition is None else one.partition.statistics
             assert is_accurate(kept) or self.model.converted, (kept, one)

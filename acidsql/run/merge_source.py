@@ -18,17 +18,18 @@ from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import DecimalType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.predicate import Comparison, Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW, identifier, is_limited, spark_type
 from acidsql.expressions.tree import Call, ColumnRef, Constant, PartitionCondition
 from acidsql.parser.statements import Match
-from acidsql.plan.choices import decided_by_source
-from acidsql.plan.merge_sql import CLAUSE, MATCHED_CLAUSE
+from acidsql.plan.merge_joins import decided_by_source
+from acidsql.plan.merge_sql import CLAUSE, narrowed
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import NOTHING, BoundMergeClause, MergeAction
 from acidsql.planner.bind.tables import has_check, rules_of
 from acidsql.storage.key_lookup import KEY_TYPES, Keys
-from acidsql.storage.stored import arrow_schema, data_names
+from acidsql.storage.stored import arrow_schema, data_names, needs_java_writer
 
 Kinds = Mapping[str, str]
 """Spark's names of the types of a source's columns, by their names."""
@@ -42,6 +43,15 @@ _KEY_TYPES = ("tinyint", "smallint", "int", "bigint", "string", "date", "boolean
 
 
 # ---- what the keys say
+
+
+def narrowed_by(plan: MergePlan, source: pa.Table, kinds: Kinds) -> MergePlan:
+    """The plan for which no row of the target counts but those that may have a match, if none else
+    does.
+    """
+    if any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in plan.merge.clauses):
+        return plan
+    return narrowed(plan, *key_predicates(plan, source, kinds))
 
 
 def key_predicates(
@@ -86,11 +96,6 @@ def lookup_keys(plan: MergePlan, source: pa.Table, kinds: Kinds) -> Keys | None:
             return None
         keys.append((column, source.column(ordinals[of_source])))
     return keys
-
-
-def with_clause(pairs: pa.Table, source: pa.Table) -> pa.Table:
-    """``pairs`` of KeyLookup with CLAUSE, as the source's rows say."""
-    return pairs.append_column(CLAUSE, source.column(MATCHED_CLAUSE).take(pairs.column(SOURCE_ROW)))
 
 
 def _keys(plan: MergePlan, source: pa.Table, kinds: Kinds) -> Iterator[tuple[Column, pa.Array]]:
@@ -237,6 +242,12 @@ def _check_not_null(plan: MergePlan, values: Sequence[pa.ChunkedArray]) -> None:
     for rule in rules_of(plan.table):
         if rule.column is not None and values[names.index(rule.column)].null_count:
             raise rule.violation()
+
+
+def check_writable(rows: pa.Table) -> None:
+    """NotHere for rows that only Java can write."""
+    if needs_java_writer(rows):
+        raise NotHere("a date or timestamp that only Java writes")
 
 
 def _ordinals(source: pa.Table) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""The rows of a MERGE's clauses become files on the driver."""
+"""What becomes of the rows of a MERGE's clauses on the driver: files, or counts of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
-from acidsql.expressions.losses import Counter, Lost, added
+from acidsql.expressions.losses import Lost, added
 from acidsql.expressions.losses import counted as counted_losses
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.files.fileio import FileIO
 from acidsql.plan.merge_sql import CLAUSE
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import MergeAction
+from acidsql.run.flow import Merging
 from acidsql.storage.partitions import by_values, key_names, numbered
 from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.stored import data_names
@@ -27,26 +28,21 @@ from acidsql.storage.write.target import WritePath, WriteTarget, Written
 from acidsql.storage.write.touched import Touched, Touching, by_changes, by_new_rows
 
 
-def write_clauses(
-    io: FileIO,
-    plan: MergePlan,
-    target: WriteTarget,
-    changes: pa.Table,
-    inserts: pa.Table,
-    counters: Sequence[Counter] = (),
-) -> Written:
-    """The files of rows on the driver: to change, and to insert. ``counters``: those of their
-    marks.
-    """
-    lost = _lost(changes, inserts, counters)
-    changes, inserts = without_marks(changes), without_marks(inserts)
-    written = _write_clauses(io, plan, target, changes, inserts)
+def write_clauses(io: FileIO, flow: Merging) -> Written:
+    """The files of the rows to change and to insert."""
+    lost, changes, inserts = _rows(flow)
+    written = _write_clauses(io, flow.plan, flow.target, changes, inserts)
     return replace(written, lost=lost) if lost else written
 
 
-def _lost(changes: pa.Table, inserts: pa.Table, counters: Sequence[Counter]) -> tuple[Lost, ...]:
-    counts = added(counts_of(changes, counters), counts_of(inserts, counters))
-    return counted_losses(counters, counts)
+def _rows(flow: Merging) -> tuple[tuple[Lost, ...], pa.Table, pa.Table]:
+    """What the rows have lost; those to change, and those to insert."""
+    assert flow.changes is not None
+    changes = flow.changes
+    inserts = changes.slice(0, 0) if flow.inserts is None else flow.inserts
+    counts = added(counts_of(changes, flow.counters), counts_of(inserts, flow.counters))
+    lost = counted_losses(flow.counters, counts)
+    return lost, without_marks(changes), without_marks(inserts)
 
 
 def _write_clauses(
@@ -64,17 +60,10 @@ def _write_clauses(
     return driver_writer.write_files(io, target, files, counted(plan, counts, path="small"))
 
 
-def touched_by_clauses(
-    plan: MergePlan,
-    target: WriteTarget,
-    changes: pa.Table,
-    inserts: pa.Table,
-    counters: Sequence[Counter] = (),
-) -> Touching:
-    """What ``write_clauses`` would write of these rows."""
-    lost = _lost(changes, inserts, counters)
-    changes, inserts = without_marks(changes), without_marks(inserts)
-    return Touching(parts=list(_touched(plan, target, changes, inserts)), lost=lost)
+def touched_by_clauses(flow: Merging) -> Touching:
+    """What ``write_clauses`` would write."""
+    lost, changes, inserts = _rows(flow)
+    return Touching(parts=list(_touched(flow.plan, flow.target, changes, inserts)), lost=lost)
 
 
 def _touched(

@@ -1,0 +1,329 @@
+"""The operators of a statement: what its own words and the settings decide, and what is left to be
+found out when it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acidsql.catalog.model import FileFormat
+from acidsql.expressions.not_here import NotHere
+from acidsql.parser.statements import Match
+from acidsql.plan.counting import row_count
+from acidsql.plan.engines import INSERT_SHARE, Engines, engines, only_spark
+from acidsql.plan.merge_joins import MergeJoin, decided_by_source
+from acidsql.plan.operators import (
+    Check,
+    CheckOnce,
+    Collect,
+    CountByJob,
+    CountChanges,
+    CountRows,
+    Effect,
+    Fetch,
+    FetchSource,
+    FindFiles,
+    FirstOf,
+    InsertUnmatched,
+    Job,
+    Join,
+    Literals,
+    LocalCheck,
+    LocalFiles,
+    LocalInsertUnmatched,
+    LocalJoin,
+    LocalRows,
+    LocalScan,
+    LookUp,
+    Operator,
+    Operators,
+    Query,
+    ReadFiles,
+    Scan,
+    TakeFiles,
+    Way,
+    WriteFiles,
+    either,
+)
+from acidsql.planner.bind.bound import (
+    BoundDelete,
+    BoundInsert,
+    BoundLoad,
+    BoundMerge,
+    BoundQuery,
+    BoundRows,
+    BoundUpdate,
+    MergeAction,
+)
+from acidsql.planner.bind.local.merge_trees import LocalMerge
+from acidsql.planner.bind.local.query_trees import ROW_ID, LocalValues
+from acidsql.planner.bind.tables import Rule, loads_files, rules_of
+from acidsql.settings import Settings
+
+ChangeAction = BoundInsert | BoundLoad | BoundUpdate | BoundDelete
+
+# ---- SELECT
+
+
+def read_operators(query: BoundQuery, settings: Settings) -> Operators:
+    """The operators of a SELECT."""
+    count = row_count(query)
+    if (
+        count is None
+        or not settings.flag("hive.compute.query.using.stats")
+        or query.reads[0].table.file_format is not FileFormat.ORC
+    ):
+        return _rows(query, settings, counting=count is not None)
+    told = Way(name="told", operators=(CountRows(read=query.reads[0], count=count),))
+    scanned = Way(name="scanned", operators=_rows(query, settings, counting=True))
+    return (FirstOf(by="what statistics and footers tell", ways=(told, scanned)),)
+
+
+def _rows(query: BoundQuery, settings: Settings, *, counting: bool) -> Operators:
+    """The rows of a query come to the caller."""
+    allowed = engines(settings)
+    local = _local_rows(query, allowed) if allowed.driver else ()
+    spark = (*query_operators(query, counting=counting), Collect()) if allowed.spark else ()
+    return either(local, spark)
+
+
+def query_operators(query: BoundQuery, *, counting: bool = False) -> Operators:
+    """Spark's way to a query: a scan of each table that its text reads, and the query."""
+    scans = (
+        Scan(read=read, number=number, counting=counting)
+        for number, read in enumerate(query.reads)
+        if number in query.text.slots
+    )
+    return (*scans, Query(query=query))
+
+
+def _local_rows(
+    query: BoundQuery,
+    allowed: Engines,
+    *,
+    row_bytes: int | None = None,
+    behind: LocalScan | None = None,
+) -> Operators:
+    """The driver's way to the rows of a query; () where it is not understood.
+    UnsupportedStatementError, at the place, where nothing else is wanted. ``row_bytes``: the most
+    that the rows may weigh; ``behind``: a scan that comes later.
+    """
+    local = query.local
+    if isinstance(local, NotHere):
+        return _left_to_spark(local, allowed)
+    if isinstance(local, LocalValues):
+        return (LocalRows(query=query, max_bytes=row_bytes),)
+    most = allowed.read_bytes
+    scans: Operators = ()
+    if local.read is not None:
+        names = (*((ROW_ID,) if local.row_id else ()), *local.names)
+        read = query.reads[local.read]
+        scan = LocalScan(read=read, number=local.read, columns=names, max_bytes=most, behind=behind)
+        scans = (scan,)
+    elif local.files is not None:
+        scans = (
+            LocalFiles(relation=local.files, columns=local.names, max_bytes=most, behind=behind),
+        )
+    return (*scans, LocalRows(query=query, max_bytes=row_bytes))
+
+
+def _left_to_spark(why: NotHere, allowed: Engines) -> Operators:
+    """No operators of the driver. UnsupportedStatementError where there is to be no Spark."""
+    if not allowed.spark:
+        raise only_spark(why)
+    return ()
+
+
+# ---- INSERT, LOAD DATA, UPDATE, DELETE
+
+
+def change_operators(action: ChangeAction, settings: Settings) -> Operators:
+    """How the rows of a statement come to be and become files."""
+    allowed = engines(settings)
+    match action:
+        case BoundInsert(source=BoundRows() as rows):
+            return _of_literals(action, rows)
+        case BoundLoad() if loads_files(action.table):
+            return (FindFiles(load=action), TakeFiles(load=action))
+        case BoundLoad():
+            return (FindFiles(load=action), ReadFiles(), *_by_spark(action, allowed))
+        case _:
+            query = query_of(action)
+            assert query is not None
+            local = _local_change(action, query, allowed)
+            if local and not allowed.spark:
+                return local
+            return either(local, (*query_operators(query), *_by_spark(action, allowed)))
+
+
+def query_of(action: ChangeAction) -> BoundQuery | None:
+    """The query whose rows a statement writes; None for literal rows and files."""
+    match action:
+        case BoundInsert(source=BoundQuery() as query):
+            return query
+        case BoundUpdate(query=query) | BoundDelete(query=query):
+            return query
+    return None
+
+
+def _effect(action: ChangeAction) -> Effect:
+    match action:
+        case BoundUpdate():
+            return Effect.UPDATE
+        case BoundDelete():
+            return Effect.DELETE
+        case _:
+            return Effect.INSERT
+
+
+def _rules(action: ChangeAction) -> tuple[Rule, ...]:
+    return () if isinstance(action, BoundDelete) else tuple(rules_of(action.table))
+
+
+def _of_literals(action: BoundInsert, rows: BoundRows) -> Operators:
+    checks = (LocalCheck(rules=rules),) if (rules := _rules(action)) else ()
+    by_driver = action.table.file_format is FileFormat.ORC or not rows.rows
+    write = WriteFiles(effect=Effect.INSERT) if by_driver else Job(effect=Effect.INSERT)
+    return (Literals(source=rows), *checks, write)
+
+
+def _local_change(action: ChangeAction, query: BoundQuery, allowed: Engines) -> Operators:
+    """The driver's way of a statement, () where there is none."""
+    if not allowed.changes_by_driver:
+        return ()
+    inserts = isinstance(action, BoundInsert)
+    if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
+        query = replace(query, local=action.stores)
+    most = allowed.row_bytes
+    if most is not None and inserts:
+        most //= INSERT_SHARE
+    rows = _local_rows(query, allowed, row_bytes=most)
+    if not rows:
+        return ()
+    checks = (LocalCheck(rules=rules),) if (rules := _rules(action)) else ()
+    return (*rows, *checks, WriteFiles(effect=_effect(action)))
+
+
+def _by_spark(action: ChangeAction, allowed: Engines) -> Operators:
+    """How rows of Spark's become files."""
+    effect, most = _effect(action), allowed.fetched_bytes
+    checks = (Check(rules=rules),) if (rules := _rules(action)) else ()
+    job = Job(effect=effect)
+    if not allowed.small or action.table.file_format is not FileFormat.ORC:
+        return (*checks, job)
+    if effect is Effect.INSERT:
+        most //= INSERT_SHARE
+    fetch = Fetch(effect=effect, max_bytes=most)
+    small = Way(name="small", operators=(fetch, WriteFiles(effect=effect)))
+    big = Way(name="big", operators=(job,))
+    return (*checks, FirstOf(by=allowed.size_words, ways=(small, big)))
+
+
+# ---- MERGE
+
+
+def merge_operators(merge: BoundMerge, join: MergeJoin, settings: Settings) -> Operators:
+    """The operators of a MERGE. Its queries are made of its clauses while it runs, over the scans:
+    the pairs of rows come of a look-up by keys, a join on the driver or a join by Spark.
+    """
+    allowed = engines(settings)
+    changing = any(clause.action is not MergeAction.INSERT for clause in merge.clauses)
+    check = settings.flag("hive.merge.cardinality.check") if changing else None
+    once: Operators = () if check is None else (CheckOnce(check=check),)
+    end: Operators = (*once, WriteFiles(effect=Effect.MERGE))
+    local: Operators = ()
+    if allowed.changes_by_driver:
+        tree = merge.local
+        local = (
+            _left_to_spark(tree, allowed)
+            if isinstance(tree, NotHere)
+            else (*_merged_by_driver(merge, tree, allowed), *end)
+        )
+    if local and not allowed.spark:
+        return local
+    scans = tuple(Scan(read=read, number=number) for number, read in enumerate(merge.reads))
+    job = Job(effect=Effect.MERGE, on=merge.joined(join.value), once=check)
+    big = Way(name="big", operators=(*scans, job))
+    if not allowed.small:
+        return either(local, big.operators)
+    small = Way(name="small", operators=(*_merged_small(merge, scans, allowed), *end))
+    return either(local, (FirstOf(by=allowed.size_words, ways=(small, big)),))
+
+
+def _lone(merge: BoundMerge) -> bool:
+    """Whether rows of the target count that have no match."""
+    return any(clause.match is Match.NOT_MATCHED_BY_SOURCE for clause in merge.clauses)
+
+
+def _inserts(merge: BoundMerge) -> bool:
+    return any(clause.match is Match.NOT_MATCHED for clause in merge.clauses)
+
+
+def _merged_by_driver(merge: BoundMerge, local: LocalMerge, allowed: Engines) -> Operators:
+    names = [name for name, _ in local.columns]
+    keys = [c.name for c in merge.table.partition_columns if c.name not in names]
+    scan = LocalScan(
+        read=merge.reads[0],
+        number=0,
+        columns=(ROW_ID, *names, *keys),
+        max_bytes=allowed.read_bytes,
+    )
+    kind, most = "LEFT OUTER" if _lone(merge) else "INNER", allowed.row_bytes
+    join = LocalJoin(kind=kind, on=merge.joined(kind), max_bytes=most)
+    # the keys of partitions leave out what only the source's rows can tell
+    partitions = {c.name for c in merge.table.partition_columns}
+    behind = None if partitions & {key for key, _ in merge.keys} else scan
+    source = _local_rows(local.source, allowed, row_bytes=most, behind=behind)
+    unmatched: Operators = (LocalInsertUnmatched(),) if _inserts(merge) else ()
+    return (*source, *_pairs(merge, (scan, join)), *unmatched)
+
+
+def _merged_small(merge: BoundMerge, scans: tuple[Scan, ...], allowed: Engines) -> Operators:
+    """Pairs and new rows by Spark, for the driver to write."""
+    target, sources, most = scans[0], scans[1:], allowed.fetched_bytes
+    kind = "LEFT OUTER" if _lone(merge) else "INNER"
+    join = Join(kind=kind, on=merge.joined(kind), max_bytes=most, fetched=True)
+    pairs = _pairs(merge, (target, join)) if merge.keys else (target, join)
+    fetch = FetchSource(max_bytes=most, copies=not _inserts(merge))
+    fetched: Operators = (*sources, fetch, *pairs)
+    if _inserts(merge):
+        return (*fetched, InsertUnmatched())
+    in_join: Operators = (*scans, replace(join, fetched=False))
+    ways = (
+        Way(name="the source fetched", operators=fetched),
+        Way(name="the source in the join", operators=in_join),
+    )
+    return (FirstOf(by="values", ways=ways),)
+
+
+def _pairs(merge: BoundMerge, joined: Operators) -> Operators:
+    """How the rows of the target are found that the clauses are about."""
+    if not decided_by_source(merge):
+        return joined
+    look_up = Way(name="look-up", operators=(LookUp(keys=tuple(key for key, _ in merge.keys)),))
+    ways = (look_up, Way(name="join", operators=joined))
+    return (FirstOf(by="keys and values", ways=ways),)
+
+
+# ---- dry runs
+
+
+def counted(operators: Operators) -> Operators:
+    """The same operators with sinks that count in place of those that write. Spark counts its rows
+    where they are: none is fetched.
+    """
+    return tuple(_counted(operator) for operator in operators)
+
+
+def _counted(operator: Operator) -> Operator:
+    match operator:
+        case WriteFiles(effect=effect):
+            return CountChanges(effect=effect)
+        case Job(effect=effect, once=once):
+            return CountByJob(effect=effect, once=once)
+        case FirstOf(ways=ways, by=by):
+            ways = tuple(way for way in ways if way.name != "small")
+            kept = (replace(way, operators=counted(way.operators)) for way in ways)
+            return FirstOf(by=by, ways=tuple(kept))
+        case _:
+            return operator

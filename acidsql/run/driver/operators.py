@@ -1,0 +1,286 @@
+"""Operators of the driver: what a statement reads, makes and writes without Java."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from acidsql.arrow_arrays import arrow_array
+from acidsql.catalog.model import Partition
+from acidsql.catalog.types import HiveType
+from acidsql.errors import FormatError, InterfaceError
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.pruning import prune
+from acidsql.files.fileio import FileIO
+from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.engines import TOO_HEAVY
+from acidsql.plan.operators import (
+    CheckOnce,
+    CountChanges,
+    CountRows,
+    DriverOperator,
+    FindFiles,
+    Literals,
+    LocalCheck,
+    LocalFiles,
+    LocalInsertUnmatched,
+    LocalJoin,
+    LocalRows,
+    LocalScan,
+    LookUp,
+    TakeFiles,
+    WriteFiles,
+)
+from acidsql.planner.bind.bound import BoundRead
+from acidsql.planner.bind.local.query_trees import (
+    LocalQuery,
+    LocalValues,
+    Semantics,
+    shown_columns,
+)
+from acidsql.run.driver.constants import check_query
+from acidsql.run.driver.rows import early_test, no_table, rows_of, stream_rows
+from acidsql.run.driver.values_rows import batches_of_values, rows_of_values
+from acidsql.run.flow import Change, Flow, Merging
+from acidsql.run.trace import Figures
+from acidsql.settings import Settings
+from acidsql.storage.counting import RowCounter
+from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.scan.scanner import Scanner
+from acidsql.storage.snapshots import Snapshots, TableSnapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Driver:
+    """What carries the driver's operators out for one session, each under the snapshots of its
+    flow. ``known``: what footers and delete events have told.
+    """
+
+    def __init__(self, settings: Settings, files: FileIO, known: KnownFiles) -> None:
+        self.settings = settings
+        self.files = files
+        self.known = known
+        self.scanner = Scanner(known, self.max_events)
+        self._counter = RowCounter(known)
+
+    def max_events(self) -> int:
+        """How many delete events may be kept in memory."""
+        return int(self.settings.number("acidsql.read.deletes.max.events"))
+
+    def carry_out(self, operator: DriverOperator, flow: Flow, figures: Figures) -> None:
+        """Carries an operator out. NotHere where another way is to be taken, before anything is
+        written.
+        """
+        match operator:
+            case CountRows():
+                self._count(operator, flow, figures)
+            case LocalScan():
+                self._scan(operator, flow, figures)
+            case LocalFiles():
+                self._read_files(operator, flow, figures)
+            case LocalRows():
+                self._make_rows(operator, flow, figures)
+            case LookUp() | LocalJoin() | LocalInsertUnmatched() | CheckOnce():
+                from acidsql.run.driver import merges
+
+                assert isinstance(flow, Merging)
+                merges.carry_out(self, operator, flow, figures)
+            case (
+                Literals()
+                | FindFiles()
+                | TakeFiles()
+                | LocalCheck()
+                | WriteFiles()
+                | CountChanges()
+            ):
+                from acidsql.run.driver import changes
+
+                assert isinstance(flow, Change)
+                changes.carry_out(self, operator, flow, figures)
+
+    # ---- which files are read
+
+    def _count(self, operator: CountRows, flow: Flow, figures: Figures) -> None:
+        import pyarrow as pa
+
+        read, count = operator.read, operator.count
+        number = self._counter.answer(read.table, count.condition, flow.snapshots, self.settings)
+        if number is None:
+            raise NotHere("neither statistics nor footers tell")
+        flow.rows = pa.table({count.name: arrow_array([number], pa.int64())})
+
+    def _scan(self, operator: LocalScan, flow: Flow, figures: Figures) -> None:
+        """Settles which files are read; none is read yet."""
+        names, query = operator.names, operator.query
+        read, meaning = flow.read_of(operator), None if query is None else query.semantics
+        with reading_files():
+            taken = self.table_at(read, flow.snapshots, meaning)
+            figures.files = len(taken.insert_files)
+            figures.bytes = self.scanner.weigh(taken, names)
+            self._check_weight(operator, flow, figures.bytes)
+            where = None if query is None else early_test(query)
+            batches = self.scanner.batches(
+                taken,
+                names,
+                predicates=read.predicates,
+                where=where,
+                ids=len(names) < len(operator.columns),
+                files=flow.snapshots.files,
+            )
+        flow.query = query if query is None or where is None else replace(query, where=None)
+        flow.batches = _Once(batches)
+
+    def _check_weight(self, operator: LocalScan | LocalFiles, flow: Flow, weight: int) -> None:
+        """NotHere where the files of all scans weigh too much together, that of the one ``behind``
+        among them.
+        """
+        flow.weight += weight
+        if operator.max_bytes is None:
+            return
+        behind = 0
+        if operator.behind is not None:
+            table = self.table_at(flow.read_of(operator.behind), flow.snapshots)
+            behind = self.scanner.weigh(table, operator.behind.names)
+        if flow.weight + behind > operator.max_bytes:
+            raise NotHere(TOO_HEAVY)
+
+    def _read_files(self, operator: LocalFiles, flow: Flow, figures: Figures) -> None:
+        """The batches of files that are named by their path, as those of a table."""
+        from acidsql.storage.by_path.relations import batches_of
+
+        relation = operator.relation
+        figures.files, figures.bytes = len(relation.files), relation.size
+        with reading_files():
+            self._check_weight(operator, flow, relation.size)
+            flow.batches = _Once(batches_of(relation, operator.columns))
+
+    def table_at(
+        self, read: BoundRead, snapshots: Snapshots, meaning: Semantics | None = None
+    ) -> TableSnapshot:
+        """A table, without the partitions that the conditions on it are known to leave out.
+        ``meaning``: what they mean where they speak of the moment of the statement.
+        """
+        columns, conditions = read.table.partition_columns, read.partition_filter
+        partitions: Sequence[Partition] = snapshots.partitions(read.table)
+        if partitions and conditions:
+            ansi = self.settings.flag("acidsql.ansi")
+            zone, now = (meaning.zone, meaning.now) if meaning else ("", None)
+            pruning = prune(columns, partitions, conditions, ansi=ansi, zone=zone, now=now)
+            partitions = pruning.kept
+        return snapshots.take(read.table, partitions)
+
+    # ---- rows
+
+    def columns(self, operator: LocalRows) -> tuple[tuple[str, HiveType], ...]:
+        """The names and types of the columns of rows that are made."""
+        return shown_columns(_tree(operator))
+
+    def _make_rows(self, operator: LocalRows, flow: Flow, figures: Figures) -> None:
+        """The rows of a query; of a statement that changes rows what it makes of them."""
+        with reading_files():
+            rows = _rows_of(operator, flow)
+            figures.rows, figures.bytes = rows.num_rows, rows.nbytes
+            match flow:
+                case Merging():
+                    from acidsql.run.driver.merges import take_source
+
+                    take_source(flow, rows)
+                case Change():
+                    from acidsql.run.driver.changes import store
+
+                    store(flow, _tree(operator), rows)
+                case _:
+                    flow.rows = rows
+
+    def streams(self, operator: LocalRows, flow: Flow) -> bool:
+        """Whether ``stream`` gives the rows as they come: if they may be as many as they like, so
+        that no other way would be taken because of their weight.
+        """
+        query = _tree(operator)
+        return (
+            operator.max_bytes is None
+            and flow.batches is not None
+            and isinstance(query, LocalQuery)
+            and not (query.grouped or query.distinct or query.order)
+        )
+
+    def stream(self, operator: LocalRows, flow: Flow, figures: Figures) -> Iterator[pa.RecordBatch]:
+        """The rows that stream, one batch after the other. NotHere from whichever batch has a
+        value that is Spark's.
+        """
+        query = flow.query or _tree(operator)
+        assert flow.batches is not None
+        assert isinstance(query, LocalQuery)
+        with reading_files():
+            _check(operator)
+            for batch in stream_rows(query, flow.batches):
+                figures.rows = (figures.rows or 0) + batch.num_rows
+                yield batch
+
+
+@dataclass(slots=True)
+class _Once:
+    """Batches that are gone once they are read. Asked for again, behind an error or Ctrl-C, they
+    are an InterfaceError, not as few as are left.
+    """
+
+    batches: Iterator[pa.RecordBatch]
+    begun: bool = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self.begun:
+            raise InterfaceError("the rows were not read to their end", hint="Run the query again.")
+        self.begun = True
+        return self.batches
+
+
+def _tree(operator: LocalRows) -> LocalQuery | LocalValues:
+    tree = operator.query.local
+    assert not isinstance(tree, NotHere)
+    return tree
+
+
+def _rows_of(operator: LocalRows, flow: Flow) -> pa.Table:
+    """The rows of the query of an operator. NotHere."""
+    query = flow.query or _tree(operator)
+    if isinstance(query, LocalValues):
+        return rows_of_values(query)
+    _check(operator)
+    return rows_of(query, _source(query, flow.batches), operator.max_bytes)
+
+
+def _check(operator: LocalRows) -> None:
+    """Computes the constants of a query. NotHere."""
+    tree = _tree(operator)
+    if isinstance(tree, LocalQuery):
+        check_query(tree)
+
+
+def _source(
+    query: LocalQuery, batches: Iterable[pa.RecordBatch] | None
+) -> Iterable[pa.RecordBatch]:
+    """What the query is over. NotHere."""
+    if batches is not None:
+        return batches
+    return no_table() if query.values is None else batches_of_values(query.values, query.names)
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """Turns what pyarrow says of a file into NotHere: Spark may read it, or says what is wrong
+    with it.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise NotHere(f"a file that cannot be read: {error}") from error
+    except FormatError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise NotHere(f"a file that cannot be read: {error.message}") from error
