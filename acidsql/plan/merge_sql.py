@@ -82,6 +82,7 @@ def changes_query(
         merge,
         of_target,
         _by_source_row(merge),
+        ansi=plan.ansi,
         numbered=f"{identifier(merge.source_alias)}.{SOURCE_ROW}",
         values=values,
     )
@@ -104,7 +105,9 @@ def inserts_query(plan: MergePlan, unmatched_source: str) -> BoundQuery:
     """
     merge = plan.merge
     clauses = tuple(c for c in _numbered(merge) if c[1].match is Match.NOT_MATCHED)
-    head = _select(merge, clauses, _any_side, numbered=SOURCE_ROW, identity=_NO_IDENTITY)
+    head = _select(
+        merge, clauses, _any_side, ansi=plan.ansi, numbered=SOURCE_ROW, identity=_NO_IDENTITY
+    )
     text = (*head, f" FROM {identifier(unmatched_source)} AS {identifier(merge.source_alias)}")
     return _query(merge, ("SELECT * FROM (", *text, f") WHERE {CLAUSE} IS NOT NULL"))
 
@@ -138,6 +141,7 @@ def whole_query(plan: MergePlan, *, source_view: str | None = None) -> BoundQuer
         merge,
         tuple(_numbered(merge)),
         _any_side if anti else _by_both(merge),
+        ansi=plan.ansi,
         numbered="CAST(NULL AS bigint)",
         identity=_NO_IDENTITY if plan.join is MergeJoin.RIGHT_ANTI else None,
     )
@@ -161,6 +165,9 @@ _NO_IDENTITY = (
         " bigint) AS rowId"
     ),
 )
+
+_NOT_BEFORE_THE_JOIN = " + CAST(floor(rand(0)) AS int)"
+"""0, which Spark's optimizer takes for another number each time."""
 
 Clauses = Sequence[tuple[int, BoundMergeClause]]
 
@@ -245,14 +252,17 @@ def _select(
     clauses: Clauses,
     side: Side,
     *,
+    ansi: bool,
     numbered: str,
     identity: tuple[Piece, ...] | None = None,
     values: bool = True,
 ) -> tuple[Piece, ...]:
     """SELECT of LEADING_COLUMNS and the target's columns. The first clause whose conditions hold
-    gives the values.
+    gives the values. ``ansi``: a condition that fails is an error, so that it must not be asked of
+    rows that no pair has: Spark's optimizer would, in a scan.
     """
     pieces: list[Piece] = [f"SELECT {numbered} AS {SOURCE_ROW}, ", *_case(clauses, side)]
+    pieces += [_NOT_BEFORE_THE_JOIN] if ansi else []
     pieces += [f" AS {CLAUSE}, ", *(identity or row_id_columns(merge.alias))]
     every = (*merge.table.columns, *merge.table.partition_columns)
     for number, clause in clauses if values else ():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Flow:
-    """A query under ``snapshots``. The driver's: ``batches`` of the last scan, what of its ``query``
+    """A query under ``snapshots``. The driver: ``batches`` of the last scan, what of its ``query``
     is left to do with them, and the ``weight`` of all scans in bytes. Spark's: ``views`` of the
     tables by their numbers, and the DataFrame over them. ``rows``: in the end.
     """

@@ -210,8 +210,11 @@ class PartitionValues:
 
     @property
     def differ(self) -> bool:
-        """Whether rows of several partitions come together."""
-        return len(self.values) > 1
+        """Whether a row's file tells its values: where rows of several partitions come together,
+        and for NULL. Of a plain NULL Spark's optimizer takes ``NOT IN (SELECT ..)`` for NULL, also
+        where the sub-query has no row.
+        """
+        return len(self.values) > 1 or any(DEFAULT_PARTITION in one for one in self.values)
 
     def sql(self, files: Sequence[Located]) -> list[str]:
         """The partition columns of rows from ``files``, which have FILE if the values differ."""
@@ -220,8 +223,7 @@ class PartitionValues:
     def _sql(self, number: int, column: Column, files: Sequence[Located]) -> str:
         kind = spark_type(column.type)
         if not self.differ:
-            text = _partition_value(self.values[0][number])
-            shown = "NULL" if text is None else text_literal(text)
+            shown = text_literal(self.values[0][number])
             return f"CAST({shown} AS {kind}) AS {identifier(column.name)}"
         texts = [_partition_value(self.values[f.partition_number][number]) for f in files]
         return f"{of_file(texts, kind)} AS {identifier(column.name)}"

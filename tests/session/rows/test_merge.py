@@ -372,3 +372,22 @@ def test_a_failing_clause_changes_nothing(session: Session, warehouse: Path) -> 
         )
     assert rows_of(session, "t") == Counter([(1, 0, "a")])
     assert sorted(path.name for path in (warehouse / "t").iterdir()) == before
+
+
+@pytest.mark.parametrize("path", ["small", "big"])
+def test_conditions_are_asked_of_pairs_alone(
+    path: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    """A condition that fails on rows of the target without a match is no error of ANSI's."""
+    settings = {"acidsql.engine": "spark", "acidsql.write.path": path, "acidsql.ansi": "true"}
+    with Session(tmp_path / "w", spark=spark, settings=settings) as session:
+        session.sql(
+            "CREATE TABLE t (id INT, b BIGINT, u STRING, n INT)"
+            " STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+        )
+        session.sql("INSERT INTO t VALUES (1, 5, '5', 0), (2, 5, 'no number', 0), (3, 5, '7', 0)")
+        merge = (
+            "MERGE INTO t USING (SELECT explode(array(1, 3)) AS sid) s ON t.id = s.sid"
+            " WHEN MATCHED AND b <> u THEN UPDATE SET n = 9"
+        )
+        assert session.sql(merge).stats.rows_updated == 1
