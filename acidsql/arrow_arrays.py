@@ -173,3 +173,8 @@ def _contiguous(stored: Any) -> Any:
 
 def _bitmap(bits: Any) -> Any:
     return None if bits is None else pa.py_buffer(np.packbits(bits, bitorder="little"))
+
+
+def row_of_nothing() -> pa.RecordBatch:
+    """One row without a value: what an expression over no column is computed for."""
+    return pa.RecordBatch.from_arrays([arrow_array([0], pa.int8())], names=["none"])

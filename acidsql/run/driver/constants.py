@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from acidsql.arrow_arrays import row_of_nothing
 from acidsql.expressions.tree import ColumnRef, Condition, Constant, constants_in
 from acidsql.expressions.vectors import Vector
 from acidsql.planner.bind.local.merge_trees import LocalMerge
 from acidsql.planner.bind.local.query_trees import LocalQuery, Semantics, Stored
 from acidsql.planner.bind.local.stores import stored, vector_of
-from acidsql.run.driver.rows import no_table
 
 
 def check_query(query: LocalQuery) -> None:
@@ -57,5 +57,5 @@ def _vectors(trees: Iterable[Condition], semantics: Semantics) -> Iterator[Vecto
 
 def _compute(vectors: Iterable[Vector]) -> None:
     for vector in vectors:
-        [nothing] = no_table()
+        nothing = row_of_nothing()
         vector.run(nothing)

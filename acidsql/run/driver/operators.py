@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.arrow_arrays import arrow_array
+from acidsql.arrow_arrays import arrow_array, row_of_nothing
 from acidsql.catalog.model import Partition
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
@@ -41,7 +41,7 @@ from acidsql.planner.bind.local.query_trees import (
     shown_columns,
 )
 from acidsql.run.driver.constants import check_query
-from acidsql.run.driver.rows import early_test, no_table, rows_of, stream_rows
+from acidsql.run.driver.rows import early_test, rows_of, stream_rows
 from acidsql.run.driver.values_rows import batches_of_values, rows_of_values
 from acidsql.run.flow import Change, Flow, Merging
 from acidsql.run.trace import Figures
@@ -266,7 +266,9 @@ def _source(
     """What the query is over. NotHere."""
     if batches is not None:
         return batches
-    return no_table() if query.values is None else batches_of_values(query.values, query.names)
+    return (
+        [row_of_nothing()] if query.values is None else batches_of_values(query.values, query.names)
+    )
 
 
 @contextmanager

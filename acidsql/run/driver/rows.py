@@ -9,7 +9,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acidsql import interrupts
-from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import HiveType
 from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
@@ -224,10 +223,3 @@ def _with_row_id(batch: pa.RecordBatch) -> pa.RecordBatch:
         [*ids, whole, *batch.columns[len(ids) :]],
         names=[*ROW_ID_FIELDS, ROW_ID, *batch.schema.names[len(ids) :]],
     )
-
-
-def no_table() -> Iterator[pa.RecordBatch]:
-    """The one row of a query that reads no table."""
-    import pyarrow as pa
-
-    yield pa.RecordBatch.from_arrays([arrow_array([0], pa.int8())], names=["none"])

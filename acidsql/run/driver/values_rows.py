@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.arrow_arrays import arrow_array
+from acidsql.arrow_arrays import arrow_array, row_of_nothing
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.expressions.losses import Counter, counters_of, lost_columns
 from acidsql.expressions.tree import Condition, Constant
@@ -13,7 +13,6 @@ from acidsql.expressions.values import STRING
 from acidsql.planner.bind.local.query_trees import LocalValues, Stored
 from acidsql.planner.bind.local.stores import vector_of
 from acidsql.run.driver.new_rows import Losing
-from acidsql.run.driver.rows import no_table
 from acidsql.storage.write.losses import marked
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def rows_of_values(values: LocalValues) -> pa.Table:
 
     if values.stored:
         return _stored_rows(values)
-    [nothing] = no_table()
+    nothing = row_of_nothing()
     columns = list(zip(*values.rows, strict=True))
     arrays = [_column(values, number, cells, nothing) for number, cells in enumerate(columns)]
     return pa.Table.from_arrays(arrays, names=[output.name for output in values.outputs])
@@ -62,7 +61,7 @@ def _stored_rows(values: LocalValues) -> pa.Table:
     """The rows as the columns store them, with the marks of ``counters_of_values``. NotHere."""
     import pyarrow as pa
 
-    [nothing] = no_table()
+    nothing = row_of_nothing()
     reported = values.reported or [[False] * len(values.stored)] * len(values.rows)
     stores = [
         [

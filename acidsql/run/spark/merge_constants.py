@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from acidsql.arrow_arrays import row_of_nothing
 from acidsql.errors import NestingError, ParseError
 from acidsql.expressions.functions import DETERMINISTIC
 from acidsql.expressions.not_here import NotHere
@@ -17,7 +18,6 @@ from acidsql.expressions.vectors import vectorized
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundMerge
 from acidsql.planner.bind.local.query_trees import Semantics
-from acidsql.run.driver.rows import no_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +65,7 @@ def _is_certain(text: str, semantics: Semantics) -> bool:
     meaning = semantics
     if meaning.only_spark is not None:
         return False
-    [nothing] = no_table()
+    nothing = row_of_nothing()
     try:
         vector = vectorized(tree, {}, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
         vector.run(nothing)
