@@ -32,7 +32,7 @@ from acidsql.errors import Error, OperationalError
 from acidsql.expressions.losses import Lost
 from acidsql.files.urls import relative_to
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.names import words_of
+from acidsql.plan.facts import words_of
 from acidsql.plan.operators import PUBLISH, Ran
 from acidsql.plan.plans import MergePlan, WritePlan, numbered_from
 from acidsql.result import Stats

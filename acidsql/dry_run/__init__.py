@@ -12,7 +12,7 @@ from acidsql.catalog.partitions import name_of
 from acidsql.dry_run.going import Around, number, of_overwritten, seen
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
-from acidsql.plan.names import title_of
+from acidsql.plan.facts import title_of
 from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,

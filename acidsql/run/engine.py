@@ -23,9 +23,9 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.plan.building import counted
 from acidsql.plan.engines import engines, only_spark
+from acidsql.plan.facts import needed_for
 from acidsql.plan.operators import Operators
 from acidsql.plan.plans import MergePlan, Plan, ReadPlan, WritePlan
-from acidsql.plan.reasons import needed_for
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.planner.bind.local.query_trees import Semantics

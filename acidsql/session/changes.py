@@ -13,7 +13,7 @@ from acidsql.commit.transactional import TransactionWork
 from acidsql.commit.unit_of_work import Leg, carry_out
 from acidsql.errors import Warning
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.names import words_of
+from acidsql.plan.facts import words_of
 from acidsql.plan.plans import ChangePlan, WritePlan, legs_of, transactional_reads
 from acidsql.planner.bind.bound import BoundInsert
 from acidsql.result import Result, Stats, warnings_of

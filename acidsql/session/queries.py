@@ -23,8 +23,8 @@ from acidsql.errors import (
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
+from acidsql.plan.facts import removes_files
 from acidsql.plan.plans import Plan, ReadPlan, stored_reads, transactional_reads
-from acidsql.plan.removals import removes_files
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.reading import Reading

@@ -27,7 +27,7 @@ from acidsql.parser.statements.tables import (
     CreateTableLike,
     CreateView,
 )
-from acidsql.plan.names import name_of_statement
+from acidsql.plan.facts import Facts, facts_of, name_of_statement
 from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,
@@ -45,13 +45,10 @@ from acidsql.plan.plans import (
 from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound_catalog import (
-    READING_ACTIONS,
     AttachAction,
     BoundAdoptTable,
-    BoundAnalyze,
     BoundAttachDatabase,
     BoundAttachTable,
-    BoundCreateTableAs,
     BoundDescribeHealth,
     BoundDetachDatabase,
     BoundDropDatabase,
@@ -59,8 +56,6 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     CatalogAction,
 )
-from acidsql.planner.bind.bound_compactions import BoundCompact
-from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.trace import Trace
@@ -85,8 +80,6 @@ if TYPE_CHECKING:
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
-_LONG_COMMANDS = (BoundAttachDatabase, BoundCreateTableAs, BoundAnalyze, BoundCompact)
-"""Commands that read rows first, or wait: Ctrl-C can stop them."""
 _MAKING = (
     AttachDatabase,
     AttachTable,
@@ -96,10 +89,6 @@ _MAKING = (
     CreateView,
 )
 """Statements that make a warehouse where there is none."""
-
-
-def _asks_for_compaction(plan: Plan) -> bool:
-    return isinstance(plan, CatalogCommand) and isinstance(plan.action, BoundCompact)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -243,16 +232,17 @@ class Spine:
                 from acidsql.dry_run import would
 
                 plan = would(plan)
-            if isinstance(plan, ReadPlan) or self._changes(plan):
+            facts = facts_of(plan)
+            if isinstance(plan, ReadPlan) or facts.changes:
                 self.recovery.before()
             self.queries.fetch_before(plan)
-            attempts = Attempts(retries=self._retries(plan))
+            attempts = Attempts(retries=self._retries(facts))
             for attempt in attempts:
                 with attempts.one():
                     current = self._plan_again(source) if attempt else plan
                     result = self._run(current, source)
-        if self._changes(plan) and not self.transaction.is_open:
-            self.clean_up(requested=_asks_for_compaction(plan))
+        if facts.changes and not self.transaction.is_open:
+            self.clean_up(requested=facts.compacts)
         if isinstance(plan, ReadPlan):
             self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
@@ -266,18 +256,6 @@ class Spine:
         """
         self.recovery.after()
         self.background.committed(requested=requested)
-
-    def _changes(self, plan: Plan) -> bool:
-        """Whether a statement changes the store, or what it knows of."""
-        match plan:
-            case WritePlan() | MergePlan() | MultiInsertPlan():
-                return True
-            case CatalogCommand(action=action):
-                return not isinstance(action, READING_ACTIONS)
-            case SessionCommand(action=action):
-                return isinstance(action, BoundCommit)
-            case _:
-                return False
 
     def explain(self, plan: Plan, mode: str | None = None) -> list[str]:
         """The lines of EXPLAIN [mode]."""
@@ -310,11 +288,9 @@ class Spine:
         check_runnable(carried)
         return carried
 
-    def _retries(self, plan: Plan) -> int:
-        """How often a statement may be run again: those that change rows in a transaction of their
-        own.
-        """
-        again = isinstance(plan, ChangePlan) and not self.transaction.takes_statements
+    def _retries(self, facts: Facts) -> int:
+        """How often a statement may be run again."""
+        again = facts.repeatable and not self.transaction.takes_statements
         return int(self.settings.number("acidsql.retries")) if again else 0
 
     def _run(self, plan: Plan, source: str) -> Result:
@@ -345,7 +321,7 @@ class Spine:
 
         with self.locks.around(plan, source) as locked:
             action = locked.action
-            if not isinstance(action, _LONG_COMMANDS):
+            if not facts_of(locked).stoppable:
                 interrupts.too_late()
             try:
                 result = (

@@ -13,7 +13,7 @@ from acidsql.ddl.transactions import abort_transactions, show_transaction, show_
 from acidsql.ddl.variables import reset_variables, set_variable
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error, Span
-from acidsql.plan.names import words_of
+from acidsql.plan.facts import words_of
 from acidsql.plan.plans import SessionCommand
 from acidsql.planner.bind.bound import BoundReset, BoundSet, SessionAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions

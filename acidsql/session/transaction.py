@@ -14,8 +14,8 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.commit.transactional import TransactionWork
 from acidsql.errors import BindError, InterfaceError, NotRecordableError, WriteConflictError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.plan.facts import words_of
 from acidsql.plan.locks import lock_request
-from acidsql.plan.names import words_of
 from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.plan.names import name_of_statement, title_of, words_of
+from acidsql.plan.facts import name_of_statement, title_of, words_of
 from acidsql.plan.plans import MergePlan, WritePlan, plan
 from acidsql.settings import Settings
 from tests.planner.conftest import Bind

@@ -12,7 +12,7 @@ from acidsql.plan.engines import engines
 from acidsql.plan.explain.nodes import Node, ReadPartitions
 from acidsql.plan.explain.sinks import partition_words, sink_words
 from acidsql.plan.explain.transactions import transaction_facts
-from acidsql.plan.names import title_of, words_of
+from acidsql.plan.facts import title_of, why_spark, words_of
 from acidsql.plan.operators import (
     ENDING,
     Check,
@@ -39,7 +39,6 @@ from acidsql.plan.plans import (
     WritePlan,
     plan_insert,
 )
-from acidsql.plan.reasons import why_spark
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundInsert,
