@@ -16,11 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from acidsql.acid.acid_directory import FileEntry, id_range, takes_in
-from acidsql.acid.bases import is_marked_compacted
-from acidsql.acid.compacted import INPUTS_FILE, ReadHidden, partner, partner_file
 from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.listed import Listed, group_files, parse_name
+from acidsql.acid.listed import FileEntry, Listed, group_files, id_range, parse_name, takes_in
 from acidsql.acid.paths import (
     BEFORE_ALL_WRITES,
     METADATA_FILE,
@@ -28,6 +25,13 @@ from acidsql.acid.paths import (
     Base,
     DeleteDelta,
     DirectoryName,
+)
+from acidsql.acid.snapshot import (
+    INPUTS_FILE,
+    ReadHidden,
+    is_marked_compacted,
+    partner,
+    partner_file,
 )
 from acidsql.lazy_dataclass import dataclass
 

@@ -7,7 +7,7 @@ if its directory is.
 
 from __future__ import annotations
 
-from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry
+from acidsql.acid.listed import AcidDirectory, Directory, FileEntry
 from acidsql.acid.paths import Base, DeleteDelta
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError

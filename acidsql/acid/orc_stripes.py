@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from acidsql.acid.orc_codecs import OrcCodec, unpack
 from acidsql.acid.orc_footer_pb2 import (
     ColumnEncoding,
     Footer,
@@ -22,7 +21,7 @@ from acidsql.acid.orc_footer_pb2 import (
     StripeFooter,
     StripeInformation,
 )
-from acidsql.acid.orc_tail import OrcTail
+from acidsql.acid.orc_tail import OrcCodec, OrcTail, unpack
 from acidsql.acid.orc_types import OrcType, encode_types, preorder, struct_type, text
 
 _HEADER = b"ORC"

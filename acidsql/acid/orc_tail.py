@@ -17,14 +17,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
 from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from acidsql.acid.orc_codecs import OrcCodec, pack, unpack
 from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
 from acidsql.acid.orc_footer_pb2 import (
     Footer,
@@ -34,6 +37,7 @@ from acidsql.acid.orc_footer_pb2 import (
     UserMetadataItem,
 )
 from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage, text
+from acidsql.acid.row_id import RowId
 from acidsql.errors import FormatError, InternalError
 from acidsql.lazy_dataclass import dataclass
 
@@ -318,3 +322,154 @@ def _attributes(message: bytes) -> dict[str, str]:
     """The attributes in a ``Type`` message; each is laid out as an item of metadata."""
     unknown: Any = UnknownFieldSet(Type.FromString(message))
     return dict(_name_and_value(f.data) for f in unknown if f.field_number == _ATTRIBUTES)
+
+
+# ---- the codecs of ORC files, and how a section of a file is packed and unpacked
+
+
+CHUNK_HEADER = 3
+"""Bytes before each chunk."""
+
+_MAX_CHUNK = (1 << 23) - 1
+_MAX_SNAPPY_SIZE = 5
+"""Bytes of a number of 32 bits."""
+_LZ4_FRAME_HEADER = (
+    b"\x04\x22\x4d\x18\x60\x70\x73"  # version 1, independent blocks of up to 4 MB, no checksums
+)
+_LZ4_FRAME_END = bytes(4)
+
+
+class OrcCodec(IntEnum):
+    """CompressionKind of orc_proto.proto."""
+
+    NONE = 0
+    ZLIB = 1
+    SNAPPY = 2
+    LZO = 3
+    LZ4 = 4
+    ZSTD = 5
+
+
+def unpack(data: bytes, codec: OrcCodec) -> bytes:
+    """The bytes of a section of a file. ValueError (or a codec's own error) if they are broken."""
+    if codec is OrcCodec.NONE:
+        return data
+    out = []
+    at = 0
+    while at < len(data):
+        header = int.from_bytes(data[at : at + CHUNK_HEADER], "little")
+        start = at + CHUNK_HEADER
+        at = start + (header >> 1)
+        if at > len(data):
+            raise ValueError("a compressed chunk ends after its section")
+        out.append(data[start:at] if header & 1 else _decompress(data[start:at], codec))
+    return b"".join(out)
+
+
+def unpack_until(data: bytes, codec: OrcCodec, until: tuple[int, int] | None) -> bytes:
+    """The bytes of a part of a compressed stream that begins with a chunk; a last one that is cut
+    is left out. ``until``: where the chunk begins that holds the last byte asked for, and how far
+    into its bytes, or those behind them, that is; ValueError if no chunk begins there.
+    """
+    parts: list[bytes] = []
+    at = size = 0
+    enough: int | None = None
+    while at + CHUNK_HEADER <= len(data):
+        if until is not None and at == until[0]:
+            enough = size + until[1]
+        if enough is not None and size >= enough:
+            break
+        length = int.from_bytes(data[at : at + CHUNK_HEADER], "little") >> 1
+        end = at + CHUNK_HEADER + length
+        if end > len(data):
+            break
+        parts.append(unpack(data[at:end], codec))
+        size += len(parts[-1])
+        at = end
+    if until is not None and enough is None and at != until[0]:
+        raise ValueError("a row group begins where no chunk does")
+    return b"".join(parts)
+
+
+def pack(data: bytes, codec: OrcCodec, block_size: int) -> bytes:
+    """A section: chunks of at most ``block_size`` bytes, deflated under ZLIB, original under every
+    other codec.
+    """
+    if codec is OrcCodec.NONE:
+        return data
+    size = min(block_size, _MAX_CHUNK)
+    return b"".join(_chunk(data[at : at + size], codec) for at in range(0, len(data), size))
+
+
+def _chunk(data: bytes, codec: OrcCodec) -> bytes:
+    if codec is OrcCodec.ZLIB:
+        deflate = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
+        packed = deflate.compress(data) + deflate.flush()
+        if len(packed) < len(data):
+            return (len(packed) << 1).to_bytes(CHUNK_HEADER, "little") + packed
+    return (len(data) << 1 | 1).to_bytes(CHUNK_HEADER, "little") + data
+
+
+def _decompress(data: bytes, codec: OrcCodec) -> bytes:
+    match codec:
+        case OrcCodec.ZLIB:
+            return zlib.decompress(data, -zlib.MAX_WBITS)
+        case OrcCodec.SNAPPY:
+            return bytes(pa.decompress(data, _snappy_size(data), "snappy", asbytes=True))
+        case OrcCodec.LZ4:
+            # a bare block does not tell its size; inside a frame the decoder finds it
+            frame = _LZ4_FRAME_HEADER + len(data).to_bytes(4, "little") + data + _LZ4_FRAME_END
+            return _decompress_stream(frame, "lz4")
+        case OrcCodec.ZSTD:
+            return _decompress_stream(data, "zstd")
+        case _:
+            raise ValueError(f"codec {codec.name} is not supported")
+
+
+def _decompress_stream(data: bytes, codec: str) -> bytes:
+    return bytes(pa.CompressedInputStream(pa.BufferReader(data), codec).read())
+
+
+def _snappy_size(data: bytes) -> int:
+    """How many bytes a snappy block holds: it begins with that, seven bits a byte, the lowest
+    first.
+    """
+    size = 0
+    for index, byte in enumerate(data[:_MAX_SNAPPY_SIZE]):
+        size |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return size
+    raise ValueError("a snappy block does not tell its size")
+
+
+# ---- the three user metadata keys of an ACID file's footer
+
+
+KEY_INDEX = "hive.acid.key.index"
+STATS = "hive.acid.stats"
+VERSION = "hive.acid.version"
+
+
+def last_rows(stripes: Sequence[int]) -> list[int]:
+    """The position of the last row of each stripe, from the stripes' row counts."""
+    return [end - 1 for end in accumulate(stripes)]
+
+
+def footer_keys(last_ids: Sequence[RowId], *, inserts: int = 0, deletes: int = 0) -> dict[str, str]:
+    """The user metadata of a footer. ``last_ids``: the id of the last row of every stripe, in file
+    order.
+    """
+    index = "".join(f"{i.write_id},{i.bucket_property},{i.row};" for i in last_ids)
+    return {KEY_INDEX: index, STATS: f"{inserts},0,{deletes}", VERSION: "2"}
+
+
+def is_strictly_ascending(
+    write_ids: npt.NDArray[np.int64],
+    bucket_properties: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int64],
+) -> bool:
+    """Whether the id triples rise from each row to the next, as every reader of a delta expects."""
+    write = np.sign(np.diff(write_ids))
+    bucket = np.sign(np.diff(bucket_properties))
+    row = np.sign(np.diff(rows))
+    return bool(((write > 0) | (write == 0) & ((bucket > 0) | (bucket == 0) & (row > 0))).all())

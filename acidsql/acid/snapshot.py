@@ -19,30 +19,39 @@ names (``compacted``) lets a reader who is too old for one go on with what it wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from enum import Enum
 from typing import TypeVar
 
-from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry, id_range
-from acidsql.acid.bases import choose_base
-from acidsql.acid.compacted import ReadHidden, missing_inputs, nothing_hidden, without_halves
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.listed import (
+    AcidDirectory,
+    Directory,
     Fates,
+    FileEntry,
     Listed,
     ListedBase,
     ListedDelta,
     Listing,
     directory_of,
     group_files,
+    id_range,
     parse_name,
     visible_directories,
 )
 from acidsql.acid.paths import (
+    BEFORE_ALL_WRITES,
+    METADATA_FILE,
+    NO_VISIBILITY,
     Base,
     DeleteDelta,
+    Delta,
     DirectoryName,
+    parse_directory,
 )
 from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
+from acidsql.errors import FormatError, SnapshotTooOldError
 
 Name = TypeVar("Name", bound=DirectoryName)
 
@@ -201,3 +210,232 @@ def _not_covered(
             yield delta
         else:
             fates.obsolete.append(delta.path)
+
+
+# ---- which base a reader starts from, and whether what newer ones have taken in is there for it
+
+
+class BaseKind(Enum):
+    """What a base's ``_metadata_acid`` says (AcidUtils.MetaDataFile); a base without that file is
+    an INSERT OVERWRITE.
+    """
+
+    COMPACTED = "compacted"
+    TRUNCATED = "truncated"
+
+
+def parse_marker(content: bytes) -> BaseKind:
+    """The text of a ``_metadata_acid`` file. FormatError for anything Hive does not write."""
+    try:
+        marker = json.loads(content)
+        version, kind = marker["thisFileVersion"], BaseKind(marker["dataFormat"])
+    except (ValueError, KeyError, TypeError):
+        raise _unknown_marker(content) from None
+    if version != "0":
+        raise _unknown_marker(content)
+    return kind
+
+
+def choose_base(
+    bases: Iterable[ListedBase],
+    write_ids: ValidWriteIdList,
+    listed: Collection[str],
+    read_marker: Callable[[str], bytes | None],
+    read_hidden: ReadHidden,
+    fates: Fates,
+) -> ListedBase | None:
+    """The newest base the reader may use; the other usable ones become obsolete.
+
+    An overwrite is usable as soon as its own write id is valid; a compaction has forgotten which
+    row came from which write id, so that every id up to its own must be decided. Of one write id a
+    compaction goes before the overwrite it was made from. ``listed``: the paths of all directories
+    and originals. SnapshotTooOldError if a compaction that the reader cannot use has taken in what
+    it needs, and that is gone.
+    """
+    usable: list[tuple[tuple[WriteId, bool, TxnId], ListedBase]] = []
+    unusable: list[ListedBase] = []
+    for base in bases:
+        write_id, visibility = base.name.write_id, base.name.visibility_txn_id
+        compacted = visibility != NO_VISIBILITY or is_marked_compacted(base.path, read_marker)
+        if write_id == BEFORE_ALL_WRITES or (
+            write_ids.is_valid_base(write_id) if compacted else write_ids.is_valid(write_id)
+        ):
+            usable.append(((write_id, compacted, visibility), base))
+        elif compacted:
+            unusable.append(base)
+        elif write_ids.is_aborted(write_id):
+            fates.aborted.append(base.path)
+    ranked = [base for _, base in sorted(usable, key=lambda ranked: ranked[0])]
+    best = ranked[-1] if ranked else None
+    above = None if best is None else best.name.write_id
+    for base in sorted(unusable, key=lambda base: base.name.write_id):
+        if _is_short_of(missing_inputs(base.path, listed, read_hidden), above, write_ids):
+            raise _not_enough_history(base, write_ids)
+        above = WriteId(0) if above is None else above  # what it had below is there
+    fates.obsolete += [base.path for base in ranked[:-1]]
+    return best
+
+
+def _is_short_of(
+    missing: Collection[str] | None, above: WriteId | None, write_ids: ValidWriteIdList
+) -> bool:
+    """Whether a reader who has all that was written up to ``above`` needs any of the ``missing``
+    inputs of a newer base. None: where nobody knows, they are taken to be there, as by Hive; above
+    nothing at all they must be.
+    """
+    if missing is None or above is None:
+        return above is None and missing != ()
+    return any(_is_needed(path, above, write_ids) for path in missing)
+
+
+def _is_needed(path: str, above: WriteId, write_ids: ValidWriteIdList) -> bool:
+    """Whether a directory may have held what a reader sees above a base."""
+    name = parse_directory(path)
+    if name is None:
+        return False  # an original, which any base has taken in
+    low, high, _ = id_range(name)
+    low = WriteId(max(above + 1, 0 if isinstance(name, Base) else low))
+    return low <= high and write_ids.range_valid(low, high) is not RangeResponse.NONE
+
+
+def is_marked_compacted(path: str, read_marker: Callable[[str], bytes | None]) -> bool:
+    """Whether the ``_metadata_acid`` of a base says that a compaction made it. FormatError for a
+    content that Hive does not write.
+    """
+    content = read_marker(path)
+    if content is None:
+        return False
+    try:
+        return parse_marker(content) is BaseKind.COMPACTED
+    except FormatError as error:
+        raise FormatError(
+            f'unknown content of "{path}/{METADATA_FILE}"', detail=error.detail
+        ) from None
+
+
+def _unknown_marker(content: bytes) -> FormatError:
+    return FormatError(
+        f"unknown content of {METADATA_FILE}", detail=content[:200].decode(errors="replace")
+    )
+
+
+def _not_enough_history(base: ListedBase, write_ids: ValidWriteIdList) -> SnapshotTooOldError:
+    lowest = "none" if write_ids.min_open is None else write_ids.min_open
+    return SnapshotTooOldError(
+        f'not enough history: the oldest base, "{base.path}", is newer than the snapshot',
+        detail=f"high watermark {write_ids.high_watermark}, lowest open write id {lowest}",
+        hint="Run the statement again, with a snapshot of its own.",
+    )
+
+
+# ---- what our own compactions leave in a directory beside what Hive's leave
+
+
+WITH_DELETE_DELTA = "_acidsql_with_delete_delta"
+"""An empty file in a delta whose compaction wrote a delete delta of the same range, too."""
+
+WITH_DELTA = "_acidsql_with_delta"
+"""An empty file in that delete delta, which says that the delta belongs to it."""
+
+INPUTS_FILE = "_acidsql_inputs"
+"""The paths of the directories and original files that an output was made from, as a JSON list."""
+
+ReadHidden = Callable[[str], bytes | None]
+"""Reads the content of the hidden file at this path below the table's or partition's directory;
+None if there is none.
+"""
+
+_Files = TypeVar("_Files")
+
+
+def partner(name: DirectoryName) -> Delta | DeleteDelta | None:
+    """The other of the two directories that a minor compaction may have made; None if the name is
+    none of a compactor's without visibility.
+    """
+    if (
+        isinstance(name, Base)
+        or name.statement_id != NO_STATEMENT
+        or name.visibility_txn_id != NO_VISIBILITY
+    ):
+        return None
+    other = DeleteDelta if isinstance(name, Delta) else Delta
+    return other(min_write_id=name.min_write_id, max_write_id=name.max_write_id)
+
+
+def partner_file(name: Delta | DeleteDelta) -> str:
+    """The file that says, in a directory of this name, that its partner belongs to it."""
+    return WITH_DELETE_DELTA if isinstance(name, Delta) else WITH_DELTA
+
+
+def halves(paths: Collection[str], read_hidden: ReadHidden) -> frozenset[str]:
+    """The directories that are half of a pair whose other half is not there."""
+    names = {path: parse_directory(path) for path in paths}
+    known = set(names.values())
+    return frozenset(
+        path for path, name in names.items() if _is_half(path, name, known, read_hidden)
+    )
+
+
+def _is_half(
+    path: str,
+    name: DirectoryName | None,
+    known: Collection[DirectoryName | None],
+    read_hidden: ReadHidden,
+) -> bool:
+    if name is None or isinstance(name, Base):
+        return False
+    other = partner(name)
+    return (
+        other is not None
+        and other not in known
+        and read_hidden(f"{path}/{partner_file(name)}") is not None
+    )
+
+
+def without_halves(
+    directories: Mapping[str, _Files], read_hidden: ReadHidden
+) -> Mapping[str, _Files]:
+    """The directories without ``halves``."""
+    dropped = halves(directories, read_hidden)
+    return {path: files for path, files in directories.items() if path not in dropped}
+
+
+def missing_inputs(
+    path: str, known: Collection[str], read_hidden: ReadHidden
+) -> tuple[str, ...] | None:
+    """The paths of what the directory at ``path`` was made from that are not ``known`` any more;
+    None for a directory that does not say what that was. FormatError if it says so in other words.
+    """
+    inputs = _inputs(path, read_hidden)
+    return None if inputs is None else tuple(one for one in inputs if one not in known)
+
+
+def is_final(path: str, known: Collection[str], read_hidden: ReadHidden) -> bool:
+    """Whether the directory at ``path`` says what it was made from, and nothing of that is
+    ``known`` any more: nobody can go on with it, so that it need not be said.
+    """
+    inputs = _inputs(path, read_hidden)
+    return inputs is not None and not any(one in known for one in inputs)
+
+
+def _inputs(path: str, read_hidden: ReadHidden) -> list[str] | None:
+    content = read_hidden(f"{path}/{INPUTS_FILE}")
+    if content is None:
+        return None
+    try:
+        inputs = json.loads(content)
+    except ValueError:
+        inputs = None
+    if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
+        raise FormatError(f'unknown content of "{path}/{INPUTS_FILE}"')
+    return inputs
+
+
+def nothing_hidden(_path: str) -> bytes | None:
+    """A ReadHidden of directories without such files."""
+    return None
+
+
+def inputs_text(inputs: Collection[str]) -> bytes:
+    """The content of INPUTS_FILE."""
+    return json.dumps(sorted(inputs), ensure_ascii=False).encode()

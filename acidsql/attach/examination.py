@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from acidsql.acid.acid_directory import FileEntry, file_name, id_range
 from acidsql.acid.evidence import Evidence, evidence_of
 from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcType, same_storage
 from acidsql.acid.paths import DeleteDelta, is_hidden, parse_directory

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from acidsql.acid.footer_keys import VERSION
-from acidsql.acid.orc_tail import OrcTail
+from acidsql.acid.orc_tail import VERSION, OrcTail
 from acidsql.acid.paths import DeleteDelta, is_hidden, parse_bucket_file, parse_directory
 from acidsql.catalog.attached import OLD_EVENTS
 from acidsql.catalog.model import Table

@@ -17,11 +17,11 @@ from acidsql.catalog.model import (
     Partition,
     SortColumn,
     Table,
+    storage_of,
 )
 from acidsql.catalog.partitions import partition_text
 from acidsql.catalog.show_create import shown_properties
 from acidsql.catalog.statistics import ACCURATE, ColumnStatistics
-from acidsql.catalog.storage import storage_of
 from acidsql.catalog.text import java_double
 from acidsql.catalog.types import PrimitiveType
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from acidsql.catalog import statistics
 from acidsql.catalog.attached import ATTACHED
-from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableKind
-from acidsql.catalog.storage import storage_of
+from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableKind, storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 
 _HIDDEN_PROPERTIES = statistics.KEYS | {

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from acidsql.catalog.model import Table
-from acidsql.catalog.storage import storage_of
+from acidsql.catalog.model import Table, storage_of
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 from acidsql.lazy_dataclass import dataclass
 

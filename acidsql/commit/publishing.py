@@ -17,9 +17,8 @@ from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
 from acidsql.storage.common_rows import CommonRows, RowComparison
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
-from acidsql.storage.write.pending import PendingRoot, PendingWrites
+from acidsql.storage.write.pending import PendingRoot, PendingWrites, needs_settling, settle
 from acidsql.storage.write.publish import publish
-from acidsql.storage.write.settle import needs_settling, settle
 from acidsql.storage.write.target import StagedFile
 
 

@@ -32,8 +32,6 @@ from enum import Enum
 from itertools import groupby
 
 from acidsql import crash_points
-from acidsql.acid.bases import BaseKind, parse_marker
-from acidsql.acid.compacted import INPUTS_FILE
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.paths import (
     METADATA_FILE,
@@ -42,6 +40,7 @@ from acidsql.acid.paths import (
     is_reserved,
     parse_directory,
 )
+from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, parse_marker
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.commit.dropped import settle_noted

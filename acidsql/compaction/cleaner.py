@@ -22,11 +22,8 @@ from dataclasses import field
 from typing import Protocol
 
 from acidsql import crash_points
-from acidsql.acid.acid_directory import AcidDirectory, id_range
-from acidsql.acid.bases import BaseKind, parse_marker
-from acidsql.acid.compacted import INPUTS_FILE, is_final
 from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.listed import group_files
+from acidsql.acid.listed import AcidDirectory, group_files, id_range
 from acidsql.acid.paths import (
     METADATA_FILE,
     Base,
@@ -34,7 +31,7 @@ from acidsql.acid.paths import (
     is_reserved,
     parse_directory,
 )
-from acidsql.acid.snapshot import choose
+from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, choose, is_final, parse_marker
 from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from acidsql.acid.acid_directory import AcidDirectory, FileEntry
 from acidsql.acid.ids import TxnId
+from acidsql.acid.listed import AcidDirectory, FileEntry
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
 from acidsql.catalog.attached import is_overlay, seen_txns

@@ -11,9 +11,8 @@ from contextlib import suppress
 from dataclasses import field, replace
 from enum import StrEnum
 
-from acidsql.acid.acid_directory import AcidDirectory, FileEntry, id_range
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
-from acidsql.acid.listed import is_in_inner
+from acidsql.acid.listed import AcidDirectory, FileEntry, id_range, is_in_inner
 from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError, SnapshotTooOldError

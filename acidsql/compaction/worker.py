@@ -17,8 +17,8 @@ from functools import partial
 from typing import Protocol
 
 from acidsql import crash_points
-from acidsql.acid.acid_directory import AcidDirectory
 from acidsql.acid.ids import WriteId
+from acidsql.acid.listed import AcidDirectory
 from acidsql.acid.paths import Base
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from acidsql.acid.compacted import nothing_hidden
 from acidsql.acid.evidence import evidence_of
+from acidsql.acid.snapshot import nothing_hidden
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import (
     name_of,

@@ -133,7 +133,7 @@ class _Values:
 
         from acidsql.arrow_arrays import arrow_array
         from acidsql.catalog.arrow_types import arrow_type
-        from acidsql.expressions.kernels.arrays import FAILURES
+        from acidsql.expressions.kernels.comparing import FAILURES
 
         numbers: dict[str, int] = {}
         positions = [numbers.setdefault(text, len(numbers)) for text in texts]

@@ -27,7 +27,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.acid.paths import is_hidden
 from acidsql.files.arrow_errors import os_error, os_errors
 from acidsql.files.fileio import Listing

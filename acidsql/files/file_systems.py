@@ -24,7 +24,7 @@ from acidsql.settings import Settings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.acid.acid_directory import FileEntry
+    from acidsql.acid.listed import FileEntry
     from acidsql.files.arrow_files import ArrowFileIO
 
 

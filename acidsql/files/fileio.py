@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.lazy_dataclass import dataclass
 from acidsql.utf8 import is_text
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.acid.paths import is_hidden
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files.fileio import FileIO, Listing, check_name, pieces_of

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Insert, Table, insert, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from acidsql.errors import InternalError, MetastoreError
-from acidsql.metastore.forking import no_fork, watch
+from acidsql.metastore.process import no_fork, watch
 from acidsql.metastore.schema import (
     changed_error,
     create,

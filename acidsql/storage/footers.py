@@ -9,15 +9,22 @@ never change once they are visible, so the answers are kept by path, size and ti
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from acidsql.acid.acid_directory import DataFile
 from acidsql.acid.bucket_codec import decode
-from acidsql.acid.footer_keys import STATS
-from acidsql.acid.orc_tail import FIRST_READ, ColumnStatistics, OrcTail, integer_range, load_tail
+from acidsql.acid.listed import DataFile
+from acidsql.acid.orc_tail import (
+    FIRST_READ,
+    STATS,
+    ColumnStatistics,
+    OrcTail,
+    integer_range,
+    load_tail,
+)
 from acidsql.acid.orc_types import (
     BUCKET_COLUMN,
     EVENT_FIELDS,
@@ -356,3 +363,45 @@ def _holds_other_operations(tail: OrcTail, operation: int) -> bool:
         return False  # a file that keeps neither: Hive reads it for what its directory says
     inserts, updates, deletes = stats
     return updates != "0" or (deletes if operation == _INSERT else inserts) != "0"
+
+
+# ---- what a session keeps of what it has read, up to a weight, for all its threads
+
+
+Key = TypeVar("Key")
+Thing = TypeVar("Thing")
+
+
+class Kept(Generic[Key, Thing]):
+    """Things that weigh ``most`` together at most: those that were asked for last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Key, tuple[Thing, int]] = OrderedDict()
+        self._total = 0
+        self._lock = threading.Lock()
+
+    def find(self, key: Key) -> Thing | None:
+        """What is kept under the key."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None:
+                return None
+            self._kept.move_to_end(key)
+            return kept[0]
+
+    def keep(self, key: Key, thing: Thing, weight: int) -> None:
+        """Keeps it, unless something is kept under the key, or it alone weighs too much."""
+        with self._lock:
+            if key in self._kept or weight > self._most:
+                return
+            self._kept[key] = thing, weight
+            self._total += weight
+            while self._total > self._most:
+                _, (_, gone) = self._kept.popitem(last=False)
+                self._total -= gone
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._total = 0

@@ -7,10 +7,8 @@ from typing import Any
 
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.delete_events import DeleteEventReader
-from acidsql.storage.footers import FileKey, Footers, Tasks, no_tasks
-from acidsql.storage.id_runs import MAX_RUNS, IdRuns
-from acidsql.storage.kept import Kept
+from acidsql.storage.delete_events import MAX_RUNS, DeleteEventReader, IdRuns
+from acidsql.storage.footers import FileKey, Footers, Kept, Tasks, no_tasks
 from acidsql.storage.scan.ahead import Workers
 
 KeptColumns = Kept[tuple[FileKey, int, str | int], Any]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from acidsql.acid.acid_directory import id_range, takes_in
+from acidsql.acid.listed import id_range, takes_in
 from acidsql.acid.paths import Base, DirectoryName, is_reserved, parse_directory
 from acidsql.acid.write_ids import RangeResponse, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog

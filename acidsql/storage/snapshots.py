@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
-from acidsql.acid.acid_directory import AcidDirectory, DataFile, FileEntry
 from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
-from acidsql.acid.listed import names_above
+from acidsql.acid.listed import AcidDirectory, DataFile, FileEntry, names_above
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import Filled, StatisticsChange, changed, nothing_yet
 from acidsql.errors import FormatError

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from acidsql.acid.acid_directory import FileEntry, id_range
 from acidsql.acid.evidence import Evidence, Ranges, evidence_of
 from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.listed import FileEntry, id_range
 from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.catalog.model import Table
 from acidsql.errors import FormatError, OperationalError, Warning

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.evidence import Evidence, evidence_of
+from acidsql.acid.listed import FileEntry
 from acidsql.errors import FormatError
 
 MARKERS = {"base_0000003/_metadata_acid": b'{"thisFileVersion":"0","dataFormat":"compacted"}'}

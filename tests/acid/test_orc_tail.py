@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 from pyarrow import orc
 
 from acidsql.acid import orc_footer_pb2
-from acidsql.acid.orc_codecs import OrcCodec, pack, unpack
 from acidsql.acid.orc_footer_pb2 import Footer, PostScript, Type
 from acidsql.acid.orc_tail import (
     FIRST_READ,
+    OrcCodec,
     OrcTail,
     edit_tail,
     load_tail,
+    pack,
     read_tail,
+    unpack,
 )
 from acidsql.acid.orc_types import (
     EVENT_FIELDS,

@@ -14,12 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidsql.acid.acid_directory import AcidDirectory, Directory, FileEntry
-from acidsql.acid.bases import BaseKind, parse_marker
-from acidsql.acid.compacted import INPUTS_FILE, WITH_DELETE_DELTA, WITH_DELTA, inputs_text
 from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
+from acidsql.acid.listed import AcidDirectory, Directory, FileEntry
 from acidsql.acid.paths import Base, DeleteDelta, Delta
-from acidsql.acid.snapshot import choose
+from acidsql.acid.snapshot import (
+    INPUTS_FILE,
+    WITH_DELETE_DELTA,
+    WITH_DELTA,
+    BaseKind,
+    choose,
+    inputs_text,
+    parse_marker,
+)
 from acidsql.acid.write_ids import (
     ValidCleanerWriteIdList,
     ValidCompactorWriteIdList,

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.footer_keys import KEY_INDEX, STATS
-from acidsql.acid.orc_tail import edit_tail
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, edit_tail
 from acidsql.files.local_files import LOCAL
 from acidsql.storage.footers import read_footer
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.acid_directory import FileEntry
 from acidsql.acid.ids import WriteId
+from acidsql.acid.listed import FileEntry
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Table, TableName

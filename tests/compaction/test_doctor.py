@@ -17,9 +17,8 @@ from pyarrow import orc
 from sqlalchemy import delete, insert
 
 from acidsql.acid.bucket_codec import encode
-from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
 from acidsql.acid.ids import BucketId, StatementId
-from acidsql.acid.orc_tail import edit_tail
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION, edit_tail
 from acidsql.catalog.model import Table, TableName
 from acidsql.compaction.doctor.finding import Finding, Severity
 from acidsql.compaction.doctor.mending import STRAYS, mend

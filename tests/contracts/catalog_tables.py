@@ -8,6 +8,7 @@ import pytest
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import (
+    STORAGES,
     Bucketing,
     Column,
     Constraint,
@@ -21,7 +22,6 @@ from acidsql.catalog.model import (
     TableName,
     View,
 )
-from acidsql.catalog.storage import STORAGES
 from acidsql.catalog.types import parse_type
 from acidsql.errors import (
     AlreadyExistsError,

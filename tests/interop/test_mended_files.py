@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
 from acidsql.catalog.model import TableName
 from acidsql.compaction.doctor.mending import forget_lost, mend
 from acidsql.compaction.doctor.rounds import examine_table

@@ -28,7 +28,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from acidsql.expressions.spark_functions import SPARK_FUNCTIONS
+from acidsql.expressions.spark_words import SPARK_FUNCTIONS
 from acidsql.spark import jvm
 from acidsql.spark.jvm import java, jobs, object_filters
 from acidsql.spark.read.scan_words import file_uri

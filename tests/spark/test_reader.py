@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import FormatError
 from acidsql.expressions.predicate import Comparison, Predicate

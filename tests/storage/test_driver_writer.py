@@ -16,7 +16,7 @@ from pyarrow import orc
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.hashing.bucketing import bucket_numbers
 from acidsql.acid.ids import BucketId, StatementId
-from acidsql.acid.orc_codecs import OrcCodec
+from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import struct_type
 from acidsql.catalog.model import Table
 from acidsql.errors import (

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.storage.delete_events import DeadIds, DeleteEvents
-from acidsql.storage.id_runs import IdColumns, IdRuns
-from acidsql.storage.kept import Kept
+from acidsql.storage.delete_events import DeadIds, DeleteEvents, IdColumns, IdRuns
+from acidsql.storage.footers import Kept
 
 RUNS = st.lists(
     st.tuples(st.integers(1, 30), st.integers(0, 3), st.integers(0, 60), st.integers(16, 40)),

@@ -11,7 +11,6 @@ from dataclasses import field
 from google.protobuf.message import DecodeError
 
 from acidsql.acid.joining.column_statistics import merged
-from acidsql.acid.orc_codecs import pack
 from acidsql.acid.orc_footer_pb2 import Footer, StripeInformation
 from acidsql.acid.orc_tail import (
     MAGIC_SIZE,
@@ -19,6 +18,7 @@ from acidsql.acid.orc_tail import (
     OrcTail,
     edited_postscript,
     metadata_length,
+    pack,
 )
 from acidsql.errors import FormatError, InternalError
 from acidsql.lazy_dataclass import dataclass

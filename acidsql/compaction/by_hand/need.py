@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.listed import AcidDirectory
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, names_words

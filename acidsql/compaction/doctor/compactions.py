@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidsql.acid.compacted import nothing_hidden, partner, partner_file
 from acidsql.acid.evidence import evidence_of
 from acidsql.acid.listed import is_like_outer
 from acidsql.acid.paths import NO_VISIBILITY, Base, is_reserved, parse_directory
+from acidsql.acid.snapshot import nothing_hidden, partner, partner_file
 from acidsql.compaction.doctor.finding import PASSES, Finding, RemoveCopy, Root, Severity
 from acidsql.errors import FormatError
 

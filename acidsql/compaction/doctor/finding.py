@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 
-from acidsql.acid.acid_directory import FileEntry, id_range
 from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.listed import FileEntry, id_range
 from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table

@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from acidsql.acid.acid_directory import FileEntry, file_name, id_range
 from acidsql.acid.bucket_codec import decode
-from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
-from acidsql.acid.orc_tail import OrcTail
+from acidsql.acid.listed import FileEntry, file_name, id_range
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION, OrcTail
 from acidsql.acid.orc_types import (
     BUCKET_COLUMN,
     ORIGINAL_TRANSACTION_COLUMN,

@@ -13,8 +13,7 @@ from typing import assert_never
 from pyarrow import orc
 
 from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending
-from acidsql.acid.orc_tail import OrcTail, edit_tail
+from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.paths import (
     ACID_VERSION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from acidsql.acid.acid_directory import FileEntry, file_name, id_range
+from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.paths import (
     ACID_VERSION_FILE,
     FLUSH_LENGTH_SUFFIX,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from acidsql.acid.acid_directory import FileEntry
+from acidsql.acid.listed import FileEntry
 from acidsql.acid.paths import is_reserved
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import is_overlay, seen_txns

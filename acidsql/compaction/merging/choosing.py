@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acidsql.acid.acid_directory import AcidDirectory, Directory, id_range
 from acidsql.acid.ids import WriteId
+from acidsql.acid.listed import AcidDirectory, Directory, id_range
 from acidsql.acid.paths import BEFORE_ALL_WRITES, Base, DeleteDelta, Delta, DirectoryName
 from acidsql.catalog.attached import ONLY_MINOR, is_overlay
 from acidsql.catalog.model import Table

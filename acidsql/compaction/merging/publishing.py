@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from acidsql import crash_points
-from acidsql.acid.compacted import INPUTS_FILE, halves, inputs_text, partner_file
 from acidsql.acid.ids import BucketId
 from acidsql.acid.paths import (
     ACID_VERSION,
@@ -23,6 +22,7 @@ from acidsql.acid.paths import (
     bucket_file_name,
     is_reserved,
 )
+from acidsql.acid.snapshot import INPUTS_FILE, halves, inputs_text, partner_file
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
 from acidsql.compaction.merging.merge import Merge

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.expressions.kernels.arrays import (
+from acidsql.expressions.kernels.comparing import (
     Values,
     certain,
     from_numbers,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.arrow_types import arrow_type
-from acidsql.expressions.kernels.arrays import FAILURES, Values
+from acidsql.expressions.kernels.comparing import FAILURES, Values
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.vectors.vector import Vector
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.expressions.kernels.arrays import Values, from_numbers, numbers_of
 from acidsql.expressions.kernels.casting import check_years
+from acidsql.expressions.kernels.comparing import Values, from_numbers, numbers_of
 from acidsql.expressions.not_here import NotHere
 
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")

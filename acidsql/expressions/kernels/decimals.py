@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType
 from acidsql.expressions.decimals import EXACT
-from acidsql.expressions.kernels.arrays import Values, certain, where
+from acidsql.expressions.kernels.comparing import Values, certain, where
 from acidsql.expressions.kernels.rowwise import each
 
 _ROUNDED = "half_towards_infinity"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_scalar, filled
-from acidsql.expressions.kernels.arrays import Values
+from acidsql.expressions.kernels.comparing import Values
 
 _BEYOND_BIGINT = 2.0**63
 

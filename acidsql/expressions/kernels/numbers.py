@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import DecimalType
-from acidsql.expressions.kernels.arrays import (
+from acidsql.expressions.kernels.casting import floating_to_integer
+from acidsql.expressions.kernels.comparing import (
     Values,
     certain,
+    compare,
     from_numbers,
     numbers_of,
     where,
 )
-from acidsql.expressions.kernels.casting import floating_to_integer
-from acidsql.expressions.kernels.comparing import compare
 from acidsql.expressions.kernels.decimals import divided, fitted
 from acidsql.expressions.values import BIGINT
 

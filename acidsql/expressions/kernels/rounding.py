@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.expressions.kernels.arrays import Values, numbers_of
+from acidsql.expressions.kernels.comparing import Values, numbers_of
 from acidsql.expressions.kernels.decimals import fitted
 from acidsql.expressions.kernels.rowwise import completed, each
 from acidsql.expressions.values import DOUBLE

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.types import HiveType
-from acidsql.expressions.kernels.arrays import Values
+from acidsql.expressions.kernels.comparing import Values
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import UNKNOWN
 

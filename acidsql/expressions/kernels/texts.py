@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_scalar
-from acidsql.expressions.kernels.arrays import Values, nulls_like
+from acidsql.expressions.kernels.comparing import Values, nulls_like
 from acidsql.expressions.kernels.rowwise import each
 from acidsql.expressions.values import STRING
 

@@ -3,8 +3,7 @@ Arrow (``vectorized``), run on it (``Vector.run``).
 """
 
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.vectors.compiler import vectorized
-from acidsql.expressions.vectors.storing import store_cast
+from acidsql.expressions.vectors.compiler import store_cast, vectorized
 from acidsql.expressions.vectors.vector import Vector
 
 __all__ = ["NotHere", "Vector", "store_cast", "vectorized"]

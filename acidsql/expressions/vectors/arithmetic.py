@@ -8,22 +8,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION, DecimalType, HiveType
-from acidsql.expressions.coercion import (
+from acidsql.expressions.decimals import EXACT, rescaled, rounded_double
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.tree import VOID
+from acidsql.expressions.values import (
+    BIGINT,
+    DATE,
+    DOUBLE,
     FLOAT,
+    INT,
+    STRING,
+    UNKNOWN,
     adjusted,
     as_decimal,
+    bits_of,
     decimal_result,
     number_beside_text,
     unified_type,
     wider_type,
 )
-from acidsql.expressions.decimals import EXACT, rescaled, rounded_double
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import BIGINT, DATE, DOUBLE, INT, STRING, UNKNOWN, bits_of
-from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import beside, check_comparable, converted
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
     from acidsql.expressions.vectors.compiler import Compiler

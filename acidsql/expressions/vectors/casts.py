@@ -13,14 +13,12 @@ from acidsql.catalog.types import (
     PrimitiveType,
     VarcharType,
 )
-from acidsql.expressions.coercion import FLOAT
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import DOUBLE, STRING, bits_of, caster
-from acidsql.expressions.vectors.signals import Kernels, applied
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.values import DOUBLE, FLOAT, STRING, bits_of, caster
+from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
-_arrays = Kernels("arrays")
+_comparing = Kernels("comparing")
 _casting = Kernels("casting")
 _rounding = Kernels("rounding")
 _rowwise = Kernels("rowwise")
@@ -53,7 +51,7 @@ def cast(vector: Vector, target: HiveType, *, ansi: bool) -> Vector:
 
 
 def _nulls(target: HiveType, values: Any) -> Any:
-    return _arrays.nulls_like(values, target)
+    return _comparing.nulls_like(values, target)
 
 
 def _kernel(  # noqa: C901  (one arm for each pair of types)

@@ -15,9 +15,8 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import TODAY, VOID
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors.casts import BINARY
-from acidsql.expressions.vectors.signals import Kernels, applied
 from acidsql.expressions.vectors.truths import written_day
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
     from acidsql.expressions.vectors.compiler import Compiler

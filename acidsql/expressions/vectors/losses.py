@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from acidsql.catalog.types import TIMESTAMP_NTZ, CharType, HiveType, PrimitiveType, VarcharType
-from acidsql.expressions.coercion import FLOAT
 from acidsql.expressions.losses import Loss
-from acidsql.expressions.values import DOUBLE, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.values import DOUBLE, FLOAT, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors.casts import cast
-from acidsql.expressions.vectors.signals import Kernels
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.vectors.vector import Kernels, Vector
 
 _losses = Kernels("losses")
 _BIGINT = PrimitiveType("bigint")

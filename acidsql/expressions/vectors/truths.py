@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
-from acidsql.expressions.coercion import FLOAT, common_type, common_type_of_list, operand_type
 from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
@@ -17,20 +16,22 @@ from acidsql.expressions.values import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     STRING,
     TIMESTAMP,
     UNKNOWN,
     bits_of,
     caster,
+    common_type,
+    common_type_of_list,
+    operand_type,
 )
-from acidsql.expressions.vectors.signals import Kernels, applied
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
     from acidsql.expressions.vectors.compiler import Compiler
 
 _comparing = Kernels("comparing")
-_arrays = Kernels("arrays")
 
 _SIGNS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _MOST_IN_LIST = 10

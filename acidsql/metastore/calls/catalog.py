@@ -32,9 +32,8 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
-from acidsql.metastore.rows.directories import delete_directories, insert_directories
 from acidsql.metastore.rows.kept import keep_at, move_kept
-from acidsql.metastore.rows.leftovers import mark_stray
+from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
 from acidsql.metastore.rows.partitions import (
     delete_partitions,
     find_partition,

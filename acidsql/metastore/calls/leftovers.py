@@ -17,14 +17,6 @@ from acidsql.metastore.locations import stored_location
 from acidsql.metastore.locking import find_dead_locks, give_up
 from acidsql.metastore.opening import open_txns, purged_below
 from acidsql.metastore.process import Process
-from acidsql.metastore.rows.directories import (
-    any_directories,
-    delete_directories,
-    find_directories,
-    insert_directories,
-    insert_moves,
-    is_directory_noted,
-)
 from acidsql.metastore.rows.kept import (
     find_hidden_names,
     find_kept,
@@ -34,9 +26,15 @@ from acidsql.metastore.rows.kept import (
     move_kept,
 )
 from acidsql.metastore.rows.leftovers import (
+    any_directories,
+    delete_directories,
     find_aborted,
+    find_directories,
     find_recorded,
     forget,
+    insert_directories,
+    insert_moves,
+    is_directory_noted,
     mark_txn_stray,
     recorded,
 )
@@ -58,8 +56,7 @@ from acidsql.metastore.rows.readers import (
 )
 from acidsql.metastore.rows.statistics import partition_ids
 from acidsql.metastore.rows.tables import find_table
-from acidsql.metastore.rows.txns import require_open, valid_txns
-from acidsql.metastore.rows.written import forget_written
+from acidsql.metastore.rows.txns import forget_written, require_open, valid_txns
 from acidsql.metastore.store import CommitFailedError
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds

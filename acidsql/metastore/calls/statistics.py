@@ -34,8 +34,7 @@ from acidsql.metastore.rows.statistics import (
     change_tables,
     partition_ids,
 )
-from acidsql.metastore.rows.txns import valid_txns
-from acidsql.metastore.rows.written import find_written, forget_written
+from acidsql.metastore.rows.txns import find_written, forget_written, valid_txns
 from acidsql.metastore.store import Store
 from acidsql.metastore.tables import PART_COL_STATS, TAB_COL_STATS, TBLS
 

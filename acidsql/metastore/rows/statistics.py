@@ -38,7 +38,7 @@ from acidsql.metastore.rows.column_statistics import (
     forget_columns_of_partitions,
     forget_columns_of_table,
 )
-from acidsql.metastore.rows.written import forget_written, insert_written
+from acidsql.metastore.rows.txns import forget_written, insert_written
 from acidsql.metastore.tables import PARTITION_PARAMS, PARTITIONS, TABLE_PARAMS, TBLS
 
 BATCH = 500

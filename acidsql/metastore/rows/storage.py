@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Row, bindparam, delete, insert, select
 
-from acidsql.catalog.model import Bucketing, Skew, SortColumn, Storage, Table
-from acidsql.catalog.storage import storage_of
+from acidsql.catalog.model import Bucketing, Skew, SortColumn, Storage, Table, storage_of
 from acidsql.metastore.locations import stored_location
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import (

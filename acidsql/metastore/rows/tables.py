@@ -23,9 +23,17 @@ from sqlalchemy import (
     update,
 )
 
-from acidsql.catalog.model import Column, FileFormat, Storage, Table, TableKind, TableName, View
+from acidsql.catalog.model import (
+    Column,
+    FileFormat,
+    Storage,
+    Table,
+    TableKind,
+    TableName,
+    View,
+    recognized,
+)
 from acidsql.catalog.statistics import KEYS, doubted
-from acidsql.catalog.storage import recognized
 from acidsql.catalog.types import parse_type
 from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.rows.constraints import insert_constraints, read_constraints

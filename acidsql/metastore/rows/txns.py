@@ -6,11 +6,12 @@ Functions on a connection inside somebody's read or write transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
 from sqlalchemy import (
     Connection,
+    and_,
     bindparam,
     delete,
     exists,
@@ -19,16 +20,32 @@ from sqlalchemy import (
     literal,
     null,
     select,
+    true,
     update,
 )
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import base_name
 from acidsql.acid.write_ids import ValidTxnList
+from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
 from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
+from acidsql.metastore.tables import (
+    DBS,
+    DIRECTORIES_TO_DELETE,
+    PARTITIONS,
+    TBLS,
+    WRITTEN_DIRECTORIES,
+)
 from acidsql.metastore.txn_tables import (
+    AUX_TABLE,
+    COMPACTOR_DAEMONS,
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
     MIN_HISTORY_WRITE_ID,
+    READERS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
@@ -237,3 +254,156 @@ def _record_unrecorded(connection: Connection, txn_ids: Collection[TxnId]) -> No
         "TC_WRITEID",
     )
     connection.execute(insert(TXN_COMPONENTS).from_select(columns, unrecorded))
+
+
+# ---- which tables a transaction has written to
+
+
+_WD = WRITTEN_DIRECTORIES.c
+_INSERT = insert(WRITTEN_DIRECTORIES)
+_OF_TABLE = (
+    select(PARTITIONS.c.PART_NAME, _WD.WD_DIRECTORY, _WD.WD_FILES, _WD.WD_BYTES)
+    .join_from(
+        WRITTEN_DIRECTORIES, PARTITIONS, PARTITIONS.c.PART_ID == _WD.WD_PART_ID, isouter=True
+    )
+    .where(_WD.WD_TBL_ID == bindparam("table"))
+)
+_FORGET_BASE = delete(WRITTEN_DIRECTORIES).where(
+    _WD.WD_TBL_ID
+    == select(TBLS.c.TBL_ID)
+    .join_from(TBLS, DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
+    .where(DBS.c.NAME == bindparam("database"), TBLS.c.TBL_NAME == bindparam("table"))
+    .scalar_subquery(),
+    _WD.WD_DIRECTORY == bindparam("directory"),
+)
+_IS_THERE = select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == bindparam("table"))
+
+
+def insert_written(
+    connection: Connection,
+    table_id: int,
+    changes: Iterable[StatisticsChange],
+    ids: Mapping[str, int],
+) -> None:
+    """Stores the directories of changes of one table. ``ids``: of its partitions that are there, by
+    their names; those of others are passed over.
+    """
+    rows = [
+        {
+            "WD_TBL_ID": table_id,
+            "WD_PART_ID": None if partition is None else ids[partition],
+            "WD_DIRECTORY": directory,
+            "WD_FILES": filled.files,
+            "WD_BYTES": filled.bytes,
+        }
+        for change in changes
+        for partition in [_name(change)]
+        if partition is None or partition in ids
+        for directory, filled in change.directories.items()
+    ]
+    if rows and connection.execute(_IS_THERE, {"table": table_id}).first() is not None:
+        connection.execute(_INSERT, rows)
+
+
+def _name(change: StatisticsChange) -> str | None:
+    return None if change.partition is None else name_of(change.table, change.partition)
+
+
+def find_written(connection: Connection, table: Table) -> tuple[WrittenDirectory, ...]:
+    """The directories on record of a table."""
+    return tuple(
+        WrittenDirectory(
+            partition=row.PART_NAME,
+            directory=row.WD_DIRECTORY,
+            filled=Filled(row.WD_FILES, row.WD_BYTES),
+        )
+        for row in connection.execute(_OF_TABLE, {"table": table.table_id})
+    )
+
+
+def forget_written(
+    connection: Connection,
+    table_id: int,
+    partition_id: int | None,
+    directories: Collection[str] | None = None,
+) -> None:
+    """Forgets these directories of a table without partitions, or of one partition; None: all."""
+    root = and_(_WD.WD_TBL_ID == table_id, _WD.WD_PART_ID.is_not_distinct_from(partition_id))
+    if directories is None:
+        connection.execute(delete(WRITTEN_DIRECTORIES).where(root))
+    elif directories:
+        named = _WD.WD_DIRECTORY == bindparam("name")
+        connection.execute(
+            delete(WRITTEN_DIRECTORIES).where(root, named),
+            [{"name": directory} for directory in directories],
+        )
+
+
+def forget_base(connection: Connection, table: TableName, write_id: WriteId) -> None:
+    """Forgets the base of a write id, in whatever partition of the table."""
+    named = {"database": table.database, "table": table.table, "directory": base_name(write_id)}
+    connection.execute(_FORGET_BASE, named)
+
+
+# ---- signs of life on a clock that neither jumps nor runs while the machine sleeps
+
+
+CLOCK_OFFSET = "ClockOffset"
+"""AUX_TABLE key: MT_KEY2 is the wall clock less the steady one, in milliseconds; MT_COMMENT names
+the boot of the machine that the steady one counts from.
+"""
+
+_KNOWN = select(AUX_TABLE.c.MT_KEY2, AUX_TABLE.c.MT_COMMENT).where(
+    AUX_TABLE.c.MT_KEY1 == CLOCK_OFFSET
+)
+_NOTE = (
+    update(AUX_TABLE)
+    .where(AUX_TABLE.c.MT_KEY1 == CLOCK_OFFSET)
+    .values(MT_KEY2=bindparam("offset"), MT_COMMENT=bindparam("boot"))
+)
+
+
+def jump(connection: Connection, *, offset: int, boot: str, tolerance: int) -> int:
+    """How far the wall clock has jumped against the steady one since signs of life were last in
+    step with it; milliseconds. 0 if by no more than ``tolerance``, or in another boot.
+    """
+    known = connection.execute(_KNOWN).first()
+    if known is None or known.MT_COMMENT != boot:
+        return 0
+    difference: int = offset - known.MT_KEY2
+    return difference if abs(difference) > tolerance else 0
+
+
+def keep_in_step(
+    connection: Connection, *, now: int, offset: int, boot: str, tolerance: int
+) -> None:
+    """Moves all signs of life with the wall clock if that has jumped. ``now``: what it shows."""
+    known = connection.execute(_KNOWN).first()
+    if known is None:
+        connection.execute(
+            insert(AUX_TABLE).values(MT_KEY1=CLOCK_OFFSET, MT_KEY2=offset, MT_COMMENT=boot)
+        )
+        return
+    difference = offset - known.MT_KEY2
+    if known.MT_COMMENT == boot and abs(difference) <= tolerance:
+        return
+    if known.MT_COMMENT == boot:
+        _move(connection, difference, now)
+    connection.execute(_NOTE, {"offset": offset, "boot": boot})
+
+
+def _move(connection: Connection, difference: int, now: int) -> None:
+    """None lies in the future afterwards: those that were given after the jump are as they were."""
+    beats = (
+        (TXNS, TXNS.c.TXN_LAST_HEARTBEAT, TXNS.c.TXN_STATE != TxnState.COMMITTED.value),
+        (HIVE_LOCKS, HIVE_LOCKS.c.HL_LAST_HEARTBEAT, HIVE_LOCKS.c.HL_LAST_HEARTBEAT > 0),
+        (DIRECTORIES_TO_DELETE, DIRECTORIES_TO_DELETE.c.DD_TIME, true()),
+        (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_LAST_HEARTBEAT, true()),
+        (COMPACTOR_DAEMONS, COMPACTOR_DAEMONS.c.CD_LAST_HEARTBEAT, true()),
+        (READERS, READERS.c.RD_LAST_HEARTBEAT, true()),
+    )
+    for table, beat, living in beats:
+        connection.execute(update(table).where(living).values({beat: beat + difference}))
+        connection.execute(update(table).where(living, beat > now).values({beat: now}))
+    until = READERS.c.RD_UNTIL
+    connection.execute(update(READERS).values({until: until + difference}))

@@ -21,7 +21,7 @@ _CALLED = re.compile(r"(\w+)\s*\(")
 
 def unknown_function(name: str, span: Span | None = None) -> BindError:
     """The error for a function that is not there (Hive: ErrorMsg.INVALID_FUNCTION)."""
-    from acidsql.expressions.spark_functions import nearest_function
+    from acidsql.expressions.spark_words import nearest_function
 
     near = nearest_function(name)
     hint = f'did you mean "{near}"?' if near else None
@@ -51,7 +51,7 @@ def check_nodes(source: str, base: int, nodes: Iterable[exp.Expr], knows: KnowsF
 
 
 def _check(source: str, name: str, span: Span, knows: KnowsFunction) -> None:
-    from acidsql.expressions.spark_functions import is_function
+    from acidsql.expressions.spark_words import is_function
 
     if not is_function(name) and not knows(name):
         raise unknown_function(name, span).at(source)

@@ -22,9 +22,8 @@ from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Stored
-from acidsql.run.driver.constants import check_stores
 from acidsql.run.driver.literal_rows import literal_table
-from acidsql.run.driver.new_rows import Losing, check_new_rows, key_texts, one_batch
+from acidsql.run.driver.new_rows import Losing, check_new_rows, check_stores, key_texts, one_batch
 from acidsql.run.driver.values_rows import counters_of_values
 from acidsql.run.flow import Change, Merging
 from acidsql.run.trace import Figures, note_written

@@ -22,8 +22,8 @@ from acidsql.plan.operators import CheckOnce, LocalInsertUnmatched, LocalJoin, L
 from acidsql.planner.bind.local.merge_trees import LocalMerge
 from acidsql.run import merge_source
 from acidsql.run.clause_files import once_each
-from acidsql.run.driver.constants import check_merge
 from acidsql.run.driver.merge_rows import LocalSource
+from acidsql.run.driver.new_rows import check_merge
 from acidsql.run.flow import Merging
 from acidsql.run.trace import Figures
 from acidsql.storage.key_lookup import KeyLookup

@@ -40,7 +40,7 @@ from acidsql.planner.bind.local.query_trees import (
     Semantics,
     shown_columns,
 )
-from acidsql.run.driver.constants import check_query
+from acidsql.run.driver.new_rows import check_query
 from acidsql.run.driver.rows import early_test, rows_of, stream_rows
 from acidsql.run.driver.values_rows import batches_of_values, rows_of_values
 from acidsql.run.flow import Change, Flow, Merging

@@ -52,7 +52,7 @@ from acidsql.spark.read.views import Views
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.original_ids import first_rows
+from acidsql.storage.row_ids import first_rows
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import data_names
 

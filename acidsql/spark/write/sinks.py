@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
-from acidsql.acid.orc_codecs import OrcCodec
+from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape

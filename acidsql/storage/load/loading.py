@@ -18,8 +18,8 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from acidsql.acid.acid_directory import DataFile
 from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId, WriteId
+from acidsql.acid.listed import DataFile
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.errors import BindError, ExecutionError, Span
 from acidsql.files.fileio import FileIO

@@ -19,12 +19,11 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileReader
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
-from acidsql.storage.delete_events import DeadIds, valid_mask
+from acidsql.storage.delete_events import DeadIds, IdColumns, IdRuns, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout
 from acidsql.storage.footers import RowIdRange, ScanFile
-from acidsql.storage.id_runs import IdColumns, IdRuns
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.original_ids import bucket_property
+from acidsql.storage.row_ids import bucket_property
 from acidsql.storage.scan.orc_values import Convert, converter, is_sure, refuse_unseen_times
 from acidsql.storage.scan.stripe_reader import Mask, StripeReader
 from acidsql.storage.stored import arrow_type

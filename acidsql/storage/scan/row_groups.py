@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from google.protobuf.message import DecodeError
 from pyarrow import orc
 
-from acidsql.acid.orc_codecs import CHUNK_HEADER, OrcCodec, unpack, unpack_until
 from acidsql.acid.orc_stripes import (
     Encoding,
     Extent,
@@ -30,7 +29,7 @@ from acidsql.acid.orc_stripes import (
     positions,
     stripe_layout,
 )
-from acidsql.acid.orc_tail import OrcTail
+from acidsql.acid.orc_tail import CHUNK_HEADER, OrcCodec, OrcTail, unpack, unpack_until
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcKind, OrcType, struct_type
 from acidsql.arrow_arrays import arrow_array
 from acidsql.lazy_dataclass import dataclass

@@ -9,10 +9,16 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.footer_keys import footer_keys, last_rows
 from acidsql.acid.ids import BucketId
-from acidsql.acid.orc_codecs import OrcCodec
-from acidsql.acid.orc_tail import OrcTail, TailEdit, edit_tail, load_tail
+from acidsql.acid.orc_tail import (
+    OrcCodec,
+    OrcTail,
+    TailEdit,
+    edit_tail,
+    footer_keys,
+    last_rows,
+    load_tail,
+)
 from acidsql.acid.orc_types import EVENT_FIELDS
 from acidsql.arrow_arrays import arrow_array
 from acidsql.lazy_dataclass import dataclass

@@ -13,9 +13,16 @@ from dataclasses import replace
 from pyarrow import orc
 
 from acidsql.acid.bucket_codec import bucket_ids, encode
-from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending, last_rows
 from acidsql.acid.ids import BucketId
-from acidsql.acid.orc_tail import OrcTail, TailEdit, edit_tail, load_tail
+from acidsql.acid.orc_tail import (
+    OrcTail,
+    TailEdit,
+    edit_tail,
+    footer_keys,
+    is_strictly_ascending,
+    last_rows,
+    load_tail,
+)
 from acidsql.acid.orc_types import BUCKET_COLUMN, ID_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_COLUMN
 from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import FileFormat

@@ -20,10 +20,9 @@ from pyarrow import orc
 
 from acidsql import interrupts
 from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.footer_keys import footer_keys, is_strictly_ascending, last_rows
 from acidsql.acid.ids import BucketId
 from acidsql.acid.joining.files import JoinedFile
-from acidsql.acid.orc_tail import OrcTail, edit_tail
+from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending, last_rows
 from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
 from acidsql.expressions.not_here import NotHere

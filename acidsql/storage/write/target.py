@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from acidsql.acid.ids import BucketId, StatementId, WriteId
-from acidsql.acid.orc_codecs import OrcCodec
+from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import OrcType, event_type
 from acidsql.acid.paths import base_name, delete_delta_name, delta_name
 from acidsql.catalog.model import Partition, Table

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.acid.compacted import INPUTS_FILE
+from acidsql.acid.snapshot import INPUTS_FILE
 from acidsql.compaction.cleaner import Cleaner
 from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session

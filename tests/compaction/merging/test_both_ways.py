@@ -10,7 +10,7 @@ import pytest
 from pyarrow import orc
 from pyspark.sql import DataFrame
 
-from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.carrying_out import stage

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import orc
 
 from acidsql import crash_points
-from acidsql.acid.acid_directory import AcidDirectory
+from acidsql.acid.listed import AcidDirectory
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, ExecutionError, MetastoreError, UnsupportedStatementError
 from acidsql.files.arrow_files import ArrowFileIO

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pyarrow import orc
 
 from acidsql.acid.bucket_codec import encode
-from acidsql.acid.footer_keys import KEY_INDEX, STATS, VERSION
 from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.local_files import LocalFileIO

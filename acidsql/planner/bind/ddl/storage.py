@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from acidsql.catalog.model import FileFormat, Storage
-from acidsql.catalog.storage import STORAGES, recognized
+from acidsql.catalog.model import STORAGES, FileFormat, Storage, recognized
 from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.tables import did_you_mean

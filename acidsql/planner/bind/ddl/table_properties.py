@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acidsql.catalog.attached import ATTACHED
-from acidsql.catalog.model import FileFormat, Table, TableKind, TableName
+from acidsql.catalog.model import STORAGES, FileFormat, Table, TableKind, TableName, storage_of
 from acidsql.catalog.statistics import RAW_BYTES, ROWS
-from acidsql.catalog.storage import STORAGES, storage_of
 from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
 

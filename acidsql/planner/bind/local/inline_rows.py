@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.coercion import wider_type
 from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import VOID, Call, Cast, Condition
+from acidsql.expressions.values import wider_type
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.local.aggregates import holds_aggregate
 from acidsql.planner.bind.local.query_trees import (

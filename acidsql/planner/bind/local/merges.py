@@ -9,7 +9,6 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.coercion import wider_type
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     Call,
@@ -20,7 +19,7 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
-from acidsql.expressions.values import STRING
+from acidsql.expressions.values import STRING, wider_type
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.current_database import CALLS
