@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -16,8 +16,6 @@ import pytest
 import acidsql
 from acidsql.commit.unit_of_work import UnitOfWork
 from acidsql.session import Session
-
-pytestmark = [pytest.mark.spark, pytest.mark.classic]
 
 PACKAGE = Path(acidsql.__file__).parent
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
@@ -88,6 +86,33 @@ def modules_entered(run: Callable[[], object]) -> Journey:
     return Journey(down=list(down), back=list(back))
 
 
+def functions_entered(run: Callable[[], object]) -> tuple[int, int]:
+    """How many modules of the package this thread enters, and how many of their functions."""
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        code = frame.f_code
+        is_ours = code.co_filename.startswith(f"{PACKAGE}/") and code.co_name != "<module>"
+        if event == "call" and is_ours:
+            codes.add(code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return len({code.co_filename for code in codes}), len(codes)
+
+
+def lengths() -> dict[str, tuple[int, int]]:
+    """What the map says of how far statements walk: files and functions by the statement's word."""
+    found = re.findall(
+        r"^\| (UPDATE|MERGE|SELECT) \| ([\d,]+) \| ([\d,]+) \|$", README, re.MULTILINE
+    )
+    return {word: (int(files), int(functions.replace(",", ""))) for word, files, functions in found}
+
+
 def as_text(passed: Journey) -> str:
     """A journey as the map has it: the files on the way down, then those first met from the commit
     on.
@@ -116,11 +141,16 @@ def prepare(session: Session, table: str) -> None:
         session.sql(statement.format(table))
 
 
-def journey(session: Session, statement: str) -> Journey:
-    """The modules a statement on table ``t`` passes when everything is imported and Spark is up."""
+def prepare_others(session: Session, statement: str) -> None:
+    """Table ``t``, after the statement was carried out on another one: all is imported."""
     prepare(session, "warm")
     carry_out(session, re.sub(r"\bt\b", "warm", statement).replace("t_s", "warm_s"))
     prepare(session, "t")
+
+
+def journey(session: Session, statement: str) -> Journey:
+    """The modules a statement on table ``t`` passes when everything is imported and Spark is up."""
+    prepare_others(session, statement)
     # a text that no other test has: what is remembered by text would leave out the files that read it
     return modules_entered(lambda: carry_out(session, f"{statement} -- journey"))
 
@@ -130,6 +160,23 @@ def test_the_map_has_the_journeys() -> None:
     assert [statement.split()[0] for statement in journeys()] == ["UPDATE", "MERGE", "SELECT"]
 
 
+def test_statements_walk_no_farther_than_the_map_says(tmp_path: Path) -> None:
+    """All files and functions count, those of every room."""
+    assert list(lengths()) == ["UPDATE", "MERGE", "SELECT"]
+    with Session(tmp_path / "w", settings={"acidsql.engine": "local"}) as session:
+        session.sql("CREATE DATABASE d")
+        for statement in journeys():
+            prepare_others(session, statement)
+            files, functions = functions_entered(
+                lambda text=f"{statement} -- walk": carry_out(session, text)  # type: ignore[misc]
+            )
+            most_files, most_functions = lengths()[statement.split()[0]]
+            assert files <= most_files, statement
+            assert functions <= most_functions, statement
+
+
+@pytest.mark.spark
+@pytest.mark.classic
 def test_journeys_are_those_of_the_map(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file of a list is passed, in that order; what is passed besides lies in the rooms left out,
     of which none is left out for nothing.
