@@ -275,7 +275,7 @@ def _merged_by_driver(merge: BoundMerge, local: LocalMerge, allowed: Engines) ->
     behind = None if partitions & {key for key, _ in merge.keys} else scan
     source = _local_rows(local.source, allowed, row_bytes=most, behind=behind)
     unmatched: Operators = (LocalInsertUnmatched(),) if _inserts(merge) else ()
-    return (*source, *_pairs(merge, (scan, join)), *unmatched)
+    return (*source, *_pairs(merge, (scan, join), behind), *unmatched)
 
 
 def _merged_small(merge: BoundMerge, scans: tuple[Scan, ...], allowed: Engines) -> Operators:
@@ -296,12 +296,14 @@ def _merged_small(merge: BoundMerge, scans: tuple[Scan, ...], allowed: Engines) 
     return (FirstOf(by="values", ways=ways),)
 
 
-def _pairs(merge: BoundMerge, joined: Operators) -> Operators:
-    """How the rows of the target are found that the clauses are about."""
+def _pairs(merge: BoundMerge, joined: Operators, scan: LocalScan | None = None) -> Operators:
+    """How the rows of the target are found that the clauses are about. ``scan``: that of the
+    target, where its weight counts before the source's rows are known.
+    """
     if not decided_by_source(merge):
         return joined
-    look_up = Way(name="look-up", operators=(LookUp(keys=tuple(key for key, _ in merge.keys)),))
-    ways = (look_up, Way(name="join", operators=joined))
+    look_up = LookUp(keys=tuple(key for key, _ in merge.keys), scan=scan)
+    ways = (Way(name="look-up", operators=(look_up,)), Way(name="join", operators=joined))
     return (FirstOf(by="keys and values", ways=ways),)
 
 

@@ -186,9 +186,12 @@ class CountChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUp:
-    """The target's rows are found on the driver by the values of their key columns."""
+    """The target's rows are found on the driver by the values of their key columns, unless the
+    files of ``scan``, which would be read else, weigh too much.
+    """
 
     keys: tuple[str, ...]
+    scan: LocalScan | None = None
 
     @property
     def words(self) -> str:

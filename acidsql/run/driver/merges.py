@@ -43,6 +43,8 @@ def carry_out(driver: Driver, operator: MergeOperator, flow: Merging, figures: F
     match operator:
         case LookUp():
             with reading_files():
+                if operator.scan is not None:
+                    driver.check_behind(operator.scan, flow)
                 _look_up(driver, flow, figures)
         case LocalJoin():
             with reading_files():

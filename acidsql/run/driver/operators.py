@@ -139,13 +139,17 @@ class Driver:
         among them.
         """
         flow.weight += weight
-        if operator.max_bytes is None:
-            return
-        behind = 0
         if operator.behind is not None:
-            table = self.table_at(flow.read_of(operator.behind), flow.snapshots)
-            behind = self.scanner.weigh(table, operator.behind.names)
-        if flow.weight + behind > operator.max_bytes:
+            self.check_behind(operator.behind, flow)
+        elif operator.max_bytes is not None and flow.weight > operator.max_bytes:
+            raise NotHere(TOO_HEAVY)
+
+    def check_behind(self, scan: LocalScan, flow: Flow) -> None:
+        """NotHere where the files of a scan that comes later weigh too much with those before."""
+        if scan.max_bytes is None:
+            return
+        table = self.table_at(flow.read_of(scan), flow.snapshots)
+        if flow.weight + self.scanner.weigh(table, scan.names) > scan.max_bytes:
             raise NotHere(TOO_HEAVY)
 
     def _read_files(self, operator: LocalFiles, flow: Flow, figures: Figures) -> None:
