@@ -23,10 +23,17 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.decimals import EXACT, rescaled
-from acidsql.expressions.literals import literal_of, parse_literal
+from acidsql.expressions.literals import (
+    DATE,
+    TRIMMED,
+    literal_of,
+    parse_literal,
+    to_date,
+    to_timestamp,
+    writable,
+)
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.plain import NULL, Lossy
-from acidsql.expressions.times import DATE, TRIMMED, to_date, to_timestamp, writable
 
 _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 

@@ -26,7 +26,7 @@ from acidsql.expressions.spark_words import (
 )
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.parser.statements import Match
-from acidsql.plan.merge_joins import MergeJoin, decided_by_source
+from acidsql.plan.building import MergeJoin, decided_by_source
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import BoundMerge, BoundMergeClause, BoundQuery, MergeAction
 

@@ -13,8 +13,14 @@ from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.building import change_operators, merge_operators, query_of, read_operators
-from acidsql.plan.merge_joins import MergeJoin, merge_join
+from acidsql.plan.building import (
+    MergeJoin,
+    change_operators,
+    merge_join,
+    merge_operators,
+    query_of,
+    read_operators,
+)
 from acidsql.plan.operators import Operators
 from acidsql.planner.bind.bound import (
     BoundDelete,

@@ -22,7 +22,7 @@ from acidsql.storage.partitions import by_values, key_names, numbered
 from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.encoding import EventFile
+from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.losses import counts_of, without_marks
 from acidsql.storage.write.target import WritePath, WriteTarget, Written
 from acidsql.storage.write.touched import Touched, Touching, by_changes, by_new_rows

@@ -23,7 +23,7 @@ from acidsql.expressions.predicate import Comparison, Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW, identifier, is_limited, spark_type
 from acidsql.expressions.tree import Call, ColumnRef, Constant, PartitionCondition
 from acidsql.parser.statements import Match
-from acidsql.plan.merge_joins import decided_by_source
+from acidsql.plan.building import decided_by_source
 from acidsql.plan.merge_sql import CLAUSE, narrowed
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import NOTHING, BoundMergeClause, MergeAction

@@ -21,7 +21,7 @@ from acidsql.run.engine import Engine
 from acidsql.session.queries import SessionQueries
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.txn.locks import LockRequest
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 
 if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore

@@ -14,7 +14,7 @@ from acidsql.compaction.background import MOST_RETURNS
 from acidsql.errors import Warning
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.compaction.conftest import ACID
 from tests.session.transactions.crashes import rows_of
 

@@ -26,7 +26,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from acidsql.txn.runs import Run
 from acidsql.txn.transaction import Transaction, TransactionState
 from tests.contracts.readers import claims, compacted

@@ -26,13 +26,13 @@ from acidsql.storage.event_rows import CURRENT, EventRows, read_plain, values_of
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.row_ids import RowIds, repeats, row_ids, sort_order
 from acidsql.storage.write.driver_writer import (
+    EventFile,
     bucket_order,
     row_values,
     runs,
     stage_file,
     stage_plain_file,
 )
-from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 from acidsql.txn.compactions import CompactionType
 

@@ -27,7 +27,7 @@ from acidsql.storage.partitions import key_names
 from acidsql.storage.row_ids import read_ids
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer, finish
-from acidsql.storage.write.encoding import EventFile
+from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from acidsql.spark.start.clocks import UTC_CLOCK, file_clock, timed
 from acidsql.spark.write.stored_sql import stored_sql
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
-from acidsql.storage.write.encoding import DELETE_OPERATION, INSERT_OPERATION
+from acidsql.storage.write.driver_writer import DELETE_OPERATION, INSERT_OPERATION
 from acidsql.storage.write.finish import PartFile
 from acidsql.storage.write.target import WriteTarget
 

@@ -33,7 +33,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile
 from acidsql.storage.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.encoding import EventFile
+from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.publish import new_directory
 from acidsql.storage.write.target import StagedFile, WriteTarget
 

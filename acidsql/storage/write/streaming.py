@@ -30,9 +30,14 @@ from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.row_ids import RowIds, row_ids
-from acidsql.storage.write.driver_writer import row_values
+from acidsql.storage.write.driver_writer import (
+    EventFile,
+    event_table,
+    row_values,
+    tail_of_bytes,
+    writer_options,
+)
 from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.encoding import EventFile, event_table, tail_of_bytes, writer_options
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 PIECE_BYTES = 32 << 20

@@ -14,7 +14,7 @@ from acidsql.compaction.cleaner import Cleaner
 from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.compaction.cleaning import ACID, clean_all, cleaner_of, entry_of, queued, states
 from tests.compaction.compacting import MAJOR, MINOR, directories, find
 from tests.session.transactions.crashes import garbage, rows_of

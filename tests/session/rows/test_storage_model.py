@@ -20,7 +20,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.session import Session
 from acidsql.storage.stored import arrow_type
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.lengths import seeds
 from tests.session.rows.storage_model import Model, Row
 from tests.session.rows.ways import settings_of

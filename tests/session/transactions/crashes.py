@@ -23,7 +23,7 @@ from acidsql.metastore.txn_tables import (
     TXNS,
 )
 from acidsql.session import Session
-from acidsql.txn.read_snapshot import ReadSnapshot
+from acidsql.txn.reading import ReadSnapshot
 from tests.forks import ended
 from tests.spark.naive_reader import EVENT
 

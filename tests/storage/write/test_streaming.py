@@ -23,9 +23,8 @@ from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.footers import read_footer
 from acidsql.storage.row_ids import row_ids
 from acidsql.storage.write import streaming
-from acidsql.storage.write.driver_writer import row_values, stage_file
+from acidsql.storage.write.driver_writer import EventFile, row_values, stage_file
 from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.encoding import EventFile
 from acidsql.storage.write.streaming import stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 from tests.spark.written import make_table, target

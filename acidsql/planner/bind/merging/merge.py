@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import PrimitiveType
-from acidsql.errors import BindError, Span
+from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.expressions.functions import CANNOT_FAIL
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.query_text import Piece, edited
@@ -16,7 +17,7 @@ from acidsql.expressions.spark_words import identifier, store_cast
 from acidsql.expressions.tree import Call, ColumnRef, Condition, Unread, conjuncts, parts_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
-from acidsql.parser.statements import Match
+from acidsql.parser.statements import Match, Name
 from acidsql.planner.bind import tables
 from acidsql.planner.bind.analysis import (
     Analysis,
@@ -38,11 +39,13 @@ from acidsql.planner.bind.local.merge_clauses import MergeTrees
 from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
 from acidsql.planner.bind.local.scope import type_of
 from acidsql.planner.bind.local.stores import understood
-from acidsql.planner.bind.merging.rules import check_clauses
-from acidsql.planner.bind.merging.source_names import column_list, source_columns
 from acidsql.planner.bind.names import Names
+from acidsql.planner.bind.query_tree import output_columns, output_width
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bind.tables import default_of, default_value
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,3 +385,100 @@ def _side(column: ColumnRef, target: Visible, source: Visible) -> tuple[str | No
         return None, name
     owners = [side.alias for side in (target, source) if name in (side.columns or ())]
     return (owners[0] if len(owners) == 1 else None), name
+
+
+# ---- which clauses of a MERGE may stand together
+
+
+def check_clauses(names: Names, statement: ast.Merge) -> None:
+    """What Hive's MERGE may not have, and clauses that are never reached."""
+    text = statement.span.cut(names.source)
+    _check_first_condition(statement, text)
+    if names.around.settings.flag("acidsql.strict.hive"):
+        _check_strict(statement, text)
+    for match in Match:
+        of_kind = [c for c in statement.clauses if c.match is match]
+        endless = next((i for i, c in enumerate(of_kind) if c.condition is None), None)
+        if endless is not None and endless + 1 < len(of_kind):
+            message = f"this clause is never reached: an earlier WHEN {match} has no condition"
+            raise BindError(
+                message,
+                hint="Add AND <condition> to the earlier one.",
+                span=of_kind[endless + 1].span,
+            )
+
+
+def _matched(statement: ast.Merge, *kinds: type) -> Iterator[ast.MergeClause]:
+    return (
+        c for c in statement.clauses if c.match is Match.MATCHED and isinstance(c.action, kinds)
+    )
+
+
+def _check_first_condition(statement: ast.Merge, text: str) -> None:
+    first = next(_matched(statement, ast.MergeUpdate, ast.MergeDelete), None)
+    both = next(_matched(statement, ast.MergeUpdate), None) and next(
+        _matched(statement, ast.MergeDelete), None
+    )
+    if both and first is not None and first.condition is None:
+        message = (
+            'MERGE statement with both UPDATE and DELETE clauses requires "AND <boolean>" on the'
+            f" 1st WHEN MATCHED clause of <{text}>"
+        )
+        raise BindError(message, code=10404, span=first.span)
+
+
+def _check_strict(statement: ast.Merge, text: str) -> None:
+    for kind, code in ((ast.MergeDelete, 10405), (ast.MergeUpdate, 10406)):
+        word = kind.__name__.removeprefix("Merge").upper()
+        for second in list(_matched(statement, kind))[1:2]:
+            message = f"MERGE statement can have at most 1 WHEN MATCHED ... {word} clause: <{text}>"
+            raise BindError(message, code=code, span=second.span)
+    inserts = [c for c in statement.clauses if c.match is Match.NOT_MATCHED]
+    for clause in inserts[1:2]:
+        raise _not_hive("a second WHEN NOT MATCHED clause", clause.span)
+    for clause in statement.clauses:
+        action = clause.action
+        if clause.match is Match.NOT_MATCHED_BY_SOURCE:
+            raise _not_hive("WHEN NOT MATCHED BY SOURCE", clause.span)
+        if isinstance(action, ast.MergeUpdate) and action.assignments is None:
+            raise _not_hive("UPDATE SET *", action.span)
+        if isinstance(action, ast.MergeInsert) and action.values is None:
+            raise _not_hive("INSERT *", action.span)
+
+
+def _not_hive(words: str, span: Span) -> UnsupportedStatementError:
+    return UnsupportedStatementError(
+        f"{words} is not Hive SQL", hint="SET acidsql.strict.hive=false allows it.", span=span
+    )
+
+
+# ---- the names that ``USING (query) AS alias (a, b)`` gives to the columns of its query
+
+
+def source_columns(
+    query: exp.Expr, named: Sequence[Name] | None
+) -> dict[str, HiveType | None] | None:
+    """The columns of a query as a statement calls them, by their own names without any ``named``;
+    None as ``output_columns``. BindError where these are others than it has.
+    """
+    from sqlglot import exp
+
+    if named is None:
+        return output_columns(query)
+    span = Span(named[0].span.start, named[-1].span.end)
+    inner = query.unnest() if isinstance(query, exp.Subquery) else query
+    width = output_width(inner)
+    if width is not None and width != len(named):
+        columns = "1 column" if width == 1 else f"{width} columns"
+        raise BindError(f"the sub-query has {columns}, not {len(named)}", span=span)
+    names = [name.text.lower() for name in named]
+    for number, name in enumerate(named):
+        if names[number] in names[:number]:
+            message = f'the columns of the sub-query have the name "{names[number]}" twice'
+            raise BindError(message, code=10036, span=name.span)
+    return dict.fromkeys(names)
+
+
+def column_list(named: Sequence[Name] | None) -> str:
+    """The names behind the alias, as Spark takes them."""
+    return "" if named is None else f"({', '.join(identifier(name.text) for name in named)})"
