@@ -74,9 +74,9 @@ def read_operators(query: BoundQuery, settings: Settings) -> Operators:
         or query.reads[0].table.file_format is not FileFormat.ORC
     ):
         return _rows(query, settings, counting=count is not None)
-    told = Way(name="told", operators=(CountRows(read=query.reads[0], count=count),))
+    by_footers = Way(name="told", operators=(CountRows(read=query.reads[0], count=count),))
     scanned = Way(name="scanned", operators=_rows(query, settings, counting=True))
-    return (FirstOf(by="what statistics and footers tell", ways=(told, scanned)),)
+    return (FirstOf(by="what statistics and footers tell", ways=(by_footers, scanned)),)
 
 
 def _rows(query: BoundQuery, settings: Settings, *, counting: bool) -> Operators:
@@ -311,7 +311,7 @@ def _pairs(merge: BoundMerge, joined: Operators, scan: LocalScan | None = None) 
 
 
 def counted(operators: Operators) -> Operators:
-    """The same operators with sinks that count in place of those that write. Spark counts its rows
+    """Operators with sinks that count in place of those that write. Spark counts its rows
     where they are: none is fetched.
     """
     return tuple(_counted(operator) for operator in operators)

@@ -81,7 +81,7 @@ class Engine:
         )
         self.driver = Driver(settings, self.files, self.resources.known)
         self._interpreter = Interpreter(
-            self.driver, lambda: self.by_spark, self._told, self._refused
+            self.driver, lambda: self.by_spark, self._note_left, self._refused
         )
 
     @cached_property
@@ -253,7 +253,7 @@ class Engine:
             except NotHere as signal:
                 raise self._refused(signal) from signal
 
-    def _told(self, signal: NotHere) -> None:
+    def _note_left(self, signal: NotHere) -> None:
         """Notes why a way is left, for who waits for Spark."""
         self.resources.running.needed_for = signal.reason
 

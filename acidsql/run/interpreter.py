@@ -33,20 +33,20 @@ _T = TypeVar("_T")
 
 class Interpreter:
     """``spark``: gives what carries out Spark's operators, which most statements do not need.
-    ``told``: hears why a way is left; ``refused``: the error where none goes through.
+    ``note_left``: hears why a way is left; ``refused``: the error where none goes through.
     """
 
     def __init__(
         self,
         driver: Driver,
         spark: Callable[[], Spark],
-        told: Callable[[NotHere], object],
+        note_left: Callable[[NotHere], object],
         refused: Callable[[NotHere], Error],
     ) -> None:
         self.driver = driver
         self.spark = spark
         self.refused = refused
-        self.told = told
+        self.note_left = note_left
 
     def walk(self, operators: Operators, flow: _Flow, trace: Trace) -> _Flow:
         """Carries the operators out; the flow behind the last. NotHere if no way goes through."""
@@ -72,7 +72,7 @@ class Interpreter:
             except NotHere as signal:
                 if number + 1 == len(ways):
                     raise
-                self.told(signal)
+                self.note_left(signal)
         raise InternalError("a plan without a way")
 
     def carry_out(self, operator: Operator, flow: Flow, trace: Trace) -> None:

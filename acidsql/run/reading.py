@@ -111,7 +111,7 @@ class Reading:
         """The query by the ways that are left; their error if there are none."""
         if not self._others:
             raise self._run.refused(signal) from signal
-        self._run.told(signal)
+        self._run.note_left(signal)
         self._snapshots.files.look_again()
         return Reading(self._run, self._others, self._snapshots, self._trace)
 

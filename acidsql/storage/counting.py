@@ -30,9 +30,8 @@ from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
 from acidsql.storage.columns import read_columns
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents, valid_mask
-from acidsql.storage.footers import FileKey, Kept, RowIdRange, ScanFile
+from acidsql.storage.footers import FileKey, Kept, RowIdRange, ScanFile, bucket_property, first_rows
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.row_ids import bucket_property, first_rows
 
 if TYPE_CHECKING:
     from acidsql.storage.snapshots import Counted, Snapshots, TableSnapshot

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from acidsql.acid.bucket_codec import decode
+from acidsql.acid.bucket_codec import decode, encode
 from acidsql.acid.listed import DataFile
 from acidsql.acid.orc_tail import (
     FIRST_READ,
@@ -405,3 +405,35 @@ class Kept(Generic[Key, Thing]):
         with self._lock:
             self._kept.clear()
             self._total = 0
+
+
+# ---- the ROW__IDs of rows in original files, which hold none
+
+
+def first_rows(files: Sequence[ScanFile]) -> Callable[[ScanFile], int]:
+    """The row number each original file begins with: rows are counted through the files of a bucket
+    in the order of their paths.
+    """
+    first: dict[str, int] = {}
+    counts: dict[tuple[object, ...], int] = {}
+    for file in sorted(files, key=lambda f: f.path):
+        key = (
+            file.partition_number,
+            file.file.min_write_id,
+            file.file.max_write_id,
+            file.file.statement_id,
+            file.file.bucket,
+        )
+        first[file.path] = counts.get(key, 0)
+        counts[key] = first[file.path] + file.rows
+    return lambda file: first[file.path]
+
+
+def bucket_property(file: ScanFile) -> int:
+    """The bucket property of an original file's rows. FormatError if its name tells no bucket."""
+    if file.file.bucket is None:
+        raise FormatError(
+            f'file "{file.path}" has no bucket number in its name',
+            detail="so its rows have no ROW__ID",
+        )
+    return encode(file.file.bucket, file.file.statement_id)

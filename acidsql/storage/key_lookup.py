@@ -29,10 +29,9 @@ from acidsql.files.parallel import in_parallel
 from acidsql.storage.columns import Longs, read_columns, read_table
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, valid_mask
 from acidsql.storage.file_layout import layout
-from acidsql.storage.footers import ScanFile
+from acidsql.storage.footers import ScanFile, bucket_property, first_rows
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.partitions import canonical, key_names
-from acidsql.storage.row_ids import bucket_property, first_rows
 from acidsql.storage.stored import orc_type
 
 if TYPE_CHECKING:

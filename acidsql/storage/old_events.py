@@ -26,8 +26,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs, read_columns
 from acidsql.storage.delete_events import valid_mask
-from acidsql.storage.footers import FoundFile, ScanFile, read_footer
-from acidsql.storage.row_ids import first_rows
+from acidsql.storage.footers import FoundFile, ScanFile, first_rows, read_footer
 
 MAX_EVENTS = 5_000_000
 """The most events of a statement that are merged: of each 50 bytes lie in memory."""

@@ -12,15 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids, encode
+from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.acid.ids import WriteId
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
-from acidsql.errors import CardinalityError, FormatError
+from acidsql.errors import CardinalityError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.footers import ScanFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,35 +152,3 @@ def read_ids(io: FileIO, paths: Sequence[str]) -> pa.Table:
         with io.open_input(path) as opened:
             tables.append(orc.ORCFile(opened).read(columns=list(ID_FIELDS)))
     return pa.concat_tables(tables)
-
-
-# ---- the ROW__IDs of rows in original files, which hold none
-
-
-def first_rows(files: Sequence[ScanFile]) -> Callable[[ScanFile], int]:
-    """The row number each original file begins with: rows are counted through the files of a bucket
-    in the order of their paths.
-    """
-    first: dict[str, int] = {}
-    counts: dict[tuple[object, ...], int] = {}
-    for file in sorted(files, key=lambda f: f.path):
-        key = (
-            file.partition_number,
-            file.file.min_write_id,
-            file.file.max_write_id,
-            file.file.statement_id,
-            file.file.bucket,
-        )
-        first[file.path] = counts.get(key, 0)
-        counts[key] = first[file.path] + file.rows
-    return lambda file: first[file.path]
-
-
-def bucket_property(file: ScanFile) -> int:
-    """The bucket property of an original file's rows. FormatError if its name tells no bucket."""
-    if file.file.bucket is None:
-        raise FormatError(
-            f'file "{file.path}" has no bucket number in its name',
-            detail="so its rows have no ROW__ID",
-        )
-    return encode(file.file.bucket, file.file.statement_id)

@@ -13,8 +13,7 @@ from acidsql.acid.ids import BucketId
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.parallel import in_parallel
 from acidsql.storage.event_rows import EventRows
-from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile
-from acidsql.storage.row_ids import bucket_property
+from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile, bucket_property
 from acidsql.storage.scan.ahead import THREADS
 from acidsql.storage.write.encoders import Encoders
 from acidsql.storage.write.streaming import stage_stream

@@ -19,8 +19,7 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.spark import jvm
 from acidsql.spark.read.path_hash import path_hash
-from acidsql.storage.footers import ScanFile
-from acidsql.storage.row_ids import bucket_property
+from acidsql.storage.footers import ScanFile, bucket_property
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -50,9 +50,8 @@ from acidsql.spark.read.scan_words import (
 )
 from acidsql.spark.read.views import Views
 from acidsql.storage.file_layout import FileColumn, Layout, layout
-from acidsql.storage.footers import ScanFile
+from acidsql.storage.footers import ScanFile, first_rows
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.row_ids import first_rows
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.stored import data_names
 

@@ -32,9 +32,8 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs
 from acidsql.storage.delete_events import DeadIds, IdColumns, IdRuns, valid_mask
 from acidsql.storage.file_layout import FileColumn, layout
-from acidsql.storage.footers import RowIdRange, ScanFile
+from acidsql.storage.footers import RowIdRange, ScanFile, bucket_property
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.row_ids import bucket_property
 from acidsql.storage.scan.stripe_reader import Mask, StripeReader
 from acidsql.storage.stored import arrow_type, needs_java, without_offset
 

@@ -31,9 +31,8 @@ from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.file_layout import layout
-from acidsql.storage.footers import FileKey, Kept, ScanFile, read_footer
+from acidsql.storage.footers import FileKey, Kept, ScanFile, first_rows, read_footer
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.row_ids import first_rows
 from acidsql.storage.scan.orc_file import (
     ID_TYPES,
     Columns,
