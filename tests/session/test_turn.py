@@ -402,8 +402,8 @@ def test_a_transaction_that_another_process_has_committed(mine: Session, end: st
     mine.sql("INSERT INTO t VALUES (1)")
     work = mine._transaction.work()
     assert work is not None
-    work._engine.publisher.publish(work._pending, work._announce)
-    statistics = work._engine.publisher.statistics(work._pending)
+    work._publisher.publish(work._pending, work._announce)
+    statistics = work._publisher.statistics(work._pending)
     mine.store.commit(work.txn.txn_id, (), statistics)
     with pytest.raises(OperationalError, match=r"Transaction txnid:\d+ is already committed"):
         mine.sql(end)
