@@ -118,7 +118,14 @@ def _local_rows(
     if local.read is not None:
         names = (*((ROW_ID,) if local.row_id else ()), *local.names)
         read = query.reads[local.read]
-        scan = LocalScan(read=read, number=local.read, columns=names, max_bytes=most, behind=behind)
+        scan = LocalScan(
+            read=read,
+            number=local.read,
+            columns=names,
+            max_bytes=most,
+            query=local,
+            behind=behind,
+        )
         scans = (scan,)
     elif local.files is not None:
         scans = (
