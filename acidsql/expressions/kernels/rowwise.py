@@ -1,4 +1,4 @@
-"""Functions of single values (``expressions.functions``, ``values.caster``) over arrays, value by
+"""Functions of single values (``expressions.single_values``, ``values.caster``) over arrays, value by
 value.
 """
 

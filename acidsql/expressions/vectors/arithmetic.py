@@ -31,14 +31,13 @@ from acidsql.expressions.vectors.truths import beside, check_comparable, convert
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
+    from acidsql.expressions.kernels import days, decimals, numbers, rounding, rowwise
     from acidsql.expressions.vectors.compiler import Compiler
+else:
+    days, decimals, numbers, rounding, rowwise = map(
+        Kernels, ("days", "decimals", "numbers", "rounding", "rowwise")
+    )
 
-_numbers = Kernels("numbers")
-_casting = Kernels("casting")
-_days = Kernels("days")
-_decimals = Kernels("decimals")
-_rowwise = Kernels("rowwise")
-_rounding = Kernels("rounding")
 _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""
 _MOST_BEHIND = 300
@@ -56,30 +55,42 @@ _DECIMAL_ARITHMETIC: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "%": EXACT.remainder,
 }
 
-BINARY_OPERATORS = frozenset((*_OPERATORS, "PMOD", "&", "|", "^"))
-FUNCTIONS_OF_ONE = frozenset(("NEGATIVE", "ABS", "CEIL", "CEILING", "FLOOR", "SIGN", "SIGNUM"))
+# The first four are ``functions.Compile``.
 
 
-def arithmetic(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """An operator or a function of numbers; None for what is neither. NotHere."""
+def binary(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """An operator of two numbers, or of a day and a number of days."""
     match name, given:
         case "+" | "-", [day, count] if day.type == DATE and 0 < bits_of(count.type) <= 32:
-            kernel = _days.add_days if name == "+" else _days.subtract_days
+            kernel = days.add_days if name == "+" else days.subtract_days
             return Vector(DATE, applied(kernel, day, count))
-        case _, [left, right] if name in BINARY_OPERATORS:
+        case _, [left, right]:
             return _binary(compiler, _OPERATORS.get(name, name), left, right)
-        case _, [only] if name in FUNCTIONS_OF_ONE:
-            return _single(compiler, name, only)
-        case "ROUND", [value] | [value, _]:
-            return _round(compiler, value, given[1] if len(given) > 1 else None)
-        case "GREATEST" | "LEAST", [_, _, *_]:
-            hive_type = unified_type([one.type for one in given], ansi=compiler.ansi)
-            check_comparable(hive_type, *dict.fromkeys(one.type for one in given))
-            assert hive_type is not None
-            kernel = partial(_numbers.greatest, ">" if name == "GREATEST" else "<")
-            cast = [compiler.cast(one, hive_type) for one in given]
-            return Vector(hive_type, applied(kernel, *cast))
     return None
+
+
+def single(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """A function of one number, by its name."""
+    return _single(compiler, name, given[0]) if len(given) == 1 else None
+
+
+def rounded(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """ROUND."""
+    match given:
+        case [value] | [value, _]:
+            return _round(compiler, value, given[1] if len(given) > 1 else None)
+    return None
+
+
+def greatest(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """GREATEST and LEAST."""
+    if len(given) < 2:
+        return None
+    hive_type = unified_type([one.type for one in given], ansi=compiler.ansi)
+    check_comparable(hive_type, *dict.fromkeys(one.type for one in given))
+    assert hive_type is not None
+    kernel = partial(numbers.greatest, ">" if name == "GREATEST" else "<")
+    return Vector(hive_type, applied(kernel, *(compiler.cast(one, hive_type) for one in given)))
 
 
 def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
@@ -92,16 +103,16 @@ def _binary(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vecto
     kernel: Callable[..., Any]
     match sign:
         case "/":
-            hive_type, kernel = DOUBLE, _numbers.quotient
+            hive_type, kernel = DOUBLE, numbers.quotient
         case "DIV" if not floating:
-            hive_type, kernel = BIGINT, _numbers.whole_quotient
+            hive_type, kernel = BIGINT, numbers.whole_quotient
         case "%":
-            kernel = _numbers.floating_remainder if floating else _numbers.remainder
+            kernel = numbers.floating_remainder if floating else numbers.remainder
         case "PMOD" | "&" | "|" | "^" if not floating:
-            of_bits = partial(_numbers.bits, sign)
-            kernel = _numbers.positive_remainder if sign == "PMOD" else of_bits
+            of_bits = partial(numbers.bits, sign)
+            kernel = numbers.positive_remainder if sign == "PMOD" else of_bits
         case "+" | "-" | "*":
-            kernel = partial(_numbers.sums, sign)
+            kernel = partial(numbers.sums, sign)
         case _:
             raise NotHere(f"{sign} of {one} and {two}")
     assert hive_type is not None
@@ -142,13 +153,13 @@ def _of_decimals(
     operation = decimal_operation(sign, first, second, ansi=compiler.ansi)
     kernel: Callable[..., Any]
     if sign == "/" and digits <= _MOST_DIGITS:
-        kernel = partial(_numbers.decimal_quotient, target, compiler.ansi, operation)
+        kernel = partial(numbers.decimal_quotient, target, compiler.ansi, operation)
     elif digits <= MAX_DECIMAL_PRECISION:
-        kernel = partial(_numbers.plain_decimal_sums, sign, target)
+        kernel = partial(numbers.plain_decimal_sums, sign, target)
     elif digits <= _MOST_DIGITS:
-        kernel = partial(_numbers.decimal_sums, sign, target, compiler.ansi)
+        kernel = partial(numbers.decimal_sums, sign, target, compiler.ansi)
     else:
-        kernel = partial(_rowwise.each, operation, target)
+        kernel = partial(rowwise.each, operation, target)
     return Vector(target, applied(kernel, *sides))
 
 
@@ -177,27 +188,28 @@ def is_number(hive_type: HiveType) -> bool:
 
 
 def _single(compiler: Compiler, name: str, value: Vector) -> Vector:
+    kernel: Callable[..., Any]
     if not is_number(value.type):
         raise NotHere(f"{name} of {value.type}")
     match name:
         case "NEGATIVE" | "ABS" if isinstance(value.type, DecimalType):
-            kernel = _numbers.decimal_negative if name == "NEGATIVE" else _numbers.decimal_absolute
+            kernel = numbers.decimal_negative if name == "NEGATIVE" else numbers.decimal_absolute
             return Vector(value.type, applied(kernel, value))
         case "NEGATIVE":
-            return Vector(value.type, applied(partial(_numbers.negative, compiler.ansi), value))
+            return Vector(value.type, applied(partial(numbers.negative, compiler.ansi), value))
         case "ABS":
-            return Vector(value.type, applied(partial(_numbers.absolute, compiler.ansi), value))
+            return Vector(value.type, applied(partial(numbers.absolute, compiler.ansi), value))
         case "SIGN" | "SIGNUM":
-            return Vector(DOUBLE, applied(_numbers.sign, compiler.cast(value, DOUBLE)))
+            return Vector(DOUBLE, applied(numbers.sign, compiler.cast(value, DOUBLE)))
     upwards = name != "FLOOR"
     if isinstance(value.type, DecimalType):
         precision, scale = value.type.precision, value.type.scale
         target = value.type if scale == 0 else adjusted(precision - scale + 1, 0)
-        kernel = _decimals.ceiling if upwards else _decimals.floor
+        kernel = decimals.ceiling if upwards else decimals.floor
         return Vector(target, applied(partial(kernel, target), value))
     if value.type == BIGINT:
         return value
-    kernel = _numbers.ceiling if upwards else _numbers.floor
+    kernel = numbers.ceiling if upwards else numbers.floor
     return Vector(BIGINT, applied(partial(kernel, compiler.ansi), compiler.cast(value, DOUBLE)))
 
 
@@ -210,7 +222,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     if bits_of(value.type) and behind >= 0:
         return value
     if value.type == DOUBLE and abs(behind) < _MOST_BEHIND:
-        kernel = partial(_rounding.round_double, behind, partial(_rounded, behind))
+        kernel = partial(rounding.round_double, behind, partial(_rounded, behind))
         return Vector(DOUBLE, applied(kernel, value))
     if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
         raise NotHere(f"ROUND of {value.type}")
@@ -221,7 +233,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     else:
         kept = min(scale, behind)
         target = DecimalType(min(whole + kept, MAX_DECIMAL_PRECISION), kept)
-    kernel = partial(_decimals.rounded, target, behind)
+    kernel = partial(decimals.rounded, target, behind)
     return Vector(target, applied(kernel, value))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import (
     CharType,
@@ -18,10 +18,12 @@ from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import DOUBLE, FLOAT, STRING, bits_of, caster
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
-_comparing = Kernels("comparing")
-_casting = Kernels("casting")
-_rounding = Kernels("rounding")
-_rowwise = Kernels("rowwise")
+if TYPE_CHECKING:
+    from acidsql.expressions.kernels import casting, comparing, rounding, rowwise
+else:
+    casting, comparing, rounding, rowwise = map(
+        Kernels, ("casting", "comparing", "rounding", "rowwise")
+    )
 
 BINARY = PrimitiveType("binary")
 _LEAST_EXPONENT = 6
@@ -51,7 +53,7 @@ def cast(vector: Vector, target: HiveType, *, ansi: bool) -> Vector:
 
 
 def _nulls(target: HiveType, values: Any) -> Any:
-    return _comparing.nulls_like(values, target)
+    return comparing.nulls_like(values, target)
 
 
 def _kernel(  # noqa: C901  (one arm for each pair of types)
@@ -59,69 +61,69 @@ def _kernel(  # noqa: C901  (one arm for each pair of types)
 ) -> Callable[..., Any] | None:
     match source, target:
         case PrimitiveType("boolean"), DecimalType():
-            return partial(_casting.boolean_to_decimal, target, ansi)
+            return partial(casting.boolean_to_decimal, target, ansi)
         case PrimitiveType("boolean"), _ if bits_of(target) or target in (FLOAT, DOUBLE):
-            return partial(_casting.boolean_to_number, target)
+            return partial(casting.boolean_to_number, target)
         case _, DecimalType() if bits_of(source):
-            return partial(_casting.integer_to_decimal, target, ansi)
+            return partial(casting.integer_to_decimal, target, ansi)
         case _, _ if bits_of(source) and bits_of(target):
-            return partial(_casting.integer_to_integer, target, ansi)
+            return partial(casting.integer_to_integer, target, ansi)
         case (_, PrimitiveType("boolean")) if bits_of(source) or source in (FLOAT, DOUBLE):
-            return _casting.to_boolean
+            return casting.to_boolean
         case _, PrimitiveType("float" | "double") if bits_of(source) or source in (FLOAT, DOUBLE):
-            return partial(_casting.to_floating, target)
+            return partial(casting.to_floating, target)
         case PrimitiveType("float" | "double"), _ if bits_of(target):
-            return partial(_casting.floating_to_integer, target, ansi)
+            return partial(casting.floating_to_integer, target, ansi)
         case DecimalType(), _:
             return _from_decimal(source, target, ansi)
         case PrimitiveType("boolean"), PrimitiveType("string"):
-            return _casting.integer_to_string
+            return casting.integer_to_string
         case _, PrimitiveType("string") if bits_of(source):
-            return _casting.integer_to_string
+            return casting.integer_to_string
         case PrimitiveType("double"), DecimalType():
             convert = caster(source, target, ansi=ansi)
-            return partial(_rounding.double_to_decimal, target, ansi, convert)
+            assert convert is not None
+            return partial(rounding.double_to_decimal, target, ansi, convert)
         case PrimitiveType("string"), PrimitiveType("int" | "bigint"):
             convert = caster(source, target, ansi=ansi)
-            return partial(_casting.string_to_integer, target, convert)
+            assert convert is not None
+            return partial(casting.string_to_integer, target, convert)
         case PrimitiveType(one), PrimitiveType(other) if (one, other) in _PLAIN:
-            return _casting.named(f"{one}_to_{other}")
-    return rowwise(source, target, ansi)
+            return _PLAIN[one, other]
+    return by_value(source, target, ansi)
 
 
-_PLAIN = frozenset(
-    [
-        ("string", "binary"),
-        ("binary", "string"),
-        ("date", "string"),
-        ("date", "timestamp"),
-        ("timestamp", "string"),
-        ("timestamp", "date"),
-        ("timestamp", "bigint"),
-        ("timestamp", "double"),
-        ("timestamp_ntz", "timestamp"),
-    ]
-)
+_PLAIN: Mapping[tuple[str, str], Callable[..., Any]] = {
+    ("string", "binary"): casting.string_to_binary,
+    ("binary", "string"): casting.binary_to_string,
+    ("date", "string"): casting.date_to_string,
+    ("date", "timestamp"): casting.date_to_timestamp,
+    ("timestamp", "string"): casting.timestamp_to_string,
+    ("timestamp", "date"): casting.timestamp_to_date,
+    ("timestamp", "bigint"): casting.timestamp_to_bigint,
+    ("timestamp", "double"): casting.timestamp_to_double,
+    ("timestamp_ntz", "timestamp"): casting.timestamp_ntz_to_timestamp,
+}
 
 
 def _from_decimal(source: DecimalType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
     match target:
         case DecimalType():
-            return partial(_casting.decimal_to_decimal, target, ansi)
+            return partial(casting.decimal_to_decimal, target, ansi)
         case PrimitiveType("double"):
-            return _casting.decimal_to_double
+            return casting.decimal_to_double
         case PrimitiveType("float"):
-            return _casting.decimal_to_float
+            return casting.decimal_to_float
         case PrimitiveType("boolean"):
-            return _casting.decimal_to_boolean
+            return casting.decimal_to_boolean
         case PrimitiveType("string") if source.scale <= _LEAST_EXPONENT:
-            return _casting.decimal_to_string
+            return casting.decimal_to_string
     if bits_of(target):
-        return partial(_casting.decimal_to_integer, target, ansi and bits_of(target) <= 32)
-    return rowwise(source, target, ansi)
+        return partial(casting.decimal_to_integer, target, ansi and bits_of(target) <= 32)
+    return by_value(source, target, ansi)
 
 
-def rowwise(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
+def by_value(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., Any] | None:
     """The cast of one value after the other, where there is one."""
     convert = caster(source, target, ansi=ansi)
-    return None if convert is None else partial(_rowwise.each, convert, target)
+    return None if convert is None else partial(rowwise.each, convert, target)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import CharType, HiveType, VarcharType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
-    VOID,
     Call,
     Cast,
     ColumnRef,
@@ -22,13 +21,16 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
 )
-from acidsql.expressions.values import BOOLEAN, STRING, TIMESTAMP, is_utc, unified_type
-from acidsql.expressions.vectors import arithmetic, casts, compiler, functions, truths
+from acidsql.expressions.values import STRING, TIMESTAMP, is_utc
+from acidsql.expressions.vectors import casts
 from acidsql.expressions.vectors.casts import cast
-from acidsql.expressions.vectors.truths import comparison, logical
+from acidsql.expressions.vectors.functions import FUNCTIONS
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
-_comparing = Kernels("comparing")
+if TYPE_CHECKING:
+    from acidsql.expressions.kernels import comparing, texts
+else:
+    comparing, texts = Kernels("comparing"), Kernels("texts")
 
 OF_ANY_ZONE = frozenset(
     "= <> < <= > >= <=> EQUAL_NULL BETWEEN IN ISNULL ISNOTNULL CASE IF NVL2 NULLIF COALESCE NVL"
@@ -117,25 +119,23 @@ class Compiler:
         given = [casts.computed(self.value(argument)) for argument in arguments]
         if self.any_zone and name not in OF_ANY_ZONE and any(g.type == TIMESTAMP for g in given):
             raise NotHere("a moment in whatever zone")
-        for understood in (truths.truth, arithmetic.arithmetic, compiler.choice):
-            vector = understood(self, name, given)
-            if vector is not None:
-                return vector
-        return functions.function(self, name, given)
+        function = FUNCTIONS.get(name)
+        compiled = function.vector if function else None
+        vector = compiled(self, name, given) if compiled else None
+        if vector is None:
+            raise NotHere(f"the function {name}")
+        return vector
 
 
 def _scalar(batch: Any, *, value: Any, hive_type: HiveType) -> Any:
-    return _comparing.scalar(value, hive_type)
+    return comparing.scalar(value, hive_type)
 
 
 def _column(batch: Any, *, name: str, hive_type: HiveType) -> Any:
-    return _comparing.column(batch, name, hive_type)
+    return comparing.column(batch, name, hive_type)
 
 
 # ---- values as INSERT and UPDATE store them
-
-
-_texts = Kernels("texts")
 
 
 def store_cast(vector: Vector, column_type: HiveType, *, ansi: bool, span: Span) -> Vector:
@@ -146,64 +146,9 @@ def store_cast(vector: Vector, column_type: HiveType, *, ansi: bool, span: Span)
     try:
         match column_type:
             case VarcharType(length) | CharType(length):
-                kernel = _texts.cut_char if isinstance(column_type, CharType) else _texts.cut
+                kernel = texts.cut_char if isinstance(column_type, CharType) else texts.cut
                 text = cast(vector, STRING, ansi=ansi)
                 return Vector(column_type, applied(partial(kernel, length), text))
         return cast(vector, column_type, ansi=ansi)
     except NotHere as signal:
         raise NotHere(signal.reason, span) from None
-
-
-# ---- values by condition
-
-
-_choosing = Kernels("choosing")
-
-
-def choice(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """None for what chooses nothing. NotHere."""
-    match name, given:
-        case "CASE", [*branches, _] if any(one.type == VOID for one in branches[::2]):
-            raise NotHere("NULL as a condition")
-        case "CASE" | "IF", [_, _, *_] if len(given) % 2 and (name == "CASE" or len(given) == 3):
-            return _case(compiler, given)
-        case "NVL2", [value, yes, no]:
-            known = Vector(BOOLEAN, applied(_comparing.is_not_null, value))
-            return _case(compiler, (known, yes, no))
-        case "NULLIF", [value, other]:
-            equal = comparison(compiler, "=", value, other)
-            return _case(compiler, (equal, compiler.constant(None, VOID), value))
-        case "COALESCE" | "NVL" | "IFNULL", [_, *_] if name == "COALESCE" or len(given) == 2:
-            return _first_value(compiler, given)
-    return None
-
-
-def _case(compiler: Compiler, given: Sequence[Vector]) -> Vector:
-    *branches, otherwise = given
-    conditions = [logical(compiler, condition) for condition in branches[::2]]
-    hive_type = _common(compiler, [*branches[1::2], otherwise])
-    *values, last = (compiler.cast(value, hive_type) for value in (*branches[1::2], otherwise))
-    return _chosen(list(zip(conditions, values, strict=True)), last)
-
-
-def _chosen(pairs: Sequence[tuple[Vector, Vector]], otherwise: Vector) -> Vector:
-    return Vector(otherwise.type, partial(_evaluate, pairs, otherwise))
-
-
-def _evaluate(pairs: Sequence[tuple[Vector, Vector]], otherwise: Vector, batch: Any) -> Any:
-    return _choosing.case(pairs, otherwise, batch)
-
-
-def _first_value(compiler: Compiler, given: Sequence[Vector]) -> Vector:
-    hive_type = _common(compiler, given)
-    *values, last = (compiler.cast(value, hive_type) for value in given)
-    known = (Vector(BOOLEAN, applied(_comparing.is_not_null, value)) for value in values)
-    return _chosen(list(zip(known, values, strict=True)), last)
-
-
-def _common(compiler: Compiler, values: Sequence[Vector]) -> HiveType:
-    types = [value.type for value in values]
-    hive_type = unified_type(types, ansi=compiler.ansi)
-    if hive_type is None or (hive_type == STRING and not {*types} <= {STRING, VOID}):
-        raise NotHere("a value of " + " or ".join(map(str, dict.fromkeys(types))))
-    return hive_type

@@ -1,5 +1,5 @@
-"""Named functions: which are understood, and by what they are carried out. What has no kernel is
-computed value by value.
+"""The one table of operators and functions: what the driver computes them by, and what else is
+known of them. What stands in no entry is Spark's, and may be different whenever it is asked.
 """
 
 from __future__ import annotations
@@ -9,82 +9,83 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.types import DecimalType, HiveType
-from acidsql.expressions.functions import CASTS, FUNCTIONS, PARSE_DAY, Function, like, regular
+from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+from acidsql.expressions import single_values
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import TODAY, VOID
-from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.tree import NOW, TODAY, VOID
+from acidsql.expressions.values import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
+from acidsql.expressions.vectors import arithmetic, choices, truths
 from acidsql.expressions.vectors.casts import BINARY
-from acidsql.expressions.vectors.truths import written_day
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
+from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from acidsql.expressions.kernels import days, rowwise, texts
     from acidsql.expressions.vectors.compiler import Compiler
+else:
+    days, rowwise, texts = Kernels("days"), Kernels("rowwise"), Kernels("texts")
 
-_texts = Kernels("texts")
-_days = Kernels("days")
-_rowwise = Kernels("rowwise")
-
-_PARTS = {
-    "DAYOFMONTH": "DAY",
-    **{
-        name: name
-        for name in (
-            *("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFYEAR", "DAYOFWEEK", "WEEKOFYEAR"),
-            *("WEEKDAY", "HOUR", "MINUTE", "SECOND"),
-        )
-    },
-}
-_CLOCK = frozenset(("HOUR", "MINUTE", "SECOND"))
-_UNITS = {
-    **dict.fromkeys(("YEAR", "YYYY", "YY"), "YEAR"),
-    **dict.fromkeys(("MONTH", "MM", "MON"), "MONTH"),
-    "QUARTER": "QUARTER",
-    "WEEK": "WEEK",
-}
-_MOST_PADDED = 10_000
-"""Longer texts are padded one by one."""
-_NOW = frozenset(("CURRENT_TIMESTAMP", "NOW"))
-_KERNELS: Mapping[str, Callable[..., Any]] = {
-    "LCASE": partial(_texts.lower, FUNCTIONS["LOWER"].run),
-    "LOWER": partial(_texts.lower, FUNCTIONS["LOWER"].run),
-    "UCASE": partial(_texts.upper, FUNCTIONS["UPPER"].run),
-    "UPPER": partial(_texts.upper, FUNCTIONS["UPPER"].run),
-    "LTRIM": _texts.left_trim,
-    "RTRIM": _texts.right_trim,
-    "TRIM": _texts.trim,
-    "REVERSE": _texts.reverse,
-    "ADD_MONTHS": _days.add_months,
-    "DATE_ADD": _days.add_days,
-    "DATE_SUB": _days.subtract_days,
-    "DATEDIFF": _days.days_between,
-    "LAST_DAY": _days.last_day,
-    **dict.fromkeys(("CHAR_LENGTH", "CHARACTER_LENGTH", "LEN", "LENGTH"), _texts.length),
-}
-"""The functions of ``expressions.functions`` that have a kernel for all arguments."""
+Compile = Callable[["Compiler", str, Sequence[Vector]], Vector | None]
+"""A call of this name with these arguments; None for a number of arguments that is not understood,
+NotHere for types and values that are not.
+"""
 
 
-def function(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
-    """NotHere."""
-    if len(given) == 1 and (name in CASTS or name == "TO_DATE"):
-        if name == "TO_DATE" and given[0].type not in (DATE, TIMESTAMP, STRING, VOID):
-            raise NotHere(f"TO_DATE of {given[0].type}")
-        return compiler.cast(given[0], CASTS.get(name, DATE))
-    for understood in (_moment, _part, _text, _pattern):
-        vector = understood(compiler, name, given)
-        if vector is not None:
-            return vector
-    parses = name == "TO_DATE" and compiler.partitions
-    signature = PARSE_DAY if parses else FUNCTIONS.get(name)
-    if signature is None or not signature.accepts(len(given)) or not given:
-        raise NotHere(f"the function {name}")
-    arguments = [passed(compiler, one, signature.parameter(i)) for i, one in enumerate(given)]
-    kernel = _KERNELS.get(name) or _of_constants(name, arguments) or _each(signature)
-    return Vector(signature.result, applied(kernel, *arguments))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """``vector``: how the driver computes it; without one only Spark does.
+
+    ``total``: it has a result for all arguments, unless acidsql.ansi is on, and is cheap: it may be
+    asked of rows that the statement does not ask it of. ``deterministic``: it gives the same result
+    whenever it is asked.
+
+    ``column``: how Spark calls the column of a call that has no name; None where only Spark can
+    tell (operators: ``spark_names``). ``added``: the argument that Spark shows behind so many.
+    """
+
+    vector: Compile | None = None
+    total: bool = False
+    deterministic: bool = True
+    column: str | None = None
+    added: Mapping[int, str] | None = None
 
 
-def _each(signature: Function) -> Callable[..., Any]:
-    return partial(_rowwise.each, signature.run, signature.result)
+# ---- functions of fixed parameters
+
+
+def of(
+    *parameters: HiveType,
+    gives: HiveType,
+    kernel: Callable[..., Any] | None = None,
+    value: Callable[..., Any] | None = None,
+    constants: Callable[..., Callable[..., Any] | None] | None = None,
+    optional: int = 0,
+) -> Compile:
+    """The arguments are cast to the parameters, of which the last ``optional`` may be missing.
+
+    ``kernel`` gets all of them as Arrow values. ``constants`` makes a kernel of the first argument,
+    if all others are written out and it takes them. Else ``value`` gets those of a row, none of
+    them NULL.
+    """
+
+    def compiled(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+        if not len(parameters) - optional <= len(given) <= len(parameters):
+            return None
+        arguments = [
+            passed(compiler, one, parameter)
+            for one, parameter in zip(given, parameters[: len(given)], strict=True)
+        ]
+        written = [one.literal.value if one.literal else None for one in arguments[1:]]
+        if constants is not None and written and None not in written:
+            special = constants(*written)
+            if special is not None:
+                return Vector(gives, applied(special, arguments[0]))
+        if kernel is not None:
+            return Vector(gives, applied(kernel, *arguments))
+        assert value is not None
+        return Vector(gives, applied(partial(rowwise.each, value, gives), *arguments))
+
+    return compiled
 
 
 def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
@@ -95,25 +96,54 @@ def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
     if given == STRING and parameter in (DATE, TIMESTAMP):
         if compiler.partitions and not compiler.ansi and argument.literal is None:
             return compiler.cast(argument, parameter)
-        return written_day(compiler, argument, parameter)
-    understood = given == VOID or (
-        bool(0 < bits_of(given) <= 32)
-        if parameter == INT
-        else bool(bits_of(given)) or given in (BOOLEAN, DATE, TIMESTAMP)
-        if parameter == STRING
-        else given in (DATE, TIMESTAMP) and parameter in (DATE, TIMESTAMP)
-    )
-    if not understood and not (parameter == STRING and isinstance(given, DecimalType)):
+        return truths.written_day(compiler, argument, parameter)
+    match parameter:
+        case PrimitiveType("int"):
+            understood = 0 < bits_of(given) <= 32
+        case PrimitiveType("string"):
+            understood = (
+                bool(bits_of(given))
+                or given in (BOOLEAN, DATE, TIMESTAMP)
+                or isinstance(given, DecimalType)
+            )
+        case PrimitiveType("binary"):
+            understood = given == STRING
+        case _:
+            understood = given in (DATE, TIMESTAMP) and parameter in (DATE, TIMESTAMP)
+    if not understood and given != VOID:
         raise NotHere(f"a {given} in place of a {parameter}")
     return compiler.cast(argument, parameter)
 
 
 # ---- days and moments
 
+CASTS: dict[str, HiveType] = {
+    name.upper(): PrimitiveType(name)
+    for name in "boolean tinyint smallint int bigint float double string date timestamp".split()
+}
+"""``INT(x)`` is a cast."""
+
+
+def _cast(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    return compiler.cast(given[0], CASTS[name]) if len(given) == 1 else None
+
+
+_parsed = of(STRING, STRING, gives=DATE, value=single_values.parsed)
+
+
+def _to_date(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    if len(given) == 2 and compiler.partitions:
+        return _parsed(compiler, name, given)
+    if len(given) != 1:
+        return None
+    if given[0].type not in (DATE, TIMESTAMP, STRING, VOID):
+        raise NotHere(f"TO_DATE of {given[0].type}")
+    return compiler.cast(given[0], DATE)
+
 
 def _moment(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
     """The statement's own moment."""
-    if given or name not in (TODAY, *_NOW):
+    if given:
         return None
     if compiler.now is None or not compiler.utc or name.lower() in compiler.columns:
         raise NotHere("the moment of the statement")
@@ -124,80 +154,244 @@ def _moment(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | 
     return compiler.constant(now.date() if name == TODAY else now, hive_type)
 
 
-def _part(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    if name not in _PARTS or len(given) != 1:
-        return None
-    argument = passed(compiler, given[0], TIMESTAMP if name in _CLOCK else DATE)
-    return Vector(INT, applied(partial(_days.part, _PARTS[name]), argument))
+def _part(parameter: HiveType, part: str) -> Compile:
+    return of(parameter, gives=INT, kernel=partial(days.part, part))
+
+
+_UNITS = {
+    **dict.fromkeys(("YEAR", "YYYY", "YY"), "YEAR"),
+    **dict.fromkeys(("MONTH", "MM", "MON"), "MONTH"),
+    "QUARTER": "QUARTER",
+    "WEEK": "WEEK",
+}
+
+
+def _truncated(unit: str) -> Callable[..., Any] | None:
+    known = _UNITS.get(unit.upper())
+    return None if known is None else partial(days.truncated, known)
 
 
 # ---- text
 
 
-def _text(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    match name, given:
-        case "LENGTH" | "LEN" | "CHAR_LENGTH" | "CHARACTER_LENGTH", [value] if value.type == BINARY:
-            return Vector(INT, applied(_texts.byte_length, value))
-        case "||" | "CONCAT", [_, *_] if all(one.type == BINARY for one in given):
-            return Vector(BINARY, applied(_texts.concat, *given))
-        case "||" | "CONCAT", [_, *_]:
-            texts = [passed(compiler, one, STRING) for one in given]
-            return Vector(STRING, applied(_texts.concat, *texts))
-        case "CONCAT_WS", [_, *_]:
-            texts = [passed(compiler, one, STRING) for one in given]
-            return Vector(STRING, applied(_texts.concat_with, *texts))
-        case "REVERSE", [value]:
-            return Vector(STRING, applied(_texts.reverse, passed(compiler, value, STRING)))
-        case "LOCATE" | "POSITION", [search, value]:
-            return function(compiler, "INSTR", (value, search))
-    return None
+def _length(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    if len(given) != 1:
+        return None
+    if given[0].type == BINARY:
+        return Vector(INT, applied(texts.byte_length, given[0]))
+    return Vector(INT, applied(texts.length, passed(compiler, given[0], STRING)))
+
+
+def _concatenated(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    if not given:
+        return None
+    if all(one.type == BINARY for one in given):
+        return Vector(BINARY, applied(texts.concat, *given))
+    return _joined(texts.concat, compiler, given)
+
+
+def _with_separator(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    return _joined(texts.concat_with, compiler, given) if given else None
+
+
+def _joined(kernel: Callable[..., Any], compiler: Compiler, given: Sequence[Vector]) -> Vector:
+    return Vector(STRING, applied(kernel, *(passed(compiler, one, STRING) for one in given)))
+
+
+def _substring(position: int, count: int | None = None) -> Callable[..., Any] | None:
+    return partial(texts.slice_from, position, count) if position > 0 else None
+
+
+_MOST_PADDED = 10_000
+"""Longer texts are padded one by one."""
+
+
+def _padded(left: bool) -> Compile:
+    def constants(count: int, pad: str = " ") -> Callable[..., Any] | None:
+        quick = 0 <= count <= _MOST_PADDED and len(pad) == 1
+        return partial(texts.padded, left, count, pad) if quick else None
+
+    value = single_values.left_pad if left else single_values.right_pad
+    return of(STRING, INT, STRING, gives=STRING, value=value, constants=constants, optional=1)
+
+
+def _replaced(search: str, replacement: str = "") -> Callable[..., Any] | None:
+    return partial(texts.replace, search, replacement) if search else None
+
+
+def _search(kernel: Callable[..., Any], value: Callable[[str, str], bool]) -> Compile:
+    quick = partial(partial, kernel)
+    return of(STRING, STRING, gives=BOOLEAN, value=value, constants=quick)
+
+
+_in_text = of(STRING, STRING, gives=INT, value=single_values.position)
+
+
+def _located(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    return _in_text(compiler, name, given[::-1])
 
 
 def _pattern(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    if name not in ("LIKE", "RLIKE") or len(given) != 2:
+    if len(given) != 2:
         return None
     value, pattern = given
     if pattern.literal is None or pattern.type != STRING:
         raise NotHere(f"{name} with a pattern that is not written out")
     text = pattern.literal.value
-    test = like(text) if name == "LIKE" else regular(text)
-    if test is None:
+    kernel: Callable[..., Any]
+    if name == "LIKE" and "\\" not in text:
+        kernel = partial(texts.like, text)
+    elif name == "RLIKE" and (test := single_values.regular(text)) is not None:
+        kernel = partial(rowwise.each, test, BOOLEAN)
+    else:
         raise NotHere(f"this pattern of {name}")
-    kernel = partial(_texts.like, text) if name == "LIKE" else _each_text(test)
     return Vector(BOOLEAN, applied(kernel, passed(compiler, value, STRING)))
 
 
-def _each_text(test: Callable[[str], Any]) -> Callable[..., Any]:
-    return partial(_rowwise.each, test, BOOLEAN)
+# ---- the table
 
 
-def _of_constants(name: str, arguments: Sequence[Vector]) -> Callable[..., Any] | None:
-    """The kernel of a function all of whose arguments but the first are written out."""
-    constants = [one.literal.value if one.literal else None for one in arguments[1:]]
-    if not constants or None in constants:
-        return None
-    kernel = _with_constants(name, constants)
-    return None if kernel is None else lambda values, *rest: kernel(values)
+FUNCTIONS: dict[str, Function] = {}
+"""By the name in capitals, as ``tree.Call`` has it."""
 
 
-def _with_constants(name: str, constants: Sequence[Any]) -> Callable[..., Any] | None:
-    match name, constants:
-        case "SUBSTR" | "SUBSTRING", [position, *count] if position > 0:
-            return partial(_texts.slice_from, position, count[0] if count else None)
-        case "LEFT", [count]:
-            return partial(_texts.slice_from, 1, count)
-        case "REPLACE", [search, *replacement] if search:
-            return partial(_texts.replace, search, replacement[0] if replacement else "")
-        case "CONTAINS", [part]:
-            return partial(_texts.contains, part)
-        case "STARTSWITH", [part]:
-            return partial(_texts.starts_with, part)
-        case "ENDSWITH", [part]:
-            return partial(_texts.ends_with, part)
-        case "LPAD" | "RPAD", [count, *pad] if 0 <= count <= _MOST_PADDED and (
-            not pad or len(pad[0]) == 1
-        ):
-            return partial(_texts.padded, name == "LPAD", count, pad[0] if pad else " ")
-        case "TRUNC", [unit] if unit.upper() in _UNITS:
-            return partial(_days.truncated, _UNITS[unit.upper()])
-    return None
+def _enter(names: str, function: Function) -> None:
+    FUNCTIONS.update(dict.fromkeys(names.split(), function))
+
+
+def _operators() -> None:
+    for names, vector in (
+        ("AND OR", truths.connective),
+        ("NOT", truths.negated),
+        ("= <> < <= > >=", truths.compared),
+        ("<=>", truths.same),
+        ("BETWEEN", truths.between),
+        ("IN", truths.listed),
+        ("+ - * / % DIV", arithmetic.binary),
+        ("NEGATIVE", arithmetic.single),
+        ("||", _concatenated),
+        ("CASE IF", choices.case),
+    ):
+        _enter(names, Function(vector=vector, total=True))
+    # of two words
+    FUNCTIONS["IS NULL"] = Function(vector=truths.is_null, total=True)
+    FUNCTIONS["IS TRUE"] = FUNCTIONS["IS FALSE"] = Function(vector=truths.truth_test, total=True)
+    _enter("& | ^", Function(vector=arithmetic.binary))
+    _enter("LIKE RLIKE", Function(vector=_pattern))
+    _enter("[]", Function())
+
+
+def _computed() -> None:
+    """Functions that keep the name they are called by."""
+
+    def enter(
+        names: str, vector: Compile, *, total: bool = False, added: Mapping[int, str] | None = None
+    ) -> None:
+        for name in names.split():
+            column = name if name in ("CEIL", "FLOOR", "SIGNUM") else name.lower()
+            FUNCTIONS[name] = Function(vector=vector, total=total, column=column, added=added)
+
+    # values by condition
+    enter("COALESCE NVL IFNULL", choices.first_value, total=True)
+    enter("NVL2", choices.by_null, total=True)
+    enter("NULLIF", choices.null_if, total=True)
+    # numbers
+    enter("MOD PMOD", arithmetic.binary)
+    enter("ABS CEIL CEILING FLOOR SIGN SIGNUM", arithmetic.single)
+    enter("ROUND", arithmetic.rounded, added={1: "0"})
+    enter("GREATEST LEAST", arithmetic.greatest)
+    # text
+    of_text = partial(of, STRING, gives=STRING)
+    upper = of_text(kernel=partial(texts.upper, single_values.upper))
+    lower = of_text(kernel=partial(texts.lower, single_values.lower))
+    enter("UPPER UCASE", upper, total=True)
+    enter("LOWER LCASE", lower, total=True)
+    enter("LENGTH LEN CHAR_LENGTH CHARACTER_LENGTH", _length, total=True)
+    enter("TRIM", of_text(kernel=texts.trim), total=True)
+    enter("LTRIM", of_text(kernel=texts.left_trim), total=True)
+    enter("RTRIM", of_text(kernel=texts.right_trim), total=True)
+    enter("REVERSE", of_text(kernel=texts.reverse))
+    enter("INITCAP", of_text(value=single_values.initcap))
+    enter("CONCAT", _concatenated, total=True)
+    enter("CONCAT_WS", _with_separator)
+    substring = of(
+        *(STRING, INT, INT),
+        gives=STRING,
+        value=single_values.substring,
+        constants=_substring,
+        optional=1,
+    )
+    enter("SUBSTR SUBSTRING", substring, total=True, added={2: "2147483647"})
+    left = of(
+        *(STRING, INT),
+        gives=STRING,
+        value=lambda text, length: single_values.substring(text, 1, length),
+        constants=lambda count: partial(texts.slice_from, 1, count),
+    )
+    enter("LEFT", left)
+    enter("RIGHT", of(STRING, INT, gives=STRING, value=single_values.right))
+    replace = of(
+        *(STRING, STRING, STRING),
+        gives=STRING,
+        value=single_values.replace,
+        constants=_replaced,
+        optional=1,
+    )
+    enter("REPLACE", replace, added={2: ""})
+    enter("TRANSLATE", of(STRING, STRING, STRING, gives=STRING, value=single_values.translated))
+    enter("LPAD", _padded(left=True), added={2: " "})
+    enter("RPAD", _padded(left=False), added={2: " "})
+    enter("REPEAT", of(STRING, INT, gives=STRING, value=single_values.repeated))
+    part = single_values.part_by_delimiter
+    enter("SUBSTRING_INDEX", of(STRING, STRING, INT, gives=STRING, value=part))
+    enter("INSTR", _in_text)
+    enter("LOCATE POSITION", _located, added={2: "1"})
+    enter("CONTAINS", _search(texts.contains, lambda text, part: part in text))
+    enter("STARTSWITH", _search(texts.starts_with, str.startswith))
+    enter("ENDSWITH", _search(texts.ends_with, str.endswith))
+    enter("ASCII", of(STRING, gives=INT, value=single_values.first_code_point))
+    # digests
+    enter("MD5", of(BINARY, gives=STRING, value=single_values.md5))
+    enter("SHA SHA1", of(BINARY, gives=STRING, value=single_values.sha1))
+    enter("SHA2", of(BINARY, INT, gives=STRING, value=single_values.sha2))
+    enter("CRC32", of(BINARY, gives=BIGINT, value=single_values.crc32))
+    # days
+    for name in "YEAR QUARTER MONTH DAY DAYOFYEAR DAYOFWEEK WEEKDAY WEEKOFYEAR".split():
+        enter(name, _part(DATE, name))
+    enter("DAYOFMONTH", _part(DATE, "DAY"))
+    for name in ("HOUR", "MINUTE", "SECOND"):
+        enter(name, _part(TIMESTAMP, name))
+    enter("DATE_ADD", of(DATE, INT, gives=DATE, kernel=days.add_days))
+    enter("DATE_SUB", of(DATE, INT, gives=DATE, kernel=days.subtract_days))
+    enter("DATEDIFF", of(DATE, DATE, gives=INT, kernel=days.days_between))
+    enter("ADD_MONTHS", of(DATE, INT, gives=DATE, kernel=days.add_months))
+    enter("LAST_DAY", of(DATE, gives=DATE, kernel=days.last_day))
+    enter("TO_DATE", _to_date)
+    value = single_values.truncated
+    enter("TRUNC", of(DATE, STRING, gives=DATE, value=value, constants=_truncated))
+    enter("DATE_FORMAT", of(TIMESTAMP, STRING, gives=STRING, value=single_values.formatted))
+
+
+def _others() -> None:
+    _enter("EQUAL_NULL", Function(vector=truths.same))
+    _enter("ISNULL", Function(vector=truths.is_null))
+    _enter("ISNOTNULL", Function(vector=truths.is_not_null))
+    _enter(" ".join(CASTS), Function(vector=_cast, total=True))
+    for name in (TODAY, NOW, "NOW"):
+        moment = Function(vector=_moment, deterministic=False, column=name.lower())
+        FUNCTIONS[name] = moment
+    only_spark = (
+        "BASE64 BIN BIT_COUNT BROUND CHR CONV DATE_FROM_UNIX_DATE DATE_PART DATE_TRUNC ELT"
+        " FIND_IN_SET FORMAT_NUMBER FORMAT_STRING FROM_UNIXTIME HASH HEX LEVENSHTEIN MAKE_DATE"
+        " MONTHS_BETWEEN NEXT_DAY OVERLAY POW POWER PRINTF REGEXP_COUNT REGEXP_EXTRACT REGEXP_INSTR"
+        " REGEXP_LIKE REGEXP_REPLACE REGEXP_SUBSTR SOUNDEX SPLIT SPLIT_PART SQRT TO_TIMESTAMP"
+        " TO_UNIX_TIMESTAMP TRY_TO_DATE UNIX_DATE UNHEX XXHASH64"
+    )
+    _enter(only_spark, Function())
+
+
+_operators()
+_computed()
+_others()
+DETERMINISTIC = frozenset(name for name, known in FUNCTIONS.items() if known.deterministic)
+TOTAL = frozenset(name for name, known in FUNCTIONS.items() if known.total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import TIMESTAMP_NTZ, CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.losses import Loss
@@ -10,7 +10,10 @@ from acidsql.expressions.values import DOUBLE, FLOAT, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors.casts import cast
 from acidsql.expressions.vectors.vector import Kernels, Vector
 
-_losses = Kernels("losses")
+if TYPE_CHECKING:
+    from acidsql.expressions.kernels import losses
+else:
+    losses = Kernels("losses")
 _BIGINT = PrimitiveType("bigint")
 
 
@@ -29,22 +32,22 @@ def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) 
 
     match loss:
         case Loss.NULL:
-            return _losses.became_null(given, stored)
+            return losses.became_null(given, stored)
         case Loss.CUT:
             assert isinstance(wanted, VarcharType | CharType)
-            return _losses.longer(as_type(given, given_type, STRING), wanted.length)
+            return losses.longer(as_type(given, given_type, STRING), wanted.length)
         case Loss.CHANGED if given_type == STRING or isinstance(given_type, CharType | VarcharType):
             if bits_of(wanted):
-                return _losses.has_point(given, stored)
-            return _losses.infinite_text(given, stored)
+                return losses.has_point(given, stored)
+            return losses.infinite_text(given, stored)
         case Loss.CHANGED if given_type in (FLOAT, DOUBLE):
             if not bits_of(wanted):
-                return _losses.became_infinite(given, stored)
+                return losses.became_infinite(given, stored)
             numbers = as_type(given, given_type, DOUBLE)
-            return _losses.other_double(numbers, as_type(stored, wanted, DOUBLE), bits_of(wanted))
+            return losses.other_double(numbers, as_type(stored, wanted, DOUBLE), bits_of(wanted))
         case Loss.CHANGED:
             is_time = given_type in (TIMESTAMP, TIMESTAMP_NTZ)
             whole = as_type(given, given_type, _BIGINT) if is_time else given
             kind = _BIGINT if is_time else given_type
-            return _losses.other(whole, as_type(stored, wanted, kind))
+            return losses.other(whole, as_type(stored, wanted, kind))
     raise AssertionError(loss)

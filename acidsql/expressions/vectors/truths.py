@@ -29,45 +29,62 @@ from acidsql.expressions.values import (
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
+    from acidsql.expressions.kernels import comparing
     from acidsql.expressions.vectors.compiler import Compiler
+else:
+    comparing = Kernels("comparing")
 
-_comparing = Kernels("comparing")
-
-_SIGNS = frozenset(("=", "<>", "<", "<=", ">", ">="))
 _MOST_IN_LIST = 10
 """Spark looks values up in a longer list, where -0.0 is not 0.0."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 
 
-def truth(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
-    """A comparison or a logical operator; None for what is neither. NotHere."""
-    match name, given:
-        case "AND" | "OR", _:
-            kernel = _comparing.conjunction if name == "AND" else _comparing.disjunction
-            return Vector(BOOLEAN, applied(kernel, *(logical(compiler, one) for one in given)))
-        case "NOT", [only]:
-            return Vector(BOOLEAN, applied(_comparing.negation, logical(compiler, only)))
-        case _, [left, right] if name in _SIGNS:
-            return comparison(compiler, name, left, right)
-        case "<=>" | "EQUAL_NULL", [left, right]:
-            return comparison(compiler, "<=>", left, right)
-        case "IS NULL" | "ISNULL", [only]:
-            return Vector(BOOLEAN, applied(_comparing.is_null, only))
-        case "ISNOTNULL", [only]:
-            return Vector(BOOLEAN, applied(_comparing.is_not_null, only))
-        case "IS TRUE" | "IS FALSE", [only]:
-            kernel = partial(_comparing.is_truth, name == "IS TRUE")
-            return Vector(BOOLEAN, applied(kernel, logical(compiler, only)))
-        case "BETWEEN", [value, low, high]:
-            bounds = (
-                comparison(compiler, ">=", value, low),
-                comparison(compiler, "<=", value, high),
-            )
-            return Vector(BOOLEAN, applied(_comparing.conjunction, *bounds))
-        case "IN", [value, *items] if items:
-            return contained(compiler, value, items)
-    return None
+# Each of the first ones is a ``functions.Compile``.
+
+
+def connective(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
+    kernel = comparing.conjunction if name == "AND" else comparing.disjunction
+    return Vector(BOOLEAN, applied(kernel, *(logical(compiler, one) for one in given)))
+
+
+def negated(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
+    return Vector(BOOLEAN, applied(comparing.negation, logical(compiler, given[0])))
+
+
+def compared(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
+    return comparison(compiler, name, *given)
+
+
+def same(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """``<=>`` and EQUAL_NULL."""
+    return comparison(compiler, "<=>", *given) if len(given) == 2 else None
+
+
+def is_null(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    return Vector(BOOLEAN, applied(comparing.is_null, *given)) if len(given) == 1 else None
+
+
+def is_not_null(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    return Vector(BOOLEAN, applied(comparing.is_not_null, *given)) if len(given) == 1 else None
+
+
+def truth_test(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
+    """IS TRUE and IS FALSE."""
+    kernel = partial(comparing.is_truth, name == "IS TRUE")
+    return Vector(BOOLEAN, applied(kernel, logical(compiler, given[0])))
+
+
+def between(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector:
+    value, low, high = given
+    bounds = comparison(compiler, ">=", value, low), comparison(compiler, "<=", value, high)
+    return Vector(BOOLEAN, applied(comparing.conjunction, *bounds))
+
+
+def listed(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
+    """IN."""
+    value, *items = given
+    return contained(compiler, value, items) if items else None
 
 
 def logical(compiler: Compiler, given: Vector) -> Vector:
@@ -80,10 +97,10 @@ def logical(compiler: Compiler, given: Vector) -> Vector:
 def comparison(compiler: Compiler, sign: str, left: Vector, right: Vector) -> Vector:
     left, right = _brought(compiler, left, right)
     if compiler.any_zone and left.type == TIMESTAMP:
-        return Vector(BOOLEAN, applied(partial(_comparing.compare_clocks, sign), left, right))
+        return Vector(BOOLEAN, applied(partial(comparing.compare_clocks, sign), left, right))
     if sign == "<=>":
-        return Vector(BOOLEAN, applied(_comparing.null_safe_equal, left, right))
-    return Vector(BOOLEAN, applied(partial(_comparing.compare, sign), left, right))
+        return Vector(BOOLEAN, applied(comparing.null_safe_equal, left, right))
+    return Vector(BOOLEAN, applied(partial(comparing.compare, sign), left, right))
 
 
 def _brought(compiler: Compiler, left: Vector, right: Vector) -> tuple[Vector, Vector]:
@@ -165,14 +182,14 @@ def contained(compiler: Compiler, value: Vector, items: Sequence[Vector]) -> Vec
     listed = hive_type not in (DOUBLE, FLOAT) and not clocks
     if listed and all(item.literal is not None for item in items):
         return Vector(BOOLEAN, _looked_up(given, others))
-    compare = _comparing.compare_clocks if clocks else _comparing.compare
+    compare = comparing.compare_clocks if clocks else comparing.compare
     equal = [Vector(BOOLEAN, applied(partial(compare, "="), given, other)) for other in others]
-    return Vector(BOOLEAN, applied(_comparing.disjunction, *equal))
+    return Vector(BOOLEAN, applied(comparing.disjunction, *equal))
 
 
 def _looked_up(given: Vector, constants: Sequence[Vector]) -> Callable[[Any], Any]:
     def evaluate(batch: Any) -> Any:
         values = [one.evaluate(batch) for one in constants]
-        return _comparing.contained(values, given.evaluate(batch))
+        return comparing.contained(values, given.evaluate(batch))
 
     return evaluate

@@ -42,17 +42,15 @@ class Vector:
 
 class Kernels:
     """The functions of a module of ``expressions.kernels``, which is imported when one is called:
-    Arrow is not needed before there are values.
+    Arrow is not needed before there are values. Stands for the module beside an import of it for
+    the types alone.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = f"acidsql.expressions.kernels.{name}"
+    def __init__(self, module: str) -> None:
+        self._module = f"acidsql.expressions.kernels.{module}"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return self.named(name)
-
-    def named(self, name: str) -> Callable[..., Any]:
-        return lambda *arguments: getattr(import_module(self._name), name)(*arguments)
+        return lambda *arguments: getattr(import_module(self._module), name)(*arguments)
 
 
 def applied(kernel: Callable[..., Any], *arguments: Vector) -> Callable[[Any], Any]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType
-from acidsql.expressions.functions import DETERMINISTIC
 from acidsql.expressions.pruning import columns_of, rejects_nulls
 from acidsql.expressions.query_text import Edit, QueryText, edited
 from acidsql.expressions.spark_words import identifier
@@ -33,6 +32,7 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
+from acidsql.expressions.vectors.functions import DETERMINISTIC
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.columns import Visible
 from acidsql.planner.bind.query_scopes import Clauses

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import row_of_nothing
 from acidsql.errors import NestingError, ParseError
-from acidsql.expressions.functions import DETERMINISTIC
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece, QueryText, Slot
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Call, constants_in, parts_of
 from acidsql.expressions.vectors import vectorized
+from acidsql.expressions.vectors.functions import DETERMINISTIC
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.bound import BoundMerge
 from acidsql.planner.bind.local.query_trees import Semantics

@@ -7,29 +7,13 @@ from decimal import Decimal
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread
+from acidsql.expressions.vectors.functions import FUNCTIONS
 from acidsql.parser.tokens import TokenKind, tokenize, tokens_in
 from acidsql.planner.bind.current_database import CALLS, called
-from acidsql.planner.bind.local.query_trees import ROW_ID
+from acidsql.planner.bind.local.query_trees import ROW_ID, Function
 
 _INFIX = frozenset("= < <= > >= + - * / % & | ^ AND OR <=>".split())
-_CALLS = frozenset(
-    "ABS COALESCE CONCAT COUNT MIN MAX SUM AVG LENGTH LOWER UPPER REVERSE GREATEST LEAST YEAR MONTH"
-    " DAYOFMONTH HOUR MINUTE SECOND DATE_ADD DATE_SUB DATEDIFF ADD_MONTHS LAST_DAY INSTR SUBSTRING"
-    " SUBSTR CEIL CEILING FLOOR ROUND MOD PMOD SIGN SIGNUM NVL IFNULL NVL2 NULLIF UCASE LCASE LEN"
-    " CHAR_LENGTH CHARACTER_LENGTH LEFT RIGHT TRIM LTRIM RTRIM CONCAT_WS REPLACE LPAD RPAD LOCATE"
-    " POSITION CONTAINS STARTSWITH ENDSWITH QUARTER DAY DAYOFWEEK DAYOFYEAR WEEKDAY WEEKOFYEAR"
-    " TO_DATE TRUNC DATE_FORMAT CURRENT_DATE CURRENT_TIMESTAMP NOW".split()
-)
-"""Functions that keep the name they are called by, in lower case but for ``_IN_CAPITALS``."""
-_IN_CAPITALS = frozenset(("CEIL", "FLOOR", "SIGNUM"))
-_ADDED = {
-    ("ROUND", 1): "0",
-    **dict.fromkeys((("SUBSTR", 2), ("SUBSTRING", 2)), "2147483647"),
-    **dict.fromkeys((("LPAD", 2), ("RPAD", 2)), " "),
-    ("REPLACE", 2): "",
-    **dict.fromkeys((("LOCATE", 2), ("POSITION", 2)), "1"),
-}
-"""The last argument that Spark shows of functions with so many arguments."""
+_AGGREGATES = frozenset(function.name for function in Function)
 _CAST_TYPES = frozenset("boolean tinyint smallint int bigint float double string date".split())
 
 IsDay = Callable[[Condition], bool]
@@ -147,9 +131,7 @@ def _of_operands(  # noqa: C901  (one arm for each operator)
             return _case(source, call, inner)
         case "||", [left, right]:
             return f"concat({left}, {right})"
-        case name, _ if name in _CALLS:
-            return _function(name, inner)
-    return None
+    return _function(call.name, inner)
 
 
 def _case(source: str, call: Call, shown: list[str]) -> str:
@@ -161,7 +143,12 @@ def _case(source: str, call: Call, shown: list[str]) -> str:
     return f"CASE {' '.join(words)} END"
 
 
-def _function(name: str, arguments: list[str]) -> str:
-    added = _ADDED.get((name, len(arguments)))
-    shown = name if name in _IN_CAPITALS else name.lower()
-    return f"{shown}({', '.join([*arguments, *([] if added is None else [added])])})"
+def _function(name: str, arguments: list[str]) -> str | None:
+    if name in _AGGREGATES:
+        return f"{name.lower()}({', '.join(arguments)})"
+    function = FUNCTIONS.get(name)
+    if function is None or function.column is None:
+        return None
+    added = (function.added or {}).get(len(arguments))
+    shown = arguments if added is None else [*arguments, added]
+    return f"{function.column}({', '.join(shown)})"

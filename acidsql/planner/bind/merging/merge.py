@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
-from acidsql.expressions.functions import CANNOT_FAIL
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.query_text import Piece, edited
 from acidsql.expressions.spark_words import identifier, store_cast
 from acidsql.expressions.tree import Call, ColumnRef, Condition, Unread, conjuncts, parts_of
+from acidsql.expressions.vectors.functions import TOTAL
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match, Name
@@ -272,7 +272,7 @@ class _Merge:
         if tree is None or self.names.around.settings.flag("acidsql.ansi"):
             return False
         return not any(
-            isinstance(p, Unread) or (isinstance(p, Call) and p.name not in CANNOT_FAIL)
+            isinstance(p, Unread) or (isinstance(p, Call) and p.name not in TOTAL)
             for p in parts_of(tree)
         )
 
