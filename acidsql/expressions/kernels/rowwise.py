@@ -1,6 +1,4 @@
-"""Functions of single values (``expressions.single_values``, ``values.caster``) over arrays, value by
-value.
-"""
+"""Functions of single values (``single_values``, ``values.caster``) over arrays, value by value."""
 
 from __future__ import annotations
 
