@@ -201,6 +201,14 @@ def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
     jvm.drop_view(spark, "classic_theirs")
 
 
+def test_settings_of_a_session(spark: SparkSession) -> None:
+    """All that the session has, whatever signs their values hold."""
+    ours = jvm.clone_session(spark)
+    for name, value in {"a": "", "b": "x,y)(", "c": "two\nlines -> é\u2028"}.items():
+        ours.conf.set(f"acidsql.test.{name}", value)
+    assert jvm.settings_of(ours) == ours.conf.getAll
+
+
 def test_a_spark_that_was_stopped_is_lost(spark: SparkSession) -> None:
     """One that runs is not; its session is asked for nothing."""
     stopped: Any = SimpleNamespace(_sc=SimpleNamespace(_jsc=None))

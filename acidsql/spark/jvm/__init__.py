@@ -79,6 +79,7 @@ from acidsql.spark.jvm.sessions import (
     root_of_paths,
     running_session,
     running_session_if_any,
+    settings_of,
     take_over,
     working_directory,
 )
@@ -151,6 +152,7 @@ __all__ = [
     "running_tasks",
     "same_time_zone",
     "search_argument_options",
+    "settings_of",
     "started_java",
     "sum_before",
     "take_over",

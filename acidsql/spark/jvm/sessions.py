@@ -79,6 +79,19 @@ def java_property(name: str) -> str | None:
     return None if value is None else str(value)
 
 
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """``spark.conf.getAll`` in one call, where that asks Java for each entry by itself."""
+    if jvm(spark) is None:
+        return spark.conf.getAll
+    entries = spark._jsparkSession.conf().getAll().mkString(_BETWEEN).split(_BETWEEN)
+    pairs = (entry.partition(" -> ") for entry in entries)
+    return {name: value for name, arrow, value in pairs if arrow}
+
+
+_BETWEEN = "\0"
+"""What stands in no setting."""
+
+
 def clone_session(spark: SparkSession) -> SparkSession:
     """A session on the same Spark with copies of the settings, views and functions of ``spark``;
     from then on each has its own.

@@ -271,7 +271,8 @@ class RunningSpark:
         """
         if self._spark_conf is None:
             spark = self._user_spark or jvm.running_session_if_any()
-            self._spark_conf = self._conf if spark is None else {**spark.conf.getAll, **self._conf}
+            of_spark = {} if spark is None else jvm.settings_of(spark)
+            self._spark_conf = {**of_spark, **self._conf}
         set_here = {name: self._settings.text(name) for name in self._settings.changed()}
         given = {**self._spark_conf, **set_here}
         return {k: v for k, v in given.items() if k.startswith("spark.sql.")}

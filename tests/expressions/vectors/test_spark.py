@@ -27,6 +27,7 @@ from tests.expressions.vectors.spark_answers import (
     spark_answers,
     view,
 )
+from tests.lengths import times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +113,7 @@ def test_answers_are_sparks(spark: SparkSession, ansi: bool) -> None:
 @pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
 def test_many_answers_are_sparks(spark: SparkSession, ansi: bool) -> None:
     """The same of 2,000 rows."""
-    with_ansi(spark, ansi, 2000)
+    with_ansi(spark, ansi, times(2000))
 
 
 OFFSETS = st.tuples(
@@ -134,7 +135,7 @@ def test_moments_are_sparks(spark: SparkSession, ansi: bool) -> None:
 @pytest.mark.parametrize("ansi", [False, True], ids=["hive", "ansi"])
 def test_many_moments_are_sparks(spark: SparkSession, ansi: bool) -> None:
     """The same of 2,000 rows."""
-    compare_moments(session_of(spark, ansi), 2000, ansi=ansi)
+    compare_moments(session_of(spark, ansi), times(2000), ansi=ansi)
 
 
 def compare_moments(spark: SparkSession, count: int, *, ansi: bool) -> None:
