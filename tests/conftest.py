@@ -41,7 +41,7 @@ settings.register_profile("acidsql", deadline=None)
 settings.load_profile("acidsql")
 
 ROOT = Path(__file__).resolve().parent.parent
-# Java's second compiler costs more than it brings to many small queries; the slow group wants it
+# Java's second compiler costs more than it brings to many small queries: a third of the slow group
 JAVA_OPTIONS = os.environ.get("ACIDSQL_TEST_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 # of every Spark: that of this process, and those of the processes that tests start
 os.environ.setdefault(
