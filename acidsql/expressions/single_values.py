@@ -104,15 +104,15 @@ def part_by_delimiter(text: str, delimiter: str, count: int) -> Any:
         return ""
     if count == -1 << 31:
         return UNKNOWN  # Java has no such positive number
-    place = -1 if count > 0 else len(text)
+    found_at = -1 if count > 0 else len(text)
     for _ in range(min(abs(count), len(text) + 1)):
         if count > 0:
-            place = text.find(delimiter, place + 1)
+            found_at = text.find(delimiter, found_at + 1)
         else:
-            place = text.rfind(delimiter, 0, max(place + len(delimiter) - 1, 0))
-        if place < 0:
+            found_at = text.rfind(delimiter, 0, max(found_at + len(delimiter) - 1, 0))
+        if found_at < 0:
             return text
-    return text[:place] if count > 0 else text[place + len(delimiter) :]
+    return text[:found_at] if count > 0 else text[found_at + len(delimiter) :]
 
 
 def first_code_point(text: str) -> int:

@@ -28,4 +28,4 @@ _OPERATORS = frozenset("and or not in between case if like rlike div".split())
 FUNCTIONS = tuple(
     sorted({*_OTHERS.split(), *filter(str.isidentifier, map(str.lower, KNOWN))} - _OPERATORS)
 )
-"""Those that the driver knows, and others that are asked for most; Spark has more."""
+"""What the driver knows, and what else is asked for most; Spark has more."""
