@@ -30,6 +30,8 @@ def rescaled(value: Decimal, hive_type: DecimalType) -> Decimal | None:
 _CERTAIN_DIGITS = 15
 """The first digits of a double that are the same in Python and in every Java."""
 _DOUBT = Decimal("1e-14")
+_LARGE = 1 << 53
+"""From here on a Java before 19 may show more digits than it takes: 9.2232312993664205E18."""
 
 
 def rounded_double(behind: int, value: float) -> Any:
@@ -41,7 +43,7 @@ def rounded_double(behind: int, value: float) -> Any:
     digits = Decimal(repr(value))
     unit = Decimal(1).scaleb(-behind)
     candidates = [digits]
-    if len(digits.as_tuple().digits) > _CERTAIN_DIGITS:
+    if len(digits.as_tuple().digits) > _CERTAIN_DIGITS or abs(value) >= _LARGE:
         candidates = [digits * (1 - _DOUBT), digits, digits * (1 + _DOUBT)]
     if digits.adjusted() + behind > EXACT.prec // 2:
         return value

@@ -128,6 +128,16 @@ def test_an_ansi_error_is_sparks(sql: str, value: int) -> None:
         answers(sql, {"a": ("int", [value])}, ansi=True)
 
 
+def test_large_doubles_in_the_middle_are_sparks() -> None:
+    """Java 17 shows 9.22323129936642e18 as 9.2232312993664205E18, which is rounded upwards; a
+    number that is not in the middle of two results is rounded here.
+    """
+    column = "double", [9.22323129936642e18]
+    assert answers("round(a, -7)", {"a": column}) == [9.22323129937e18]
+    with pytest.raises(NotHere):
+        answers("round(a, -3)", {"a": column})
+
+
 def test_batches_may_be_empty() -> None:
     """An expression of no rows is an array of its type."""
     batch = batch_of([])
