@@ -378,6 +378,10 @@ class ExecutionError(OperationalError):
     """Spark, the file system or another part failed while the statement ran."""
 
 
+class SparkNotStartedError(ExecutionError):
+    """What is to be done needs Spark, which may not be started for it."""
+
+
 class InternalError(DatabaseError):
     """A bug of acidsql; please report it."""
 

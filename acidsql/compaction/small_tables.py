@@ -15,12 +15,12 @@ from acidsql.compaction.decision import Facts, directory_of, facts_of
 from acidsql.compaction.housekeeper import HouseStore, kept_of
 from acidsql.compaction.initiator import Initiator, find_object, name_of_role
 from acidsql.compaction.worker import Worker
+from acidsql.errors import SparkNotStartedError
 from acidsql.files.file_systems import FileSystems
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import Url
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
-from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 
 MOST_BYTES = "acidsql.compactor.auto.max.bytes"

@@ -17,12 +17,11 @@ from acidsql.compaction.cleaner import Cleaner
 from acidsql.compaction.housekeeper import HouseStore
 from acidsql.compaction.initiator import name_of_role
 from acidsql.compaction.worker import Worker
-from acidsql.errors import Error
+from acidsql.errors import Error, SparkNotStartedError
 from acidsql.files.parallel import in_parallel
 from acidsql.lazy_dataclass import dataclass
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
-from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.txn.compactions import Compaction, CompactionState
 from acidsql.txn.daemons import CompactorDaemon
 

@@ -115,7 +115,7 @@ def stage(engine: Engine, merge: Merge, target: WriteTarget, max_bytes: int) -> 
 def _stage_by_job(
     engine: Engine, merge: Merge, target: WriteTarget, directory: str
 ) -> list[StagedFile]:
-    from acidsql.spark.write import compacting
+    from acidsql.run.spark import compacting
 
     io, reader = engine.files, engine.resources.reader
     footers = engine.resources.known.footers
@@ -161,7 +161,7 @@ def _deletes_by_job(
     deletes = known.footers.delete_files(io, merge.snapshot().delete_files)
     few = small_deletes(io, known, merge, target)
     if few is None:
-        from acidsql.spark.write.compacting import stage_compacted_deletes
+        from acidsql.run.spark.compacting import stage_compacted_deletes
 
         return stage_compacted_deletes(
             engine.spark, io, target, directory, deletes, merge.write_ids

@@ -5,7 +5,7 @@
 MAJOR: the rows that are alive, with the ids and the currentTransaction they have; originals get the
 ids that readers give them. MINOR: insert events and delete events, each kind for itself; no delete
 event can be left out, because the row it hits may lie below. What is not too much for the driver is
-merged there without Spark (``small``); else by a job of Spark's (``spark.write.compacting``).
+merged there without Spark (``small``); else by a job of Spark's (``run.spark.compacting``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from acidsql import interrupts
-from acidsql.errors import ExecutionError
+from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
@@ -66,10 +66,6 @@ def _looks_elsewhere(
             return "files of another machine, or of another file system"
         master = str(spark.conf.get("spark.master", "") or "")
     return None if re.match(r"local(\[|$)", master) else "files of the machines of a cluster"
-
-
-class SparkNotStartedError(ExecutionError):
-    """What is to be done needs Spark, which may not be started for it."""
 
 
 class RunningSpark:

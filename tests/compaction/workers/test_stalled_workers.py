@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from acidsql import crash_points
+from acidsql.errors import SparkNotStartedError
 from acidsql.files.fileio import FileIO
 from acidsql.session import Session
-from acidsql.spark.start.running import SparkNotStartedError
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
 from tests.compaction.compacting import (
     MAJOR,
