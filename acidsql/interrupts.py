@@ -50,7 +50,7 @@ class InTwoSteps(OurHandler):
 
 
 class CancelsFirst(OurHandler):
-    """A handler of Ctrl-C as PySpark has one: it cancels Spark's jobs, whoever asked for them."""
+    """A handler of Ctrl-C as PySpark has one: it cancels all of Spark's jobs."""
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         self._cancel = cancel

@@ -111,7 +111,7 @@ def deletes_of(
     """The delete deltas of one write id, seen or not, and those of compactions that took it in
     (these need a filter); none if some may be gone, into a base. Arguments as for ``choose``.
 
-    ``kept``: whoever asks has read the table since before the write id was committed, and nothing
+    ``kept``: who asks has read the table since before the write id was committed, and nothing
     that it could see then, or what took its place, has been removed. So all events are there beside
     the base, in the delta of the write id or in one that it was compacted into.
     """

@@ -1,4 +1,4 @@
-"""Lineage in OpenLineage's words, for whoever has its provider installed."""
+"""Lineage in OpenLineage's words, where its provider is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The buckets of a table that is adopted. Whoever writes to it must know them: a row in another
+"""The buckets of a table that is adopted. Its writers must know them: a row in another
 bucket than Hive's is read by a scan, and lost to whatever looks into one bucket alone.
 
 Files never say that a table has buckets. They say that it has none where a file is named like no

@@ -1,5 +1,5 @@
 """What a source tells of a table that others write: a dump, the metastore's database, or a copy of
-its tables. Whoever tells it, it means the same.
+its tables. Whatever tells it, it means the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What lies at the location of a table that is attached, by names alone: for whoever is about to
+"""What lies at the location of a table that is attached, by names alone: for who is about to
 write there.
 """
 

@@ -53,7 +53,7 @@ def _may_mix(path: str) -> bool:
 
 
 def _tails(io: FileIO, paths: Sequence[str]) -> list[OrcTail | None]:
-    """The footers of files; None for one that cannot be read: whoever reads it says so."""
+    """The footers of files; None for one that cannot be read: its reader says so."""
 
     def look(path: str) -> OrcTail | None:
         try:

@@ -1,5 +1,5 @@
 """``acidsql doctor TABLE --committed IDS --aborted IDS``: what became of write ids of files that
-others wrote, said by whoever knows.
+others wrote, said by those who know.
 """
 
 from __future__ import annotations

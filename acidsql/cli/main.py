@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             # point stdout elsewhere, or the interpreter complains when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if not isinstance(error, BrokenPipeError):  # whoever read the rows has gone
+            if not isinstance(error, BrokenPipeError):  # the reader of the rows has gone
                 print(f"acidsql: cannot write the rows: {error.strerror}", file=sys.stderr)
             return 1
         except KeyboardInterrupt as interrupt:
@@ -162,7 +162,7 @@ def open_session(args: argparse.Namespace) -> Session:
 
 
 def open_existing(args: argparse.Namespace) -> Session:
-    """The session that the options ask for, of whoever looks at a warehouse or after it, and makes
+    """The session that the options ask for, to look at a warehouse or after it; makes
     none. ProgrammingError if there is none.
     """
     from acidsql.errors import ProgrammingError

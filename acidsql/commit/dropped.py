@@ -2,7 +2,7 @@
 tables and partitions, of staged files that belong to no transaction, of tables that never came to
 be.
 
-They are noted in the store before: those of a table in the step that drops it. Whoever comes next
+They are noted in the store before: those of a table in the step that drops it. The next process
 gives a directory a hidden name, while the store lets nobody make a table there, and deletes it.
 
 What somebody reads who has no lock on it any more (see ``txn.reading``) gets a hidden name, too, at
@@ -10,7 +10,7 @@ once; it is deleted when nobody reads it any more::
 
     noted by its place --hidden--> noted by its hidden name --the last reader is done--> deleted
 
-From the drop on the store knows both names. Whoever reads looks for a file by the hidden one first:
+From the drop on the store knows both names. A reader looks for a file by the hidden one first:
 see ``storage.scan.moved_files``.
 """
 

@@ -121,7 +121,7 @@ class TransactionWork(UnitOfWork):
 
     def _cause(self, error: BaseException) -> Error | None:
         """TransactionAbortedError where files failed because others have aborted the transaction:
-        whoever writes next may have taken them away.
+        the next writer may have taken them away.
         """
         self._found_others |= isinstance(error, TakenError)
         return self.txn.find_abort() if isinstance(error, ExecutionError) else None
@@ -178,7 +178,7 @@ class TransactionWork(UnitOfWork):
             self.txn.record((), statistics)
             for table, partitions in self._partitions.items():
                 if partitions:
-                    # whoever cleans up behind an aborted one has not seen them: see recovery
+                    # the cleaner behind an aborted one has not seen them: see recovery
                     self._store.add_partitions(
                         table, partitions.values(), if_not_exists=True, txn_id=self.txn_id
                     )
@@ -223,8 +223,8 @@ class TransactionWork(UnitOfWork):
 
     def _take_back(self) -> None:
         """Hides what has its name already, while the store tells that it is on record and its table
-        the same: whoever has aborted the transaction may have dropped that, and another has its
-        name. What stays is for whoever cleans up (see ``recovery``).
+        the same: the one that aborted the transaction may have dropped that, and another has its
+        name. What stays is for the cleaner (see ``recovery``).
         """
         published = {path: io for io, path in self._pending.published}
         self._pending.published.clear()

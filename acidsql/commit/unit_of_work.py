@@ -49,7 +49,7 @@ Leg = WritePlan | MergePlan
 
 
 class Store(Catalog, TxnManager, Leftovers, Protocol):
-    """The catalog and transaction manager of one metastore, which leaves cleaning to whoever
+    """The catalog and transaction manager of one metastore, which leaves cleaning to those who
     writes.
     """
 

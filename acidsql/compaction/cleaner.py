@@ -5,7 +5,7 @@ CompactionCleaner.
     2  what is obsolete below its highest write id is chosen as a reader would choose
     3  the store grants the claim, if no registered reader of the table is older than the commit
     4  while the store lets nobody drop, move or rename the table or partition, directories get
-       hidden names, which whoever cleans up removes in any case; they go
+       hidden names, which every cleaning removes in any case; they go
     5  nothing obsolete is left: the entry has succeeded
 
 Until 3 nothing has changed; from 4 on, every directory that is gone was of no use to anybody, so a

@@ -1,7 +1,7 @@
 """The daemon that compacts: initiator, workers, cleaner and housekeeper, each in a thread, each as
 often as Hive runs it. Hive: MetaStoreThread, HiveMetaStore.startCompactorInitiator and its like.
 
-A role that fails says so and goes on. An idle worker sleeps longer each time; whoever makes work
+A role that fails says so and goes on. An idle worker sleeps longer each time; who makes work
 for another wakes it. When the daemon is told to stop, what runs in Spark is cancelled; a merge that
 does not end within seconds is given up: its entry goes back into the queue, and what it has written
 lies below a hidden name, as if the process had been killed. The next worker takes both up.

@@ -58,7 +58,7 @@ Judge = Callable[[Where], Decision]
 
 
 def silent(done: int, known: int) -> None:
-    """The ``Report`` of whoever does not follow the work."""
+    """The ``Report`` of a caller who does not follow the work."""
 
 
 def table_health(

@@ -36,7 +36,7 @@ class Exposition:
 
 
 class _Text:
-    """The text, made anew by whoever asks when it is too old."""
+    """The text, made anew by the first request when it is too old."""
 
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""What a daemon writes down: a line for each step of each compaction, whoever takes it, with the
+"""What a daemon writes down: a line for each step of each compaction, by whatever worker, with the
 time it took and the bytes before and after it.
 
     2026-11-23 19:52:01Z  worker     default.t  minor compaction 12 done in 0.4 s: 1.2 MiB in 14

@@ -2,7 +2,7 @@
 have (MetricsConstants; their values: AcidMetricService, DeltaFilesMetricReporter).
 
 What Hive keeps as counters of one process (failures of its threads, cycles) is the business of
-whoever runs those threads: they hand it in.
+the one that runs those threads, who hands it in.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HIVE_COUNTERS = {
     "compaction_worker_cycle": "Entries that Workers have taken.",
     "compaction_cleaner_cycle": "Runs of the Cleaner.",
 }
-"""What whoever runs the threads may count, with what it means."""
+"""What may be counted of the threads, with what it means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

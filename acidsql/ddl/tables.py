@@ -69,7 +69,7 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> tuple[str, 
 
 def holds_rows(warehouse: Warehouse, location: str) -> bool:
     """Whether there are rows in the directory of a new table that stay there. Those of a table that
-    was dropped a moment ago go: whoever has dropped it is given some time for that.
+    was dropped a moment ago go: the one that dropped it is given some time for that.
     """
     deadline = time.monotonic() + _SECONDS_TO_DELETE
     while _holds_rows_now(warehouse.files, location):
@@ -147,8 +147,9 @@ def check_apart(
     """Raises BindError if the table's directory is, holds or lies in that of another table or a
     metastore's own, or holds a database's.
 
-    Whoever drops or fills the one would delete or change the rows of the other. Two tables whose
-    files nobody but their owner looks after may have one directory, as in Hive: the notes say so.
+    A statement that drops or fills the one would delete or change the rows of the other. Two tables
+    whose files nobody but their owner looks after may have one directory, as in Hive: the notes say
+    so.
     ``formerly``: the table under the name it is to lose. UnsupportedStatementError for a URL that
     names no host.
     """

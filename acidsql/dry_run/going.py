@@ -100,7 +100,7 @@ def lying(
 
 
 def directories_of(table: Table, partitions: Sequence[Partition]) -> list[str]:
-    """Where a table's files lie, whoever they belong to."""
+    """Where a table's files lie, also those of others."""
     if table.view is not None:
         return []
     if table.owns_files:

@@ -190,7 +190,7 @@ def rename_directory(io: FileIO, old: str, new: str) -> bool:
 
 
 def hidden_reader(io: FileIO, root: str) -> Callable[[str], bytes | None]:
-    """What reads a hidden file by its path below ``root``; None if there is none, or whoever cleans
+    """What reads a hidden file by its path below ``root``; None if there is none, or who cleans
     up takes it away meanwhile.
     """
 

@@ -1,7 +1,7 @@
 """A table that was attached becomes one of this warehouse: its ids go on behind those of others.
 
 Each write id of theirs that does not count becomes one of an aborted transaction, which ended long
-ago and of which nothing is known but the table: whoever cleans up treats its directories as those
+ago and of which nothing is known but the table: the cleaner treats its directories as those
 of any other. Those that count need no record, since a write id without one is committed.
 """
 
@@ -49,7 +49,7 @@ def adopt(
         _insert_txns(store, connection, after, uncounted, highest_txn)
         begin_anew(connection, after.name, adopted_up_to(after))
         if uncounted and (lowest_open_txn(connection) is not None or any_readers(connection)):
-            # whoever has an older snapshot takes these ids for open ones
+            # an older snapshot takes these ids for open ones
             note_cleaned(connection, after.name, max(uncounted))
     update_table(connection, after)
     if after.bucketing is not None and before.bucketing is None:

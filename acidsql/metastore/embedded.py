@@ -47,8 +47,8 @@ class EmbeddedMetastore(
     silent for too long; None is Python's, or ``clock`` if there is one. A transaction without a
     heartbeat for ``txn_timeout_seconds`` is aborted by the next one to open, at once if its process
     on this host has ended; none is opened while ``max_open_txns`` are. Locks without a transaction
-    are deleted so by whoever waits for them. A compactor's worker without a heartbeat for
-    ``worker_timeout_seconds`` loses its entry; one that no pool has served for
+    are deleted so by the transactions that wait for them. A compactor's worker without a heartbeat
+    for ``worker_timeout_seconds`` loses its entry; one that no pool has served for
     ``pool_timeout_seconds`` is anybody's. ``mode``: of a store that is made, as for chmod.
     ``durable``, ``create``: see open_store. MetastoreError if the warehouse cannot be used.
     """

@@ -139,9 +139,7 @@ def _writers(connection: Connection, table: TableName, names: frozenset[str]) ->
 
 
 def keep_out(connection: Connection, table: TableName, names: Sequence[str]) -> None:
-    """Sees to it that whoever began before now cannot commit a change of these partitions any
-    more.
-    """
+    """Sees to it that no transaction that began before now commits a change of these partitions."""
     if not names or lowest_open_txn(connection) is None:
         return
     commit_id = highest_txn(connection)
@@ -158,8 +156,8 @@ def keep_out(connection: Connection, table: TableName, names: Sequence[str]) -> 
 
 
 def keep_changes_out(connection: Connection, table: TableName, partition: str | None) -> None:
-    """Sees to it that whoever began before now cannot commit an update or delete of what is about
-    to get other ROW__IDs. Inserts may.
+    """Sees to it that no transaction that began before now can commit an update or delete of what
+    is about to get other ROW__IDs. Inserts may.
     """
     connection.execute(
         insert(WRITE_SET).values(

@@ -1,5 +1,5 @@
 """The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so
-that whoever knows Hive can read them. These are the catalog's; ``txn_tables`` has the others.
+that readers who know Hive's can read them. These are the catalog's; ``txn_tables`` has the others.
 
 Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a
 statement's cost independent of history. Times are epoch milliseconds, but ``CREATE_TIME`` and

@@ -2,7 +2,7 @@
 
 A script is tokenised once; a ``;`` inside quotes, backticks or comments is no separator. Comments
 before and after a statement do not belong to it, except behind SET, whose value is the text up to
-the ``;`` (see variables). Whoever splits a script says which lines are commands of his own: their
+the ``;`` (see variables). The caller says which lines are commands of his own: their
 text is no SQL, so a quote in them opens nothing.
 """
 

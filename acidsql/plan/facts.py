@@ -72,7 +72,7 @@ class Facts:
 
 
 def facts_of(plan: Plan) -> Facts:
-    """What whoever runs a statement asks of it."""
+    """What is asked of a statement by those that run it."""
     match plan:
         case ReadPlan() | ExplainPlan() | DryRunPlan():
             return Facts()

@@ -74,7 +74,7 @@ class Observed:
 
     def _facts(self, error: BaseException | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"seconds": round(time.perf_counter() - self._started, 6)}
-        is_text = isinstance(self._text, str)  # bytes are refused, and whoever gave them is told so
+        is_text = isinstance(self._text, str)  # bytes are refused, and their giver is told so
         text = without_values(self._text or "") if is_text and not _is_unreadable(error) else ""
         stats = self._stats
         # what has no counts and has not failed is one of a session's own calls

@@ -1,4 +1,4 @@
-"""What a session is opened on: the warehouse and the metastore of whoever names none, and its store
+"""What a session is opened on: the warehouse and the metastore where none is named, and its store
 with what the settings say of it.
 """
 
@@ -21,12 +21,12 @@ METASTORE_VARIABLE = "ACIDSQL_METASTORE"
 
 
 def default_warehouse() -> str:
-    """The warehouse of whoever names none; no other place reads the variable."""
+    """The warehouse where none is named; no other place reads the variable."""
     return os.environ.get(WAREHOUSE_VARIABLE) or DEFAULT_WAREHOUSE
 
 
 def default_metastore() -> str | None:
-    """The metastore of whoever names none, None for the file in the warehouse; no other place
+    """The metastore where none is named, None for the file in the warehouse; no other place
     reads the variable.
     """
     return os.environ.get(METASTORE_VARIABLE) or None

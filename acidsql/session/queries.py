@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _OF_FILES = (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError)
-"""What files that are gone may be to whoever reads them."""
+"""What files that are gone may be to their reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class SessionQueries:
             return
         for result in list(self.late):
             if result.is_unread and any(map(removes, result.reads)):
-                with suppress(Error):  # whoever asks for the rows is told
+                with suppress(Error):  # who asks for the rows is told
                     result.to_arrow()
                 self.late.discard(result)
 
@@ -133,7 +133,7 @@ class SessionQueries:
         def streamed() -> Iterator[pa.RecordBatch]:
             with fetching():
                 for batch in answer.stream():
-                    with interrupts.at_once():  # whoever has the batch is no statement
+                    with interrupts.at_once():  # who has the batch is no statement
                         yield batch
 
         result = Result(

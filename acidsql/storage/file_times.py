@@ -1,7 +1,7 @@
 """The timestamps that an ORC file holds, also inside lists, maps and structs, as Arrow reads them:
 wall clocks in nanoseconds.
 
-Finer ones than a microsecond, which Hive writes, Spark would cut: whoever rewrites rows by way of
+Finer ones than a microsecond, which Hive writes, Spark would cut: who rewrites rows by way of
 Spark refuses their files before anything is written.
 """
 

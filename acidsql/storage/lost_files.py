@@ -209,7 +209,7 @@ def _covers(other: DirectoryName, name: DirectoryName, write_ids: ValidWriteIdLi
 
 
 def lost_error(table: Table, lost: list[LostFiles]) -> FormatError:
-    """The error of whoever would read a table without them."""
+    """The error of a read without them."""
     first, more = lost[0], len(lost) - 1
     detail = f"committed there: {_counted(first.committed.files)}, {first.committed.bytes:,} bytes"
     if more:

@@ -78,7 +78,7 @@ def _is_empty(snapshots: Snapshots, table: Table, partition: Partition) -> bool:
     """Whether all that lies there is of transactions that failed, or that this one does not see."""
     try:
         return not snapshots.take(table, [partition]).insert_files
-    except FormatError:  # whoever reads the partition will be told
+    except FormatError:  # a reader of the partition will be told
         return False
 
 

@@ -182,7 +182,7 @@ def what_to_say(table: Table) -> str:
 
 
 def unread_warning(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> Warning:
-    """What whoever reads a table is told of directories that he does not see. ``paths``: with the
+    """What a reader of a table is told of directories that he does not see. ``paths``: with the
     ends of their write ids.
     """
     ends = sorted({end for of_one in paths.values() for end in of_one})
@@ -196,7 +196,7 @@ def unread_warning(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> Warn
 
 
 def unread_error(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> OperationalError:
-    """The error of whoever would read a table of which all but what he does not see may be gone."""
+    """The error of a read of a table of which all but what is not seen may be gone."""
     warning = unread_warning(table, paths)
     return OperationalError(
         f"nothing can be read of table {table.name}: others wrote and compacted it",
@@ -207,7 +207,7 @@ def unread_error(table: Table, paths: Mapping[str, Iterable[WriteId]]) -> Operat
 
 
 def undeclared_error(table: Table, undeclared: Undeclared) -> OperationalError:
-    """The error of whoever would write to a table with files that others wrote."""
+    """The error of a write to a table with files that others wrote."""
     proven = f"acidsql doctor {table.name} --repair takes them over: the files prove what counts."
     return OperationalError(
         f"table {table.name} has files of write ids up to {undeclared.highest} that were never"

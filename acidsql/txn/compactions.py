@@ -1,5 +1,5 @@
 """Compactions as the store keeps them: Hive's COMPACTION_QUEUE and its history, and the protocol of
-whoever asks for them, carries them out and cleans up behind them.
+who asks for them, carries them out and cleans up behind them.
 
     enqueue -> initiated --worker--> working --done--> ready for cleaning --cleaner--> succeeded
                    |                    |--nothing to do--> refused, or ready for cleaning

@@ -67,7 +67,7 @@ class RecordedWriteIds:
 
 
 class Leftovers(Protocol):
-    """A store that leaves it to whoever writes next to clean up; a Hive Metastore does so itself
+    """A store that leaves it to the next writer to clean up; a Hive Metastore does so itself
     (Hive: Cleaner, AcidHouseKeeperService).
     """
 

@@ -73,9 +73,9 @@ class LockQueue:
 
     def _blockers(self, wanted: LockComponent, lock_id: int, txn_id: TxnId) -> Iterator[LockInfo]:
         """What stands in the way: nothing, where the transaction holds as much already (Hive, whose
-        transactions have one statement, never asks twice; it would wait behind whoever waits for
+        transactions have one statement, never asks twice; it would wait behind those that wait for
         it). Nor does a transaction wait for a compaction: it writes above what that merges, an
-        INSERT OVERWRITE, too. Whoever drops or moves files does.
+        INSERT OVERWRITE, too. Statements that drop or move files do.
         """
         us = owner_of(lock_id, txn_id)
         before = [lock for lock in self._about(wanted) if lock.lock_id < lock_id]

@@ -11,11 +11,11 @@ what is seen or in one that checks that nothing of it is gone yet::
     cleaner                                              claim -- delete
 
 A claim is one step of the store: it is granted only if no living registration of the table is older
-than the commit. Whoever registers later sees the commit in its snapshot and so has no use for what
-goes; but for a transaction with an older snapshot, which the claim's note then refuses where what
-it needs may be gone. So a reader has its files for as long as it is registered; and one that is not
-any more (its lease ended, others aborted its transaction) gets SnapshotTooOldError, never fewer
-rows.
+than the commit. A reader that registers later sees the commit in its snapshot and so has no use for
+what goes; but for a transaction with an older snapshot, which the claim's note then refuses where
+what it needs may be gone. So a reader has its files for as long as it is registered; and one that
+is not any more (its lease ended, others aborted its transaction) gets SnapshotTooOldError, never
+fewer rows.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Readers(Protocol):
 
     def kept_for(self, reader_id: int, *, behind: bool = False) -> Mapping[str, str]:
         """Where the store keeps, or is about to, what was dropped or moved while a reader read it,
-        by where the reader looks for it. ``behind``: after whoever changes that now.
+        by where the reader looks for it. ``behind``: after the change of that which is going on.
         """
 
     def list_readers(self) -> tuple[ReaderInfo, ...]:

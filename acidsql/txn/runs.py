@@ -1,9 +1,9 @@
 """Runs: a transaction's changes under a name of the user's choice, which is stored with its commit,
 so that the same work is never committed twice.
 
-Whoever cannot know whether a commit took place (the process was killed behind it, the answer was
-lost, another attempt is on its way still) does the work again under the same name: of all attempts
-the metastore lets one commit, whichever comes first.
+A caller who cannot know whether a commit took place (the process was killed behind it, the answer
+was lost, another attempt is on its way still) does the work again under the same name: of all
+attempts the metastore lets one commit, whichever comes first.
 
     attempt 1   begin(run) ---- commit, no answer          its run is on record, or never will be
     attempt 2                       begin(run) ------X     RunCommittedError: there is nothing to do

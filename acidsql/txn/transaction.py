@@ -132,7 +132,7 @@ class Transaction:
         its end; whether it had to wait.
 
         It fails as ``locking.wait`` does, and is open still. A transaction that has neither read
-        nor written yet has a snapshot from behind its first locks: whoever held them until it got
+        nor written yet has a snapshot from behind its first locks: those who held them until it got
         them is no conflict.
         """
         self.check()
@@ -244,7 +244,7 @@ class Transaction:
         self._statistics.extend(statistics)
 
     def announce(self, components: Iterable[TxnComponent]) -> None:
-        """Records in the metastore what it is about to make visible, for whoever cleans up if it
+        """Records in the metastore what it is about to make visible, for the cleaner if it
         never commits. TransactionAbortedError if others have aborted it: then nothing may be made.
         """
         self.check()

@@ -7,6 +7,6 @@ metastore.py     a table in Hive's tables: which one it is, and its facts
 databases.py     all tables of one of Hive's databases
 service_urls.py  a metastore's service that USING names
 service.py       a table as the service tells it
-hive_tables.py   which tables can be attached, whoever tells of them
+hive_tables.py   which tables can be attached, whatever tells of them
 live.py          what is asked anew for each statement
 """

@@ -1,4 +1,4 @@
-"""Which tables of Hive can be attached, and what of them is kept, whoever tells of them: a
+"""Which tables of Hive can be attached, and what of them is kept, whatever tells of them: a
 metastore's database or its service.
 """
 

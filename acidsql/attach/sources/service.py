@@ -2,9 +2,9 @@
 opened there, and nothing is locked.
 
 The service has no snapshot for several calls, so their order has to do. Transactions are asked for
-before partitions: whoever has committed has added its partitions before. The table is asked for
-before and after all of that: if it is another one then, or a partition is gone, all is asked again.
-"""
+before partitions: a transaction that committed has added its partitions before. The table is
+asked for before and after all of that: if it is another one then, or a partition is gone, all is
+asked again."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 their rows are those of the inputs for every reader who may use them.
 
 All is below a hidden name of the compactor's transaction before that. Where its process dies,
-whoever cleans up behind transactions takes that away; and half of a minor compaction's pair, which
+the cleaner behind transactions takes that away; and half of a minor compaction's pair, which
 nobody reads (``acid.compacted``), goes before the next compaction begins.
 """
 
@@ -153,7 +153,7 @@ def _fill(io: FileIO, directory: str, output: Output) -> None:
 
 
 def _check_whole(io: FileIO, directory: str, output: Output) -> None:
-    """Raises ExecutionError if a file is missing: whoever cleans up behind a transaction that was
+    """Raises ExecutionError if a file is missing: the cleaner behind a transaction that was
     given up may have begun to take it away.
     """
     sizes = {file.path: file.size for file in io.list_files(directory)}

@@ -1,4 +1,4 @@
-"""What the embedded metastore tells whoever cleans up, and who reads what they must leave: each
+"""What the embedded metastore tells the cleaner, and who reads what they must leave: each
 call one SQL transaction.
 """
 
@@ -297,7 +297,7 @@ class EmbeddedLeftovers(EmbeddedReaders):
             dead = find_dead(connection, by)
             if not dead or all(kept_locations(connection, dead).values()):
                 return self._left_directories(connection)
-        self.reap()  # whoever is late is told so before his files go
+        self.reap()  # a late one is told so before its files go
         with self._store.read() as connection:
             return self._left_directories(connection)
 

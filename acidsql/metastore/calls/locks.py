@@ -92,7 +92,7 @@ class EmbeddedLocks:
         self, connection: Connection, request: LockRequest, txn_id: TxnId, now: int
     ) -> LockAnswer:
         def reap_others() -> bool:
-            self._beat_txn(connection, txn_id)  # whoever asks is alive
+            self._beat_txn(connection, txn_id)  # who asks is alive
             return self._reap_all(connection)
 
         asker = Asker(
@@ -128,7 +128,7 @@ class EmbeddedLocks:
         return reap(connection, host=self._host, process=process, cutoff=cutoff)
 
     def _cutoff(self, now: int) -> int:
-        """Whoever gave no sign of life since is dead; epoch milliseconds."""
+        """Who gave no sign of life since is dead; epoch milliseconds."""
         return now - int(self._txn_timeout * 1000)
 
     def _time(self, connection: Connection) -> int:

@@ -1,4 +1,4 @@
-"""Directories that others have moved away from whoever reads them: where they are now, and for
+"""Directories that others have moved away from their readers: where they are now, and for
 whom. Of what was dropped a directory is one of DIRECTORIES_TO_DELETE all the time: by its old place
 until it is moved away, then by its hidden one.
 """

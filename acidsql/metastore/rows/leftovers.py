@@ -72,7 +72,7 @@ _FIRST = _RECORDED.limit(bindparam("limit", type_=Integer))
 def find_aborted(
     connection: Connection, observer: Process, *, cutoff: int, long_ago: int, limit: int
 ) -> tuple[AbortedWrite, ...]:
-    """The first aborted writes by transaction. ``cutoff``: whoever gave no sign of life since is
+    """The first aborted writes by transaction. ``cutoff``: who gave no sign of life since is
     late; ``long_ago``: writes nothing any more; epoch milliseconds.
     """
     rows = connection.execute(_FIRST, {"limit": limit}).all()

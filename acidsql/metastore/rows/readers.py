@@ -56,7 +56,7 @@ _LIVES = select(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
-    """Who looks, and when; epoch milliseconds. ``cutoff``: whoever gave no sign of life since is
+    """Who looks, and when; epoch milliseconds. ``cutoff``: who gave no sign of life since is
     dead.
     """
 

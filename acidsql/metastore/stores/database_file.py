@@ -96,7 +96,7 @@ def stamp(path: Path) -> tuple[int, int] | None:
 
 
 def changed_meanwhile_error(path: Path) -> MetastoreError:
-    """The error of whoever read a file without a lock while another user wrote to it."""
+    """The error of a reader of a file without a lock while another user wrote to it."""
     error = MetastoreError(
         f'the metastore "{path}" was changed while it was read', hint="Run the statement again."
     )
@@ -105,7 +105,7 @@ def changed_meanwhile_error(path: Path) -> MetastoreError:
 
 
 def read_only_error(warehouse: str) -> UnwritableError:
-    """The error of whoever would write where nothing can be written."""
+    """The error of a write where nothing can be written."""
     return UnwritableError(
         f'the warehouse "{warehouse}" is read-only',
         hint=f"Only queries run there. {WHO_MAY_USE_IT}",
@@ -113,7 +113,7 @@ def read_only_error(warehouse: str) -> UnwritableError:
 
 
 def no_warehouse_error(warehouse: str) -> MetastoreError:
-    """The error of whoever looks for tables where no warehouse is."""
+    """The error of a search for tables where no warehouse is."""
     addition = "" if os.path.isdir(warehouse) else ", nor such a directory"
     return MetastoreError(
         f'there is no warehouse in "{warehouse}"{addition}',

@@ -173,7 +173,7 @@ class SQLiteStore(Store):
         try:
             return _begun(self._durable, _BEGIN)
         except (DBAPIError, sqlite3.Error) as error:
-            # a full disk has no room for SQLite's shared memory, whoever opens it first
+            # a full disk has no room for SQLite's shared memory, for the first one that opens it
             if not any(mark in str(error) for mark in self.full) or has_log(self.path):
                 raise
             return _begun(_read_only_engine(self.path), _BEGIN)
@@ -188,7 +188,7 @@ class SQLiteStore(Store):
         """Opens the store if somebody has made one since. MetastoreError if there is none."""
         if self._is_open:
             return
-        with self._opening:  # whoever comes while another thread opens it waits
+        with self._opening:  # another thread waits meanwhile
             if self._is_open or self._is_at_it:
                 return
             if not self.is_made:

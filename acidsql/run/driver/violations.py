@@ -1,5 +1,5 @@
 """Which row of the target a MERGE would change twice: its values in the columns that ON asks for,
-read on the driver, whoever has met it.
+read on the driver, whichever engine met it.
 """
 
 from __future__ import annotations

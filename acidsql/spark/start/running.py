@@ -71,7 +71,7 @@ def _looks_elsewhere(
 class RunningSpark:
     """The Spark session of one session of ours; it follows the settings named ``spark.*`` and
     ``acidsql.ansi``. ``user_spark``: a session that was handed in, from which it is derived.
-    ``may_start``: else whoever needs it gets SparkNotStartedError.
+    ``may_start``: else a need for it is a SparkNotStartedError.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class RunningSpark:
     def renew(self) -> bool:
         """Before a statement: lets go of a Spark of ours that is gone, so that the statement starts
         another where it needs one. Whether it was gone. One that was handed in, or that others have
-        started, stays, and whoever needs it gets its error.
+        started, stays, and a need for it is its error.
         """
         ours = self._ours
         if ours is None or self._user_spark is not None or not jvm.is_lost(ours):

@@ -74,7 +74,7 @@ DERIVED_CONF = {
 }
 
 
-# Whoever sets one of these, here or in spark-defaults.conf, has tables in Spark's own catalog.
+# With one of these set, here or in spark-defaults.conf, a user has tables in Spark's own catalog.
 _CATALOG_CONF = ("spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
 _REMEMBERED = (
     "spark.ui.retainedJobs",
@@ -82,7 +82,7 @@ _REMEMBERED = (
     "spark.sql.ui.retainedExecutions",
 )
 _STARTING = threading.Lock()
-"""A process has one Java process, whoever of its sessions and threads is the first to want it."""
+"""A process has one Java process, started by the first of its sessions that wants it."""
 
 
 OLDEST_PYSPARK = "4.3"

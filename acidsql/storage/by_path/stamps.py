@@ -71,7 +71,7 @@ def stamp_of(path: str) -> FileStamp:
 
 def is_written_to(stamp: FileStamp) -> bool:
     """Whether the file itself was changed since. One that has lost its name, or given it to
-    another, is as it was for whoever has it open.
+    another, is as it was for those who have it open.
     """
     try:
         now = stamp_of(stamp.path)

@@ -33,7 +33,7 @@ class Workers:
         """``work`` on each item; results in order.
 
         As many items of all scans are worked on as there are threads, and of each as many results
-        wait to be fetched: no more lies in memory. The first error is raised in its place. Whoever
+        wait to be fetched: no more lies in memory. The first error is raised in its place. Who
         stops fetching closes the iterator, and no further item is begun.
         """
         rest = iter(items)

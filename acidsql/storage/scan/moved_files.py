@@ -33,8 +33,8 @@ class MovedFiles(FileReader):
     """Opens the files of one snapshot by the paths they had in it.
 
     ``find_moved``: where directories are that were dropped since, or are about to be, by where they
-    were; behind whoever changes that now, if it is True. ``moves``: how often something else was
-    told. FileNotFoundError for a file that nobody keeps.
+    were; behind a change of that which is going on, if it is True. ``moves``: how often something
+    else was told. FileNotFoundError for a file that nobody keeps.
     """
 
     def __init__(self, io: FileIO) -> None:

@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 
 
 class Encoders:
-    """Does as many pieces of work at once as there are threads; whoever brings another one waits.
+    """Does as many pieces of work at once as there are threads; who brings another one waits.
     Behind its ``with`` none is in hand.
     """
 

@@ -78,7 +78,7 @@ def publish(
     new directory: after a failure it is the caller's to take away.
 
     ``announce`` is called before the first has it. From then on nothing is made that is not below
-    a staging directory already: whoever takes those away knows that nothing more will be published.
+    a staging directory already: who takes those away knows that nothing more will be published.
     """
     with _writing_to(", ".join(sorted({root.table.location for root in roots}))):
         if not all(root.table.is_transactional for root in roots):

@@ -161,7 +161,7 @@ class StagedFile:
 
     ``size``: in bytes.  ``deletes``: it holds delete events.  ``original``: it has no ACID columns,
     and is called ``000003_0`` or, if it has a ``name``, by that. ``counted``: the number of
-    ``rows`` is known. ``synced``: its contents outlive a crash of the machine; else whoever
+    ``rows`` is known. ``synced``: its contents outlive a crash of the machine; else who
     publishes it sees to that.
     """
 
