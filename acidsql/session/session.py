@@ -283,6 +283,16 @@ class Session:
 
         return session_table(self._spine, name, self.sql, self.explain)
 
+    def create_table(self, name: str, frame: Any, partitioned_by: Sequence[str] = ()) -> Result:
+        """A new transactional table (``t``, ``db.t``) with the columns and rows of a DataFrame:
+        pandas, polars, Arrow, Spark. ``partitioned_by``: its columns that are the table's partition
+        columns.
+
+        AlreadyExistsError if there is one of that name; BindError for columns that no table can
+        have.
+        """
+        return self.table(name).create(frame, partitioned_by)
+
     def register(self, name: str, frame: Any) -> None:
         """Makes a DataFrame a relation that this session's statements can read: pandas, polars,
         Arrow, Spark. Its rows are those it has now: of a stream they are read here, once.

@@ -78,6 +78,23 @@ class Statements(Generic[Done]):
         self._run = run
         self._only_schema = only_schema
 
+    def create(self, frame: Any, partitioned_by: Sequence[str] = ()) -> Done:
+        """CREATE TRANSACTIONAL TABLE .. AS: a new table with the columns and rows of a frame, which
+        appears with its rows.
+
+        partitioned_by: the columns that become the table's partition columns, behind the others.
+        AlreadyExistsError, BindError for columns that no table can have.
+        """
+        if isinstance(partitioned_by, str) or not isinstance(partitioned_by, Iterable):
+            raise InterfaceError("partitioned_by is a list of names")
+        for name in (partitioned_by := tuple(partitioned_by)):
+            check_text(name, of="the name of a column")
+        keys = ", ".join(identifier(name) for name in partitioned_by)
+        words = f" PARTITIONED BY ({keys})" if keys else ""
+        with self._relation(frame) as relation:
+            text = f"CREATE TRANSACTIONAL TABLE {self._target}{words} AS SELECT * FROM {relation}"
+            return self._done(text)
+
     def append(self, frame: Any, columns: Sequence[str] | None = None) -> Done:
         """INSERT INTO: the rows of a frame, whose columns are the table's by name.
 
@@ -195,6 +212,31 @@ class Statements(Generic[Done]):
         raise BindError(f"table {self.name} is gone")
 
     # ---- frames
+
+    @contextmanager
+    def _relation(self, frame: Any) -> Iterator[str]:
+        """A frame, as it is, as the relation of one statement."""
+        from acidsql.frames.matching import by_lower_name
+
+        if is_sparks(frame):
+            by_lower_name(frame.columns)
+            with self._view(frame, ()) as source:
+                yield source.relation
+            return
+        from acidsql.frames.batches import batches_of
+        from acidsql.frames.spooling import Frame
+
+        batches = batches_of(frame, only_schema=self._only_schema)
+        for name, field in zip(by_lower_name(batches.schema.names), batches.schema, strict=True):
+            if str(field.type) == "null":
+                raise BindError(
+                    f'column "{name}" of the frame is NULL everywhere, so it has no type',
+                    code=10305,
+                    hint="Cast it, or leave it out.",
+                )
+        directory = self._spine.settings.text("acidsql.frames.directory")
+        with self._spine.frames.once(Frame.of_batches(ONCE, batches, directory)) as name:
+            yield identifier(name)
 
     @contextmanager
     def _source(

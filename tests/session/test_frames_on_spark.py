@@ -41,6 +41,20 @@ def _rows(session: Session) -> list[tuple[Any, ...]]:
     return sorted(session.sql("SELECT * FROM t"), key=repr)
 
 
+def test_a_frame_of_spark_becomes_a_table(session: Session, spark: SparkSession) -> None:
+    """By the columns of the frame; those that have no type are refused."""
+    frame = spark.sql("SELECT id, CAST(id % 2 AS STRING) AS Part, id * 1.5BD AS n FROM range(4)")
+    session.create_table("made", frame, ["part"])
+    assert sorted(session.sql("SELECT * FROM made")) == [
+        (0, Decimal("0.0"), "0"),
+        (1, Decimal("1.5"), "1"),
+        (2, Decimal("3.0"), "0"),
+        (3, Decimal("4.5"), "1"),
+    ]
+    with pytest.raises(BindError, match="VOID"):
+        session.create_table("other", spark.sql("SELECT NULL AS v"))
+
+
 def test_frames_of_spark_are_taken(table: Session, spark: SparkSession) -> None:
     """By name, as views of its session that are gone afterwards."""
     frame = spark.sql(

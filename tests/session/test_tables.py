@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import (
+    AlreadyExistsError,
     BindError,
     CardinalityError,
     ColumnNotFoundError,
@@ -42,6 +43,90 @@ def _rows(session: Session, table: str = "t") -> list[tuple[Any, ...]]:
 
 
 SAMPLE = {"Name": ["a", None], "ID": [1, 2], "n": [1.25, 2.0]}
+
+
+KINDS = pa.table(
+    {
+        "Id": pa.array([1, 2, 3], pa.int32()),
+        "day": [datetime.date(2026, 1, 1), datetime.date(2026, 1, 1), None],
+        "n": pa.array([Decimal("1.50"), None, Decimal("-2.25")], pa.decimal128(6, 2)),
+        "tags": [["a"], [], None],
+        "at": [datetime.datetime(2026, 1, 1, 5), None, None],
+    }
+)
+
+
+def test_a_frame_becomes_a_table(alone: Session) -> None:
+    """With its columns, their types and its rows, transactional, and without Java; it takes changes
+    as any other.
+    """
+    made = alone.create_table("Made", KINDS)
+    assert made.stats.rows_inserted == 3
+    types = {row[0]: row[1] for row in alone.sql("DESCRIBE made")}
+    assert types == {
+        "id": "int",
+        "day": "date",
+        "n": "decimal(6,2)",
+        "tags": "array<string>",
+        "at": "timestamp",
+    }
+    assert alone.sql("SELECT * FROM made ORDER BY id").to_arrow().to_pylist() == [
+        {name.lower(): value for name, value in row.items()} for row in KINDS.to_pylist()
+    ]
+    assert alone.sql("DELETE FROM made WHERE id = 2").stats.rows_changed == 1
+    alone.create_table("default.of_pandas", pd.DataFrame(SAMPLE))
+    assert _rows(alone, "of_pandas") == [("a", 1, 1.25), (None, 2, 2.0)]
+    assert not alone.spark_started
+
+
+def test_a_frame_becomes_a_table_with_partitions(alone: Session) -> None:
+    """The columns named are the table's last ones, and its rows lie in their partitions."""
+    alone.create_table("made", KINDS, ["DAY"])
+    assert [row[0] for row in alone.sql("SHOW PARTITIONS made")] == [
+        "day=2026-01-01",
+        "day=__HIVE_DEFAULT_PARTITION__",
+    ]
+    assert sorted(row[0] for row in alone.sql("SELECT id FROM made WHERE day IS NULL")) == [3]
+    plan = alone.table("other").explain().create(KINDS, ["day"])
+    assert plan.startswith("CREATE TABLE .. AS\n  table: default.other\n")
+
+
+@pytest.mark.parametrize(
+    ("frame", "keys", "error", "told"),
+    [
+        (KINDS, ["zz"], ColumnNotFoundError, "zz"),
+        (KINDS, ["tags"], BindError, "Partition column must be of primitive type"),
+        (pa.table({"a": [1]}), ["a"], BindError, "a table cannot have partition columns only"),
+        (pa.table({}), (), BindError, "the frame has no columns"),
+        (pa.table({"a": [1], "A": [2]}), (), BindError, 'two columns of one name: "a" and "A"'),
+        (
+            pa.table({"a": [1], "v": pa.nulls(1)}),
+            (),
+            BindError,
+            'column "v" of the frame is NULL everywhere, so it has no type',
+        ),
+        (
+            pa.table({"at": pa.array([0], pa.timestamp("us", "Europe/Berlin"))}),
+            (),
+            BindError,
+            '"at"',
+        ),
+    ],
+)
+def test_what_no_table_can_have_is_refused(
+    alone: Session, frame: Any, keys: list[str], error: type[Exception], told: str
+) -> None:
+    """Before there is one."""
+    with pytest.raises(error, match=told):
+        alone.create_table("made", frame, keys)
+    assert [row[0] for row in alone.sql("SHOW TABLES")] == ["t"]
+
+
+def test_a_table_is_made_once(alone: Session) -> None:
+    """One that is there stays as it was; in a transaction none is made."""
+    with pytest.raises(AlreadyExistsError):
+        alone.create_table("t", KINDS)
+    assert _rows(alone) == []
 
 
 def test_every_kind_of_frame_is_taken(alone: Session, frames_folder: Path) -> None:
