@@ -38,7 +38,13 @@ from acidsql.planner.bind.query_scopes import (
     is_plain_table,
     joined_tables,
 )
-from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
+from acidsql.planner.bind.query_tree import (
+    QUOTES,
+    Parsed,
+    file_source,
+    parse_expression,
+    parse_query,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -254,7 +260,11 @@ class _Walk:
         ):
             return
         span = self.span(parts[0], parts[-1])
-        table = self.resolve(tuple(p.name for p in parts), span)
+        names = tuple(p.name for p in parts)
+        if self.source[span.start] in QUOTES:
+            names = file_source(names[-1], span, self.source)
+            self.analysis.edits.append(Edit(span, (f"{names[0]}.{identifier(names[1])}",)))
+        table = self.resolve(names, span)
         if table is None:
             return
         name = node.alias or node.name

@@ -157,8 +157,10 @@ def relocated(error: Error, query: BoundQuery, views: Sequence[str]) -> Error:
 def _unless_named(error: Error, path: str, source: str) -> Error:
     """The error of a file that is not there; another one where the statement names it."""
     for token in scan(source).tokens:
-        name = token.text if token.kind is TokenKind.QUOTED else ""
-        if "/" in name and path.endswith(name.removeprefix("file:").strip("/")):
+        if token.kind not in (TokenKind.QUOTED, TokenKind.STRING):
+            continue
+        name = token.text.strip("'\"").removeprefix("file:").strip("/")
+        if re.search("[/.]", name) and f"/{path}".endswith(f"/{name}"):
             return BindError(f'path "{path}" does not exist', span=token.span, source=source)
     return error
 

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import orc
 from pyarrow import parquet as pq
 
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import BindError, Error, ParseError, UnsupportedStatementError
 from acidsql.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -461,3 +461,78 @@ def test_a_path_is_a_relation_of_its_own(alone: Session, tmp_path: Path) -> None
     ):
         with pytest.raises(UnsupportedStatementError, match=r"acidsql\.engine=local"):
             alone.sql(text)
+
+
+# ---- a string in the place of a table
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_string_names_a_file(
+    alone: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    """Behind FROM, by its suffix, in quotes of both kinds, relative or not; in all that takes a
+    query.
+    """
+    write(format, ROWS, tmp_path / f"rows.{format}")
+    monkeypatch.chdir(tmp_path)
+    whole = [(1, "a"), (2, "b"), (3, None)]
+    assert list(alone.sql(f"SELECT * FROM '{tmp_path}/rows.{format}'")) == whole
+    assert list(alone.sql(f'SELECT *\nFROM "rows.{format}"')) == whole
+    asked = f"SELECT max(f.k), count(*) FROM 'rows.{format}' AS f WHERE f.k > 1"
+    assert list(alone.sql(asked)) == [(3, 2)]
+    alone.sql(f"CREATE TRANSACTIONAL TABLE t AS SELECT k, v FROM 'rows.{format}'")
+    alone.sql(f"INSERT INTO t SELECT k + 10, v FROM 'rows.{format}' f")
+    merged = alone.sql(
+        f"MERGE INTO t USING (SELECT * FROM 'rows.{format}') s ON t.k = s.k"
+        " WHEN MATCHED THEN DELETE"
+    )
+    assert merged.stats.rows_deleted == 3
+    assert sorted(alone.sql("SELECT k FROM t")) == [(11,), (12,), (13,)]
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "told", "hint"),
+    [
+        ("rows.csv", BindError, "a text file does not tell its columns: rows.csv", "Register"),
+        ("rows.csv.gz", BindError, "a text file does not tell its columns", "Register"),
+        ("some/folder", BindError, '"some/folder" does not tell the format', "parquet.`some/f"),
+        ("ro`ws.orc", ParseError, "no backtick and no backslash", ""),
+    ],
+)
+def test_a_string_that_names_no_file(
+    alone: Session, path: str, error: type[Error], told: str, hint: str
+) -> None:
+    """The error points at it."""
+    alone.sql(f"CREATE TABLE t (k BIGINT) {ACID}")
+    with pytest.raises(error, match=told) as caught:
+        alone.sql(f"SELECT *\nFROM '{path}'").rows()
+    assert (caught.value.line, caught.value.column) == (2, 6)
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.spark
+def test_strings_name_files_for_spark(session: Session, tmp_path: Path) -> None:
+    """In joins, lists of tables, sub-queries, WITH and views; strings elsewhere are values."""
+    one, other = f"'{tmp_path}/one.parquet'", f"'{tmp_path}/other.orc'"
+    write("parquet", ROWS, tmp_path / "one.parquet")
+    write("orc", ROWS.slice(1), tmp_path / "other.orc")
+    session.sql("SET acidsql.engine=spark")
+    session.sql(f"CREATE TABLE t (k BIGINT, v STRING) {ACID}")
+    session.sql(f"INSERT INTO t SELECT * FROM {other}")
+    session.sql(f"CREATE VIEW seen AS SELECT k FROM {one} WHERE v IS NOT NULL")
+    for query, rows in {
+        f"SELECT a.k, b.v FROM {one} a JOIN {other} AS b ON a.k = b.k": [(2, "b"), (3, None)],
+        f"SELECT t.k, a.k FROM t, {one} a WHERE t.k = a.k + 1": [(2, 1), (3, 2)],
+        f"SELECT k FROM (SELECT k FROM {one}) EXCEPT SELECT k FROM {other}": [(1,)],
+        f"WITH w AS (SELECT * FROM {other}) SELECT count(*) FROM w LEFT JOIN {one} x ON x.k = w.k": [
+            (2,)
+        ],
+        f"SELECT k FROM t WHERE k IN (SELECT k FROM {one} WHERE k > 2)": [(3,)],
+        "SELECT * FROM seen": [(1,), (2,)],
+        "SELECT trim('x' FROM 'xa.orc'), 'b.orc'": [("a.orc", "b.orc")],
+        "SELECT * FROM VALUES 'a.orc', 'b.orc'": [("a.orc",), ("b.orc",)],
+        "SELECT k FROM t GROUP BY k, 'a.orc' ORDER BY k, 'b.orc'": [(2,), (3,)],
+    }.items():
+        assert sorted(session.sql(query), key=repr) == rows, query
+    with pytest.raises(BindError, match=r'^path ".*none.orc" does not exist'):
+        session.sql(f"SELECT * FROM '{tmp_path}/none.orc'").rows()

@@ -242,7 +242,8 @@ def _from(tokens: Tokens) -> tuple[Span, str]:
     while at + 1 < len(tokens) and tokens[at].is_mark("."):
         at += 2
     name, rest = tokens[:at], tokens[at:]
-    if not all(_is_name(token) for token in name[::2]):
+    is_path = at == 1 and name[0].kind is TokenKind.STRING
+    if not is_path and not all(_is_name(token) for token in name[::2]):
         raise NotHere("what stands behind FROM", _span(tokens, tokens[0].span))
     match rest:
         case []:
