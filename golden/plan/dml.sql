@@ -34,4 +34,4 @@ INSERT INTO t BY NAME SELECT name, id FROM b;
 INSERT INTO t BY NAME SELECT * FROM (SELECT id FROM b) q JOIN plain ON q.id = plain.id;
 -- A value that may lose something has a name of its own.
 MERGE INTO t USING b ON t.id = b.id WHEN MATCHED THEN UPDATE SET note = b.name, price = b.id WHEN NOT MATCHED THEN INSERT (id) VALUES (b.id);
-INSERT INTO t (id, code) VALUES (1, 'abcd'), (crc32('1'), upper('x'));
+INSERT INTO t (id, code) VALUES (1, 'abcd'), (hash('1'), upper('x'));
