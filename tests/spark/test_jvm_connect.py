@@ -91,6 +91,13 @@ def test_tasks_are_left_to_the_server(remote: Any) -> None:
     assert jvm.running_tasks(remote, "tag") is None
 
 
+def test_settings_are_asked_for_as_they_are() -> None:
+    """The client's way is one call already."""
+    conf = type("RuntimeConf", (), {"getAll": {"a": "1"}})()
+    kind = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session", "conf": conf})
+    assert jvm.settings_of(kind()) == {"a": "1"}
+
+
 def test_a_server_is_never_lost_for_good(remote: Any) -> None:
     """Whether it is gone shows in what it is asked; a view of one that is gone is gone."""
     assert not jvm.is_lost(remote)

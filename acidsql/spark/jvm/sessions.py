@@ -80,7 +80,9 @@ def java_property(name: str) -> str | None:
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
-    """``spark.conf.getAll`` in one call, where that asks Java for each entry by itself."""
+    """``spark.conf.getAll`` in one call, where that asks Java for each entry by itself; on Spark
+    Connect it is one by itself.
+    """
     if jvm(spark) is None:
         return spark.conf.getAll
     entries = spark._jsparkSession.conf().getAll().mkString(_BETWEEN).split(_BETWEEN)
