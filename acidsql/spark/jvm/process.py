@@ -28,6 +28,7 @@ from acidsql.interrupts import at_once
 from acidsql.processes import told_of_our_end
 
 _LOG_TAIL = 4000
+_KILLED_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
 _END_SECONDS = 5.0
 _FOREIGN = "Spark belongs to the process that started it"
@@ -224,8 +225,9 @@ class _Starting:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self._leave()
-        atexit.unregister(self._leave)
+        # this order: the process may leave while a thread of the background is here
         shutil.rmtree(self._directory, ignore_errors=True)
+        atexit.unregister(self._leave)
 
     @property
     def _address(self) -> Path:
@@ -273,6 +275,8 @@ class _Starting:
             self._is_left = True
             if self._java is not None:
                 self._java.kill()
+                with suppress(subprocess.TimeoutExpired):  # it may write its address until then
+                    self._java.wait(_KILLED_SECONDS)
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
