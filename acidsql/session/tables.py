@@ -24,6 +24,7 @@ from acidsql.session.spine import Spine
 from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
+    from acidsql.frames.batches import Batches
     from acidsql.result import Result
 
 Action = Literal["update", "delete", "insert"] | Mapping[str, str]
@@ -224,7 +225,6 @@ class Statements(Generic[Done]):
                 yield source.relation
             return
         from acidsql.frames.batches import batches_of
-        from acidsql.frames.spooling import Frame
 
         batches = batches_of(frame, only_schema=self._only_schema)
         for name, field in zip(by_lower_name(batches.schema.names), batches.schema, strict=True):
@@ -234,8 +234,19 @@ class Statements(Generic[Done]):
                     code=10305,
                     hint="Cast it, or leave it out.",
                 )
+        with self._spooled(batches) as relation:
+            yield relation
+
+    @contextmanager
+    def _spooled(self, batches: Batches, columns: Sequence[Column] = ()) -> Iterator[str]:
+        """The rows of a frame in a file, as the relation of one statement. ``columns``: see
+        ``Frame.of``.
+        """
+        from acidsql.frames.spooling import Frame
+
         directory = self._spine.settings.text("acidsql.frames.directory")
-        with self._spine.frames.once(Frame.of_batches(ONCE, batches, directory)) as name:
+        spooled = Frame.of_batches(ONCE, batches, directory, columns)
+        with self._spine.frames.once(spooled) as name:
             yield identifier(name)
 
     @contextmanager
@@ -261,16 +272,13 @@ class Statements(Generic[Done]):
                 yield source
             return
         from acidsql.frames.batches import batches_of
-        from acidsql.frames.spooling import Frame
 
         batches = batches_of(frame, only_schema=self._only_schema)
         names = tuple(by_lower_name(batches.schema.names))
         known = _known(wanted, names) if partial else wanted
         check_columns(table, known, names, index=batches.index, extra=chosen)
-        directory = self._spine.settings.text("acidsql.frames.directory")
-        spooled = Frame.of_batches(ONCE, batches, directory, known)
-        with self._spine.frames.once(spooled) as name:
-            yield _Source(relation=identifier(name), columns=names, limits={})
+        with self._spooled(batches, known) as relation:
+            yield _Source(relation=relation, columns=names, limits={})
 
     @contextmanager
     def _view(self, frame: Any, wanted: Sequence[Column]) -> Iterator[_Source]:

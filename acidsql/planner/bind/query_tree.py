@@ -14,7 +14,7 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, NestingError, ParseError, Span
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import nested_too_deeply
-from acidsql.parser.tokens import Token, TokenKind, scan
+from acidsql.parser.tokens import scan
 from acidsql.parser.unexpected import ends_list, missing_behind_comma
 from acidsql.planner.bind.deep_trees import SELECT, tree_of
 
@@ -159,8 +159,6 @@ def _dialect() -> Any:
 def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
     """One query tree. sqlglot's columns are end columns: places are made from offsets."""
     text, base = wrap + span.cut(source), span.start - len(wrap)
-    if _PATH.search(text) is not None:
-        text = _with_paths_as_names(text, base, source)
     if _NOTHING.search(text) is not None:
         _check_lists(source, span)
 
@@ -173,29 +171,19 @@ def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
         raise nested_too_deeply(span.cut(source)).at(source, span.start) from None
 
 
-_PATH = re.compile(
-    r"""\b(?:FROM|JOIN)\s*['"] | ,\s*(?:'[^']*\.(?:parquet|orc|json|avro)'"""
-    r"""|"[^"]*\.(?:parquet|orc|json|avro)")""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What the path of a file may look like that stands where a table may; most texts have none, and
-are not looked at any closer.
-"""
-_BEHIND_FROM = frozenset(
-    "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW QUALIFY UNION EXCEPT"
-    " MINUS INTERSECT LATERAL VALUES".split()
-)
-
-
+_BY_SUFFIX = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".avro": "avro"}
 QUOTES = "'\""
 """What a path stands in."""
-_BY_SUFFIX = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".avro": "avro"}
 
 
 def file_source(path: str, span: Span, source: str) -> tuple[str, str]:
     """The format of a path that is read like a table, as Spark names it, and the path. BindError
     for one whose name does not tell, or does not tell enough.
     """
+    written = span.cut(source)
+    if "`" in written or "\\" in written or not path.isprintable():
+        message = "the path of a file has no backtick and no backslash here"
+        raise ParseError(message, span=span, source=source)
     lower = path.lower()
     kind = next((kind for end, kind in _BY_SUFFIX.items() if lower.endswith(end)), None)
     if kind is not None:
@@ -207,36 +195,6 @@ def file_source(path: str, span: Span, source: str) -> tuple[str, str]:
         message = f'the name of "{path}" does not tell the format of its files'
         hint = f"Write parquet.`{path}` or orc.`{path}`."
     raise BindError(message, hint=hint, span=span, source=source)
-
-
-def _with_paths_as_names(text: str, base: int, source: str) -> str:
-    """Strings in the place of a table as names of the same length: sqlglot takes both for a name,
-    and tells the places of these only.
-    """
-    pieces: list[str] = []
-    done = 0
-    levels = [""]  # of brackets: "SELECT" in a query, "FROM" where its tables stand
-    behind: Token | None = None
-    for token in scan(text).tokens:
-        stands = behind is not None and (behind.word in ("FROM", "JOIN") or behind.is_mark(","))
-        if token.kind is TokenKind.STRING and levels[-1] == "FROM" and stands:
-            inner = text[token.start + 1 : token.end - 1]
-            if "`" in inner or "\\" in inner or not inner.isprintable():
-                string = Span(base + token.start, base + token.end)
-                message = "the path of a file has no backtick and no backslash here"
-                raise ParseError(message, span=string, source=source)
-            pieces += [text[done : token.start], f"`{inner}`"]
-            done = token.end
-        elif token.is_mark("("):
-            levels.append("")
-        elif token.is_mark(")") and len(levels) > 1:
-            levels.pop()
-        elif token.word == "SELECT" or token.word in _BEHIND_FROM:
-            levels[-1] = "SELECT"
-        elif token.word == "FROM" and levels[-1] == "SELECT":
-            levels[-1] = "FROM"
-        behind = token
-    return "".join([*pieces, text[done:]])
 
 
 def _tree(text: str, base: int, span: Span, source: str) -> exp.Expr:
