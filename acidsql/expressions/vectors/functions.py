@@ -281,39 +281,39 @@ def _operators() -> None:
     _enter("[]", Function())
 
 
-def _computed() -> None:
-    """Functions that keep the name they are called by."""
+def _named(
+    names: str, vector: Compile, *, total: bool = False, added: Mapping[int, str] | None = None
+) -> None:
+    """Enters functions whose columns have the name that they are called by."""
+    for name in names.split():
+        column = name if name in ("CEIL", "FLOOR", "SIGNUM") else name.lower()
+        FUNCTIONS[name] = Function(vector=vector, total=total, column=column, added=added)
 
-    def enter(
-        names: str, vector: Compile, *, total: bool = False, added: Mapping[int, str] | None = None
-    ) -> None:
-        for name in names.split():
-            column = name if name in ("CEIL", "FLOOR", "SIGNUM") else name.lower()
-            FUNCTIONS[name] = Function(vector=vector, total=total, column=column, added=added)
 
-    # values by condition
-    enter("COALESCE NVL IFNULL", choices.first_value, total=True)
-    enter("NVL2", choices.by_null, total=True)
-    enter("NULLIF", choices.null_if, total=True)
-    # numbers
-    enter("MOD PMOD", arithmetic.binary)
-    enter("ABS CEIL CEILING FLOOR SIGN SIGNUM", arithmetic.single)
-    enter("ROUND", arithmetic.rounded, added={1: "0"})
-    enter("GREATEST LEAST", arithmetic.greatest)
-    # text
+def _of_numbers_and_choices() -> None:
+    _named("COALESCE NVL IFNULL", choices.first_value, total=True)
+    _named("NVL2", choices.by_null, total=True)
+    _named("NULLIF", choices.null_if, total=True)
+    _named("MOD PMOD", arithmetic.binary)
+    _named("ABS CEIL CEILING FLOOR SIGN SIGNUM", arithmetic.single)
+    _named("ROUND", arithmetic.rounded, added={1: "0"})
+    _named("GREATEST LEAST", arithmetic.greatest)
+
+
+def _of_text() -> None:
     of_text = partial(of, STRING, gives=STRING)
     upper = of_text(kernel=partial(texts.upper, single_values.upper))
     lower = of_text(kernel=partial(texts.lower, single_values.lower))
-    enter("UPPER UCASE", upper, total=True)
-    enter("LOWER LCASE", lower, total=True)
-    enter("LENGTH LEN CHAR_LENGTH CHARACTER_LENGTH", _length, total=True)
-    enter("TRIM", of_text(kernel=texts.trim), total=True)
-    enter("LTRIM", of_text(kernel=texts.left_trim), total=True)
-    enter("RTRIM", of_text(kernel=texts.right_trim), total=True)
-    enter("REVERSE", of_text(kernel=texts.reverse))
-    enter("INITCAP", of_text(value=single_values.initcap))
-    enter("CONCAT", _concatenated, total=True)
-    enter("CONCAT_WS", _with_separator)
+    _named("UPPER UCASE", upper, total=True)
+    _named("LOWER LCASE", lower, total=True)
+    _named("LENGTH LEN CHAR_LENGTH CHARACTER_LENGTH", _length, total=True)
+    _named("TRIM", of_text(kernel=texts.trim), total=True)
+    _named("LTRIM", of_text(kernel=texts.left_trim), total=True)
+    _named("RTRIM", of_text(kernel=texts.right_trim), total=True)
+    _named("REVERSE", of_text(kernel=texts.reverse))
+    _named("INITCAP", of_text(value=single_values.initcap))
+    _named("CONCAT", _concatenated, total=True)
+    _named("CONCAT_WS", _with_separator)
     substring = of(
         *(STRING, INT, INT),
         gives=STRING,
@@ -321,15 +321,15 @@ def _computed() -> None:
         constants=_substring,
         optional=1,
     )
-    enter("SUBSTR SUBSTRING", substring, total=True, added={2: "2147483647"})
+    _named("SUBSTR SUBSTRING", substring, total=True, added={2: "2147483647"})
     left = of(
         *(STRING, INT),
         gives=STRING,
         value=lambda text, length: single_values.substring(text, 1, length),
         constants=lambda count: partial(texts.slice_from, 1, count),
     )
-    enter("LEFT", left)
-    enter("RIGHT", of(STRING, INT, gives=STRING, value=single_values.right))
+    _named("LEFT", left)
+    _named("RIGHT", of(STRING, INT, gives=STRING, value=single_values.right))
     replace = of(
         *(STRING, STRING, STRING),
         gives=STRING,
@@ -337,39 +337,43 @@ def _computed() -> None:
         constants=_replaced,
         optional=1,
     )
-    enter("REPLACE", replace, added={2: ""})
-    enter("TRANSLATE", of(STRING, STRING, STRING, gives=STRING, value=single_values.translated))
-    enter("LPAD", _padded(left=True), added={2: " "})
-    enter("RPAD", _padded(left=False), added={2: " "})
-    enter("REPEAT", of(STRING, INT, gives=STRING, value=single_values.repeated))
+    _named("REPLACE", replace, added={2: ""})
+    _named("TRANSLATE", of(STRING, STRING, STRING, gives=STRING, value=single_values.translated))
+    _named("LPAD", _padded(left=True), added={2: " "})
+    _named("RPAD", _padded(left=False), added={2: " "})
+    _named("REPEAT", of(STRING, INT, gives=STRING, value=single_values.repeated))
     part = single_values.part_by_delimiter
-    enter("SUBSTRING_INDEX", of(STRING, STRING, INT, gives=STRING, value=part))
-    enter("INSTR", _in_text)
-    enter("LOCATE POSITION", _located, added={2: "1"})
-    enter("CONTAINS", _search(texts.contains, lambda text, part: part in text))
-    enter("STARTSWITH", _search(texts.starts_with, str.startswith))
-    enter("ENDSWITH", _search(texts.ends_with, str.endswith))
-    enter("ASCII", of(STRING, gives=INT, value=single_values.first_code_point))
-    # digests
-    enter("MD5", of(BINARY, gives=STRING, value=single_values.md5))
-    enter("SHA SHA1", of(BINARY, gives=STRING, value=single_values.sha1))
-    enter("SHA2", of(BINARY, INT, gives=STRING, value=single_values.sha2))
-    enter("CRC32", of(BINARY, gives=BIGINT, value=single_values.crc32))
-    # days
+    _named("SUBSTRING_INDEX", of(STRING, STRING, INT, gives=STRING, value=part))
+    _named("INSTR", _in_text)
+    _named("LOCATE POSITION", _located, added={2: "1"})
+    _named("CONTAINS", _search(texts.contains, lambda text, part: part in text))
+    _named("STARTSWITH", _search(texts.starts_with, str.startswith))
+    _named("ENDSWITH", _search(texts.ends_with, str.endswith))
+    _named("ASCII", of(STRING, gives=INT, value=single_values.first_code_point))
+
+
+def _of_bytes() -> None:
+    _named("MD5", of(BINARY, gives=STRING, value=single_values.md5))
+    _named("SHA SHA1", of(BINARY, gives=STRING, value=single_values.sha1))
+    _named("SHA2", of(BINARY, INT, gives=STRING, value=single_values.sha2))
+    _named("CRC32", of(BINARY, gives=BIGINT, value=single_values.crc32))
+
+
+def _of_days() -> None:
     for name in "YEAR QUARTER MONTH DAY DAYOFYEAR DAYOFWEEK WEEKDAY WEEKOFYEAR".split():
-        enter(name, _part(DATE, name))
-    enter("DAYOFMONTH", _part(DATE, "DAY"))
+        _named(name, _part(DATE, name))
+    _named("DAYOFMONTH", _part(DATE, "DAY"))
     for name in ("HOUR", "MINUTE", "SECOND"):
-        enter(name, _part(TIMESTAMP, name))
-    enter("DATE_ADD", of(DATE, INT, gives=DATE, kernel=days.add_days))
-    enter("DATE_SUB", of(DATE, INT, gives=DATE, kernel=days.subtract_days))
-    enter("DATEDIFF", of(DATE, DATE, gives=INT, kernel=days.days_between))
-    enter("ADD_MONTHS", of(DATE, INT, gives=DATE, kernel=days.add_months))
-    enter("LAST_DAY", of(DATE, gives=DATE, kernel=days.last_day))
-    enter("TO_DATE", _to_date)
+        _named(name, _part(TIMESTAMP, name))
+    _named("DATE_ADD", of(DATE, INT, gives=DATE, kernel=days.add_days))
+    _named("DATE_SUB", of(DATE, INT, gives=DATE, kernel=days.subtract_days))
+    _named("DATEDIFF", of(DATE, DATE, gives=INT, kernel=days.days_between))
+    _named("ADD_MONTHS", of(DATE, INT, gives=DATE, kernel=days.add_months))
+    _named("LAST_DAY", of(DATE, gives=DATE, kernel=days.last_day))
+    _named("TO_DATE", _to_date)
     value = single_values.truncated
-    enter("TRUNC", of(DATE, STRING, gives=DATE, value=value, constants=_truncated))
-    enter("DATE_FORMAT", of(TIMESTAMP, STRING, gives=STRING, value=single_values.formatted))
+    _named("TRUNC", of(DATE, STRING, gives=DATE, value=value, constants=_truncated))
+    _named("DATE_FORMAT", of(TIMESTAMP, STRING, gives=STRING, value=single_values.formatted))
 
 
 def _others() -> None:
@@ -391,7 +395,10 @@ def _others() -> None:
 
 
 _operators()
-_computed()
+_of_numbers_and_choices()
+_of_text()
+_of_bytes()
+_of_days()
 _others()
 DETERMINISTIC = frozenset(name for name, known in FUNCTIONS.items() if known.deterministic)
 TOTAL = frozenset(name for name, known in FUNCTIONS.items() if known.total)
