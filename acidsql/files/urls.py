@@ -15,6 +15,7 @@ from typing import NamedTuple
 from acidsql.errors import UnsupportedStatementError
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)(?://([^/]*))?(.*)", re.DOTALL)
+_RELATIVE = re.compile(r"[^/:][^:]*", re.DOTALL)
 _S3 = frozenset({"s3", "s3a", "s3n"})
 
 
@@ -60,6 +61,17 @@ def path_of(location: str) -> str:
     if separator and scheme.lower() == "file":
         return re.sub("^//[^/]*", "", rest)
     return location
+
+
+def is_relative(given: str) -> bool:
+    """Whether a path is below the working directory."""
+    return _RELATIVE.fullmatch(given) is not None
+
+
+def absolute(given: str) -> str:
+    """The path with the working directory of this process, if it is relative."""
+    # like Hadoop, which looks at no symbolic link to tell what ".." is
+    return os.path.normpath(os.path.join(os.getcwd(), given)) if is_relative(given) else given
 
 
 def parent(path: str) -> str:

@@ -160,8 +160,8 @@ class Engine:
         """
         if not engines(self.resources.settings).driver:
             return NotHere("acidsql.engine=spark")
+        from acidsql.files.urls import is_relative
         from acidsql.storage.by_path.relations import relation_at
-        from acidsql.storage.by_path.stamps import is_relative
 
         reason = self.resources.running.reads_otherwise(relative=is_relative(path))
         if reason is not None:

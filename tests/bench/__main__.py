@@ -40,6 +40,7 @@ from tests.bench.measures import (
     seconds_of,
     source_rows,
 )
+from tests.bench.scripts import measure_scripts
 from tests.bench.storage import measure_storage
 from tests.bench.transactions import measure_transactions
 
@@ -106,6 +107,7 @@ def main() -> int:
                 *measure_planning(Path(folder), args.rounds),
                 *measure_parser(args.rounds),
                 measure_process(Path(folder), args.rounds),
+                measure_scripts(Path(folder), args.rounds),
                 *measure_transactions(Path(folder), args.metastore),
             ]
         if not args.no_spark:

@@ -95,6 +95,7 @@ USES: dict[str, Callable[[Session], object]] = {
     "transaction": lambda s: s.transaction().__enter__(),
     "retry": lambda s: s.retry(lambda session: None),
     "table": lambda s: s.table("t").delete("id = 1"),
+    "create_table": lambda s: s.create_table("u", s.settings),
     "append": lambda s: s.table("t").append(s.settings),
     "register": lambda s: s.register("df", s.settings),
     "unregister": lambda s: s.unregister("df"),

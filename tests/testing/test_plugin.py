@@ -4,11 +4,12 @@ of pytest.
 
 from __future__ import annotations
 
-import resource
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests.bench.scripts import small_scripts
 
 SCRIPT = "CREATE TABLE t (a INT) STORED AS ORC;\nUPDATE t SET b = 1;\n"
 OUTSIDE = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:timeout")
@@ -252,23 +253,16 @@ def test_the_modules_of_the_package_are_not_rewritten() -> None:
     assert loaders == ["SourceFileLoader", "SourceFileLoader", "AssertionRewritingHook"]
 
 
-@pytest.mark.slow
 @pytest.mark.processes
-def test_twenty_scripts_take_less_than_five_seconds(pytester: pytest.Pytester) -> None:
-    """A whole process of pytest, start and end included, in time of the processor: other processes
-    of the machine are not held against it.
+def test_scripts_of_small_tables_need_no_spark(pytester: pytest.Pytester) -> None:
+    """A process of pytest that runs them does not import pyspark. What it takes is a measure of
+    ``tests/bench``.
     """
     pytester.makeini(f"{INI}acidsql_spark = none")
-    folder = pytester.mkdir("golden")
-    for number in range(20):
-        (folder / f"s{number}.sql").write_text(
-            "CREATE TABLE t (a INT, s STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
-            f"INSERT INTO t VALUES (1, 'x'), ({number}, 'y'); UPDATE t SET s = 'z' WHERE a = 1;"
-            "SELECT * FROM t",
-            encoding="utf-8",
-        )
-    pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update").assert_outcomes(passed=20)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    pytester.runpytest_subprocess(*OUTSIDE).assert_outcomes(passed=20)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5
+    pytester.makeconftest(
+        "import sys\ndef pytest_unconfigure():\n    print('with Spark:', 'pyspark' in sys.modules)"
+    )
+    small_scripts(pytester.mkdir("golden"), 3)
+    written = pytester.runpytest_subprocess(*OUTSIDE, "--snapshot-update")
+    written.assert_outcomes(passed=3)
+    written.stdout.fnmatch_lines(["with Spark: False"])

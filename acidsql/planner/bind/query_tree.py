@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, NestingError, ParseError, Span
+from acidsql.files.urls import absolute
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import nested_too_deeply
 from acidsql.parser.tokens import scan
@@ -177,8 +178,9 @@ QUOTES = "'\""
 
 
 def file_source(path: str, span: Span, source: str) -> tuple[str, str]:
-    """The format of a path that is read like a table, as Spark names it, and the path. BindError
-    for one whose name does not tell, or does not tell enough.
+    """The format of a path that is read like a table, as Spark names it, and the path: a relative
+    one below this process's working directory, wherever Spark was started. BindError for one whose
+    name does not tell, or does not tell enough.
     """
     written = span.cut(source)
     if "`" in written or "\\" in written or not path.isprintable():
@@ -187,7 +189,7 @@ def file_source(path: str, span: Span, source: str) -> tuple[str, str]:
     lower = path.lower()
     kind = next((kind for end, kind in _BY_SUFFIX.items() if lower.endswith(end)), None)
     if kind is not None:
-        return kind, path
+        return kind, absolute(path)
     if re.search(r"\.(csv|tsv|txt)(\.\w+)?$", lower):
         message = f"a text file does not tell its columns: {path}"
         hint = "Register a DataFrame of it, or LOAD DATA into a table of its format."

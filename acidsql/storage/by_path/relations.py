@@ -14,7 +14,8 @@ import pyarrow as pa
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import FileStamp, PathColumn, PathRelation
 from acidsql.expressions.not_here import NotHere
-from acidsql.storage.by_path.stamps import absolute, is_written_to, stamp_of, stamps_of
+from acidsql.files.urls import absolute
+from acidsql.storage.by_path.stamps import is_written_to, stamp_of, stamps_of
 
 if TYPE_CHECKING:
     Open = Callable[[pa.NativeFile, str], "OpenFile"]

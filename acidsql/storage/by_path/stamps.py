@@ -19,24 +19,12 @@ MAX_FILES = 100
 """More than these are no small read: a look into each would keep the statement waiting."""
 
 _LOCAL = re.compile(r"(?:file:(?://)?)?(/[^/].*)", re.DOTALL)
-_RELATIVE = re.compile(r"[^/:][^:]*", re.DOTALL)
 _PLAIN = re.compile(r"(/[A-Za-z0-9_.=,+@~ -]+)+", re.ASCII)
 """Paths that Hadoop takes by the letter, in whatever encoding Java has for names of files."""
 _TOLD_APART = ("_spark_metadata", "_metadata", "_common_metadata")
 """What tells Spark of the files beside it: the log of a stream, and files of a common schema."""
 _CHECKED_BYTES, _HEAD, _SUM = 512, 8, 4
 """How Hadoop lays out a file of checksums: a head, then a sum of so many bytes each."""
-
-
-def is_relative(given: str) -> bool:
-    """Whether a path is below the working directory."""
-    return _RELATIVE.fullmatch(given) is not None
-
-
-def absolute(given: str) -> str:
-    """The path with the working directory of this process, if it is relative."""
-    # like Hadoop, which looks at no symbolic link to tell what ".." is
-    return os.path.normpath(os.path.join(os.getcwd(), given)) if is_relative(given) else given
 
 
 def stamps_of(given: str) -> tuple[FileStamp, ...]:

@@ -511,15 +511,21 @@ def test_a_string_that_names_no_file(
 
 
 @pytest.mark.spark
-def test_strings_name_files_for_spark(session: Session, tmp_path: Path) -> None:
-    """In joins, lists of tables, sub-queries, WITH and views; strings elsewhere are values."""
+def test_strings_name_files_for_spark(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In joins, lists of tables, sub-queries, WITH and views; strings elsewhere are values. A
+    relative path is below the directory in which the statement was written, not Spark's.
+    """
+    monkeypatch.chdir(tmp_path)
     one, other = f"'{tmp_path}/one.parquet'", f"'{tmp_path}/other.orc'"
     write("parquet", ROWS, tmp_path / "one.parquet")
     write("orc", ROWS.slice(1), tmp_path / "other.orc")
     session.sql("SET acidsql.engine=spark")
     session.sql(f"CREATE TABLE t (k BIGINT, v STRING) {ACID}")
     session.sql(f"INSERT INTO t SELECT * FROM {other}")
-    session.sql(f"CREATE VIEW seen AS SELECT k FROM {one} WHERE v IS NOT NULL")
+    session.sql("CREATE VIEW seen AS SELECT k FROM 'one.parquet' WHERE v IS NOT NULL")
+    monkeypatch.chdir(tmp_path.parent)
     for query, rows in {
         f"SELECT a.k, b.v FROM {one} a JOIN {other} AS b ON a.k = b.k": [(2, "b"), (3, None)],
         f"SELECT t.k, a.k FROM t, {one} a WHERE t.k = a.k + 1": [(2, 1), (3, 2)],
