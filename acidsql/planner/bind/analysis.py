@@ -78,15 +78,16 @@ class Read:
 
 @dataclass(slots=True)
 class Analysis:
-    """``verbatim``: no condition is put into fewer words, as in the text of a view. ``views``: in
-    how many views, one inside the other, the text stands. ``database``: the session's, None where
-    calls of ``current_database()`` are left as they are. ``knows``: tells functions that Spark has
-    not by itself, None where they are not asked about. ``zone``: that whose clock
-    ``current_timestamp()`` shows.
+    """``paths``: the edits of files in quotes. ``verbatim``: no condition is put into fewer words,
+    as in the text of a view. ``views``: in how many views, one inside the other, the text stands.
+    ``database``: the session's, None where calls of ``current_database()`` are left as they are.
+    ``knows``: tells functions that Spark has not by itself, None where they are not asked about.
+    ``zone``: that whose clock ``current_timestamp()`` shows.
     """
 
     reads: list[Read] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
+    paths: list[Edit] = field(default_factory=list)
     verbatim: bool = False
     views: int = 0
     database: str | None = None
@@ -263,7 +264,9 @@ class _Walk:
         names = tuple(p.name for p in parts)
         if self.source[span.start] in QUOTES:
             names = file_source(names[-1], span, self.source)
-            self.analysis.edits.append(Edit(span, (f"{names[0]}.{identifier(names[1])}",)))
+            path = Edit(span, (f"{names[0]}.{identifier(names[1])}",))
+            self.analysis.paths.append(path)
+            self.analysis.edits.append(path)
         table = self.resolve(names, span)
         if table is None:
             return

@@ -111,8 +111,8 @@ def _columns(statement: ast.CreateView) -> tuple[ViewColumn, ...]:
 
 
 def _expanded(names: Names, statement: ast.CreateView, view_name: str) -> str:
-    """The query with qualified names of tables, checked for the columns that can be told without an
-    engine.
+    """The query with qualified names of tables and whole paths of files, checked for the columns
+    that can be told without an engine.
     """
 
     def resolve(parts: tuple[str, ...], span: Span) -> Table | None:
@@ -131,7 +131,7 @@ def _expanded(names: Names, statement: ast.CreateView, view_name: str) -> str:
     edits = [
         e
         for e in analysis.edits
-        if not e.pieces or any(isinstance(piece, Slot) for piece in e.pieces)
+        if e in analysis.paths or not e.pieces or any(isinstance(piece, Slot) for piece in e.pieces)
     ]
     text = QueryText(names.source, edited(statement.query.span, edits))
     return text.render(
